@@ -1,0 +1,83 @@
+"""What a Doc knows beyond its text: the EHR context that came with it, and the released text that may leave.
+
+``doc._.ehr``         dict: "patient_id", "note_type", "site" and whatever else the caller's rules need
+``doc._.deid_text``   str: the released text; raises unless every required step ran (fail closed)
+``doc._.deid_edits``  list of `offsets.Edit`, under the same guard
+``doc._.deid_trace``  list of dict: why each span was changed or kept; offsets and labels, never the surface
+``doc._.deid_map(offset, side="original")``  int: an offset carried to the other side
+"""
+
+from typing import Any
+
+from spacy.tokens import Doc
+
+from .errors import Errors, NotDeidentified
+from .offsets import Edit, Side, apply_edits, map_offset
+from .spans import MERGED, RECOVERED, require_groups
+
+__all__ = ["EDITS", "TRACE", "get_edits", "install_extensions", "set_edits"]
+
+EDITS = "deid/edits"
+TRACE = "deid/trace"
+
+
+def set_edits(doc: Doc, edits: list[Edit], trace: list[dict[str, Any]]) -> None:
+    """Store the edits and their trace on a Doc, as plain values.
+
+    doc (Doc): the Doc to write to.
+    edits (list[Edit]): edits in the order of the text.
+    trace (list[dict]): one record for each decided span; plain values, no text.
+    """
+    doc.user_data[EDITS] = [[e.start, e.end, e.label, e.replacement] for e in edits]
+    doc.user_data[TRACE] = trace
+
+
+def get_edits(doc: Doc) -> list[Edit]:
+    """Read the edits, if every step that they rest on has run.
+
+    The guard stands here and not in a component, because spaCy's ``ignore_error`` handler swallows whatever a
+    component raises and hands the bare Doc on.
+
+    doc (Doc): the Doc to read.
+    RETURNS (list[Edit]): edits in the order of the text.
+    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run.
+    """
+    if MERGED not in doc.spans:
+        raise NotDeidentified(Errors.D502.format(step="deid_merge"))
+    merged = doc.spans[MERGED].attrs
+    require_groups(doc, merged["sources"])
+    if merged.get("recovery") and RECOVERED not in doc.spans:
+        raise NotDeidentified(Errors.D502.format(step="deid_recovery"))
+    if EDITS not in doc.user_data:
+        raise NotDeidentified(Errors.D502.format(step="deid_surrogate"))
+    return [Edit(*edit) for edit in doc.user_data[EDITS]]
+
+
+def get_trace(doc: Doc) -> list[dict[str, Any]]:
+    """The decision trace, under the guard of `get_edits`."""
+    get_edits(doc)
+    return [dict(record) for record in doc.user_data[TRACE]]
+
+
+def get_text(doc: Doc) -> str:
+    """The released text, under the guard of `get_edits`."""
+    return apply_edits(doc.text, get_edits(doc))
+
+
+def map_doc_offset(doc: Doc, offset: int, side: Side = "original") -> int:
+    """Carry an offset to the other side; see `offsets.map_offset`."""
+    return map_offset(get_edits(doc), offset, len(doc.text), side)
+
+
+def install_extensions() -> None:
+    """Register the Doc extensions. Safe to call again: spawned workers call it when they import the package."""
+    if not Doc.has_extension("ehr"):
+        Doc.set_extension("ehr", default={})
+    for name, getter in (("deid_text", get_text), ("deid_edits", get_edits), ("deid_trace", get_trace)):
+        if not Doc.has_extension(name):
+            Doc.set_extension(name, getter=getter)
+    if not Doc.has_extension("deid_map"):
+        Doc.set_extension("deid_map", method=map_doc_offset)
+
+
+install_extensions()

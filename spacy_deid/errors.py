@@ -1,0 +1,63 @@
+"""The catalogue of messages, and the exceptions that carry them.
+
+Messages name files, rows, keys, labels and offsets. They never quote note text: a message that holds a piece of a
+note is a leak that travels with the log.
+
+    Exception
+    └── ValueError
+        └── DeidError            something spacy_deid refuses to do
+            ├── ConfigError      a setting, rules file, policy or term list is wrong
+            ├── InputError       a note, corpus or annotation file cannot be read
+            └── NotDeidentified  a step that must have run did not: there is no de-identified text
+
+Numbers: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line,
+D5xx merging, policies and surrogates. DW### are warnings.
+"""
+
+__all__ = ["ConfigError", "DeidError", "Errors", "InputError", "NotDeidentified", "Warnings"]
+
+
+class DeidError(ValueError):
+    """Anything spacy_deid refuses to do."""
+
+
+class ConfigError(DeidError):
+    """A setting, rules file, policy or term list is wrong."""
+
+
+class InputError(DeidError):
+    """A note, corpus or annotation file cannot be read."""
+
+
+class NotDeidentified(DeidError):
+    """A required step did not run, so there is no de-identified text."""
+
+
+class Errors:
+    """Error messages, formatted by the raiser with keys, labels, names of files and offsets only."""
+
+    # core
+    D001 = "unknown label '{label}' in scheme '{scheme}'. Known labels: {known}"
+    D002 = "unknown label scheme '{scheme}'. Known schemes: {known}"
+    D003 = "edit {start}:{end} is outside the text of {length} characters or ends before it starts"
+    D004 = "edits {first} and {second} overlap"
+    D005 = "offset {offset} is outside the text of {length} characters"
+    D006 = "evidence {start}:{end} of '{source}' is outside the text of {length} characters or empty"
+    D007 = "span group key '{key}' must start with 'deid/' and contain neither '.' nor ':'"
+    D008 = "unknown pipeline '{name}': not a shipped pipeline ({known}), not a folder, not an installed package"
+    D009 = "score {score} of '{source}' at {start}:{end} is not between 0 and 1"
+
+    # merging, policies, surrogates
+    D501 = "no de-identified text: the detector group(s) {missing} are missing, so a detector did not run on this text"
+    D502 = "no de-identified text: '{step}' did not run on this text"
+    D503 = "group(s) {extra} hold detections that '{name}' does not merge. Add them to its setting 'sources': {sources}"
+    D504 = "'{name}' has no sources: add a detector before it, or name the groups in its setting 'sources'"
+    D505 = "unknown policy '{name}': not one of {known} and not a file"
+    D506 = "policy file {path}: {reason}"
+    D507 = "unknown surrogate style '{style}'. Known styles: {known}"
+    D508 = "policy '{policy}' has no action for label '{label}' and no default"
+    D509 = "label priority: {reason}"
+
+
+class Warnings:
+    """Warning messages, under the same rules."""

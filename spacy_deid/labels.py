@@ -1,0 +1,204 @@
+"""The canonical label scheme, and its maps to and from the schemes of corpora and papers.
+
+One label names one kind of identifier. Every label of MEDDOCAN (29) and of i2b2-2014 has its own canonical label, so
+both schemes map in and back without loss. A canonical label that a scheme does not know maps to the nearest label
+that it does (``CITY`` is a ``TERRITORIO`` in MEDDOCAN), never to nothing.
+
+Sources: MEDDOCAN annotation guidelines (Marimon et al. 2019); i2b2-2014 track 1 (Stubbs and Uzuner 2015); HIPAA Safe
+Harbor, 45 CFR 164.514(b)(2)(i), letters (A) to (R); Text Anonymization Benchmark (Pilán et al. 2022).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .errors import ConfigError, Errors
+
+__all__ = ["HIPAA", "LABELS", "SCHEMES", "Label", "from_scheme", "get_label", "to_scheme"]
+
+HIPAA: Mapping[str, str] = MappingProxyType(
+    {
+        "A": "names",
+        "B": "geographic subdivisions smaller than a state",
+        "C": "dates (except year) and ages over 89",
+        "D": "telephone numbers",
+        "E": "fax numbers",
+        "F": "e-mail addresses",
+        "G": "social security numbers",
+        "H": "medical record numbers",
+        "I": "health plan beneficiary numbers",
+        "J": "account numbers",
+        "K": "certificate and license numbers",
+        "L": "vehicle identifiers and serial numbers, including plates",
+        "M": "device identifiers and serial numbers",
+        "N": "URLs",
+        "O": "IP addresses",
+        "P": "biometric identifiers",
+        "Q": "full-face photographs and comparable images",
+        "R": "any other unique identifying number, characteristic or code",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One kind of identifier.
+
+    name (str): canonical name, upper case.
+    hipaa (str): letter of the Safe Harbor category, or "" for what the papers protect beyond HIPAA.
+    meddocan, i2b2, conll, tab (str): the nearest label of that scheme.
+    description (str): what it covers, in one line.
+    """
+
+    name: str
+    hipaa: str
+    meddocan: str
+    i2b2: str
+    conll: str
+    tab: str
+    description: str
+
+    @property
+    def beyond_hipaa(self) -> bool:
+        """Whether the label is protected by the papers but not listed by Safe Harbor."""
+        return not self.hipaa
+
+
+_ROWS = (
+    # name, HIPAA, MEDDOCAN, i2b2-2014, CoNLL-2003, TAB, description
+    ("PATIENT", "A", "NOMBRE_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "name or initials of the patient"),
+    ("RELATIVE", "A", "FAMILIARES_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "relative: name, kinship, age"),
+    ("CLINICIAN", "", "NOMBRE_PERSONAL_SANITARIO", "DOCTOR", "PER", "PERSON", "name of a health professional"),
+    ("PERSON", "A", "NOMBRE_SUJETO_ASISTENCIA", "PATIENT", "PER", "PERSON", "name of a person of unknown role"),
+    ("USERNAME", "R", "OTRO_NUMERO_IDENTIF", "USERNAME", "MISC", "CODE", "log-in or user id"),
+    ("AGE", "C", "EDAD_SUJETO_ASISTENCIA", "AGE", "MISC", "DEM", "age; Safe Harbor counts those over 89"),
+    ("SEX", "", "SEXO_SUJETO_ASISTENCIA", "OTHER", "MISC", "DEM", "sex or gender of the patient"),
+    ("PROFESSION", "", "PROFESION", "PROFESSION", "MISC", "DEM", "profession or occupation"),
+    ("OTHER", "R", "OTROS_SUJETO_ASISTENCIA", "OTHER", "MISC", "MISC", "any other characteristic that identifies"),
+    ("DATE", "C", "FECHAS", "DATE", "MISC", "DATETIME", "date, in full or in part"),
+    ("HOSPITAL", "B", "HOSPITAL", "HOSPITAL", "ORG", "ORG", "hospital or clinic"),
+    ("HEALTH_CENTER", "B", "CENTRO_SALUD", "HOSPITAL", "ORG", "ORG", "primary care or health centre"),
+    ("DEPARTMENT", "B", "INSTITUCION", "DEPARTMENT", "ORG", "ORG", "named ward, unit or department"),
+    ("ROOM", "B", "OTRO_NUMERO_IDENTIF", "ROOM", "LOC", "LOC", "room or bed number"),
+    ("ORGANIZATION", "", "INSTITUCION", "ORGANIZATION", "ORG", "ORG", "employer, school, company, institution"),
+    ("STREET", "B", "CALLE", "STREET", "LOC", "LOC", "street address"),
+    ("CITY", "B", "TERRITORIO", "CITY", "LOC", "LOC", "town or city"),
+    ("STATE", "", "TERRITORIO", "STATE", "LOC", "LOC", "state, province or region"),
+    ("ZIP", "B", "TERRITORIO", "ZIP", "LOC", "LOC", "postal code"),
+    ("TERRITORY", "B", "TERRITORIO", "CITY", "LOC", "LOC", "town, province, region or postal code, unspecified"),
+    ("COUNTRY", "", "PAIS", "COUNTRY", "LOC", "LOC", "country or nationality"),
+    ("LOCATION_OTHER", "B", "TERRITORIO", "LOCATION-OTHER", "LOC", "LOC", "any other place"),
+    ("PHONE", "D", "NUMERO_TELEFONO", "PHONE", "MISC", "CODE", "telephone or pager number"),
+    ("FAX", "E", "NUMERO_FAX", "FAX", "MISC", "CODE", "fax number"),
+    ("EMAIL", "F", "CORREO_ELECTRONICO", "EMAIL", "MISC", "CODE", "e-mail address"),
+    ("URL", "N", "URL_WEB", "URL", "MISC", "CODE", "web address"),
+    ("IP_ADDRESS", "O", "DIREC_PROT_INTERNET", "IPADDR", "MISC", "CODE", "IP or MAC address"),
+    ("SSN", "G", "ID_ASEGURAMIENTO", "SSN", "MISC", "CODE", "US social security number"),
+    ("NATIONAL_ID", "R", "ID_SUJETO_ASISTENCIA", "IDNUM", "MISC", "CODE", "DNI, NIE, henkilötunnus, passport"),
+    ("MRN", "H", "ID_SUJETO_ASISTENCIA", "MEDICALRECORD", "MISC", "CODE", "medical record or patient number"),
+    ("ENCOUNTER_ID", "R", "ID_CONTACTO_ASISTENCIAL", "IDNUM", "MISC", "CODE", "episode, visit, sample or order number"),
+    ("INSURANCE_ID", "I", "ID_ASEGURAMIENTO", "HEALTHPLAN", "MISC", "CODE", "social insurance number"),
+    ("HEALTH_PLAN", "I", "NUMERO_BENEF_PLAN_SALUD", "HEALTHPLAN", "MISC", "CODE", "health plan beneficiary number"),
+    ("ACCOUNT", "J", "OTRO_NUMERO_IDENTIF", "ACCOUNT", "MISC", "CODE", "bank, card or billing account"),
+    ("LICENSE", "K", "ID_TITULACION_PERSONAL_SANITARIO", "LICENSE", "MISC", "CODE", "certificate or licence number"),
+    ("EMPLOYEE_ID", "R", "ID_EMPLEO_PERSONAL_SANITARIO", "IDNUM", "MISC", "CODE", "staff number of a clinician"),
+    ("VEHICLE", "L", "IDENTIF_VEHICULOS_NRSERIE_PLACAS", "VEHICLE", "MISC", "CODE", "plate or vehicle serial number"),
+    ("DEVICE", "M", "IDENTIF_DISPOSITIVOS_NRSERIE", "DEVICE", "MISC", "CODE", "device identifier or serial number"),
+    ("BIOMETRIC", "P", "IDENTIF_BIOMETRICOS", "BIOID", "MISC", "CODE", "biometric identifier"),
+    ("ID_OTHER", "R", "OTRO_NUMERO_IDENTIF", "IDNUM", "MISC", "CODE", "any other identifying number or code"),
+)
+
+LABELS: Mapping[str, Label] = MappingProxyType({row[0]: Label(*row) for row in _ROWS})
+
+# Where several canonical labels share a label of a scheme, this one is what the scheme's label maps into.
+_INTO = {
+    "meddocan": {
+        "NOMBRE_SUJETO_ASISTENCIA": "PATIENT",
+        "TERRITORIO": "TERRITORY",
+        "INSTITUCION": "ORGANIZATION",
+        "ID_SUJETO_ASISTENCIA": "MRN",
+        "ID_ASEGURAMIENTO": "INSURANCE_ID",
+        "OTRO_NUMERO_IDENTIF": "ID_OTHER",
+    },
+    "i2b2": {
+        "PATIENT": "PATIENT",
+        "OTHER": "OTHER",
+        "HOSPITAL": "HOSPITAL",
+        "CITY": "CITY",
+        "HEALTHPLAN": "HEALTH_PLAN",
+        "IDNUM": "ID_OTHER",
+    },
+    "conll": {"PER": "PERSON", "LOC": "LOCATION_OTHER", "ORG": "ORGANIZATION", "MISC": "OTHER"},
+    "tab": {
+        "PERSON": "PERSON",
+        "LOC": "LOCATION_OTHER",
+        "ORG": "ORGANIZATION",
+        "DATETIME": "DATE",
+        "CODE": "ID_OTHER",
+        "DEM": "OTHER",
+        "MISC": "OTHER",
+        "QUANTITY": "OTHER",
+    },
+}
+
+
+def _reverse(scheme: str) -> Mapping[str, str]:
+    """Map each label of a scheme to its canonical label."""
+    into: dict[str, str] = {}
+    for label in LABELS.values():
+        into.setdefault(getattr(label, scheme), label.name)
+    return MappingProxyType(into | _INTO[scheme])
+
+
+SCHEMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {"canonical": MappingProxyType({name: name for name in LABELS})} | {scheme: _reverse(scheme) for scheme in _INTO}
+)
+
+
+def get_label(name: str) -> Label:
+    """Look a canonical label up.
+
+    name (str): canonical name.
+    RETURNS (Label): the label.
+    RAISES: ConfigError (D001) if there is no such label.
+    """
+    try:
+        return LABELS[name]
+    except KeyError:
+        raise ConfigError(Errors.D001.format(label=name, scheme="canonical", known=", ".join(LABELS))) from None
+
+
+def from_scheme(label: str, scheme: str) -> str:
+    """Map a label of a scheme to its canonical label.
+
+    label (str): label as the corpus writes it.
+    scheme (str): "canonical", "meddocan", "i2b2", "conll" or "tab".
+    RETURNS (str): canonical name.
+    RAISES: ConfigError if the scheme (D002) or the label (D001) is unknown.
+    """
+    known = _scheme(scheme)
+    try:
+        return known[label]
+    except KeyError:
+        raise ConfigError(Errors.D001.format(label=label, scheme=scheme, known=", ".join(sorted(known)))) from None
+
+
+def to_scheme(name: str, scheme: str) -> str:
+    """Map a canonical label to the nearest label of a scheme.
+
+    name (str): canonical name.
+    scheme (str): "canonical", "meddocan", "i2b2", "conll" or "tab".
+    RETURNS (str): label of the scheme.
+    RAISES: ConfigError if the scheme (D002) or the label (D001) is unknown.
+    """
+    _scheme(scheme)
+    label = get_label(name)
+    return label.name if scheme == "canonical" else str(getattr(label, scheme))
+
+
+def _scheme(scheme: str) -> Mapping[str, str]:
+    """Look a scheme up by name."""
+    try:
+        return SCHEMES[scheme]
+    except KeyError:
+        raise ConfigError(Errors.D002.format(scheme=scheme, known=", ".join(SCHEMES))) from None

@@ -1,0 +1,98 @@
+"""Edits of a text, and the map between the offsets of the two sides. Knows nothing of spaCy.
+
+All offsets are characters (Unicode code points), end exclusive, as Python slices count them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .errors import DeidError, Errors
+
+__all__ = ["Edit", "Side", "apply_edits", "check_edits", "map_offset"]
+
+Side = Literal["original", "released"]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace ``text[start:end]`` by ``replacement``. Holds no original text.
+
+    start, end (int): characters in the original.
+    label (str): canonical label of what stood there.
+    replacement (str): what the released text holds instead.
+    """
+
+    start: int
+    end: int
+    label: str
+    replacement: str
+
+
+def check_edits(edits: Sequence[Edit], length: int) -> None:
+    """Make sure that edits are in order, do not overlap and lie within a text.
+
+    edits (Sequence[Edit]): edits in the order of the text.
+    length (int): characters of the original.
+    RAISES: DeidError for an edit outside the text (D003) or two that overlap or stand in the wrong order (D004).
+    """
+    last = 0
+    for i, edit in enumerate(edits):
+        if not 0 <= edit.start <= edit.end <= length:
+            raise DeidError(Errors.D003.format(start=edit.start, end=edit.end, length=length))
+        if edit.start < last:
+            raise DeidError(Errors.D004.format(first=i - 1, second=i))
+        last = edit.end
+
+
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
+    """Write the released text.
+
+    text (str): the original.
+    edits (Sequence[Edit]): edits in the order of the text.
+    RETURNS (str): the text with every edit made.
+    RAISES: DeidError as `check_edits`.
+    """
+    check_edits(edits, len(text))
+    parts, last = [], 0
+    for edit in edits:
+        parts += [text[last : edit.start], edit.replacement]
+        last = edit.end
+    return "".join([*parts, text[last:]])
+
+
+def map_offset(edits: Sequence[Edit], offset: int, length: int, side: Side = "original") -> int:
+    """Carry an offset from one side to the other.
+
+    Offsets in unchanged text map exactly, there and back. An offset strictly inside a changed stretch maps to the
+    start of the stretch on the other side, because nothing in between corresponds.
+
+    edits (Sequence[Edit]): edits in the order of the text.
+    offset (int): characters from the start of the side that is named, 0 to its length inclusive.
+    length (int): characters of the original.
+    side (str): the side that `offset` counts on, "original" or "released".
+    RETURNS (int): the offset on the other side.
+    RAISES: DeidError if the offset lies outside the text (D005) or the edits are wrong (D003, D004).
+    """
+    check_edits(edits, length)
+    starts, ends, shifted = _table(edits)
+    total = length if side == "original" else length + (shifted[-1][1] - ends[-1] if edits else 0)
+    if not 0 <= offset <= total:
+        raise DeidError(Errors.D005.format(offset=offset, length=total))
+    here = list(zip(starts, ends, strict=True)) if side == "original" else shifted
+    there = shifted if side == "original" else list(zip(starts, ends, strict=True))
+    i = bisect_right([start for start, _ in here], offset) - 1
+    if i < 0:
+        return offset
+    return there[i][0] if offset < here[i][1] else there[i][1] + offset - here[i][1]
+
+
+def _table(edits: Sequence[Edit]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Starts and ends of the edits in the original, and (start, end) of each replacement in the released text."""
+    shifted, shift = [], 0
+    for edit in edits:
+        start = edit.start + shift
+        shifted.append((start, start + len(edit.replacement)))
+        shift += len(edit.replacement) - (edit.end - edit.start)
+    return [e.start for e in edits], [e.end for e in edits], shifted

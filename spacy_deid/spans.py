@@ -1,0 +1,182 @@
+"""Evidence in span groups: how detectors write it, and how it is united without uncovering a token.
+
+A detector returns a list of `Evidence` and calls `write_evidence`, the one writer. The group's spans are the evidence
+widened to whole tokens; the records keep the exact characters. Groups survive ``to_bytes`` and ``DocBin``; their
+records are plain values because a dataclass would break both.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spacy.tokens import Doc, Span, SpanGroup
+
+from .errors import ConfigError, DeidError, Errors, NotDeidentified
+from .labels import get_label
+
+__all__ = [
+    "DISCARDED",
+    "MERGED",
+    "RECOVERED",
+    "Candidate",
+    "Evidence",
+    "SpansFilter",
+    "check_key",
+    "read_evidence",
+    "require_groups",
+    "union_filter",
+    "write_evidence",
+]
+
+PREFIX = "deid/"
+MERGED = "deid/merged"
+DISCARDED = "deid/discarded"
+RECOVERED = "deid/recovered"
+DECISIONS = frozenset({MERGED, DISCARDED, RECOVERED})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One detection. Holds offsets, never text.
+
+    start, end (int): characters in the Doc's text, end exclusive.
+    label (str): canonical label.
+    source (str): name of the component that found it.
+    score (float): calibrated probability that the span is PHI, 0 to 1; 1.0 for a rule or a dictionary.
+    rule (str): name of the rule, list or model that fired.
+    """
+
+    start: int
+    end: int
+    label: str
+    source: str
+    score: float = 1.0
+    rule: str = ""
+
+    def record(self) -> dict[str, Any]:
+        """Plain msgpack values for ``SpanGroup.attrs``."""
+        return {slot: getattr(self, slot) for slot in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token span that takes part in merging: ``doc[start:end]`` with a label and its place in the order.
+
+    start, end (int): tokens.
+    label (str): canonical label.
+    rank (tuple): candidates with the smaller rank win where two overlap.
+    """
+
+    start: int
+    end: int
+    label: str
+    rank: tuple[float, ...]
+
+
+SpansFilter = Callable[[Sequence[Candidate]], list[Candidate]]
+
+
+def check_key(key: str) -> str:
+    """Make sure that a span group key survives a config.
+
+    key (str): "deid/" and a name without "." and ":".
+    RETURNS (str): the key.
+    RAISES: ConfigError (D007).
+    """
+    if not key.startswith(PREFIX) or len(key) == len(PREFIX) or {".", ":"} & set(key):
+        raise ConfigError(Errors.D007.format(key=key))
+    return key
+
+
+def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version: str = "") -> None:
+    """Write a detector's group: the spans, their records and the receipt that it ran. The only writer of groups.
+
+    Spans are widened to token edges, so a detection that does not align is never lost. The records stand in the order
+    of the spans: ``attrs["evidence"][i]`` belongs to ``group[i]``. Writing an empty group is the receipt of a detector
+    that found nothing.
+
+    doc (Doc): the Doc to write to.
+    key (str): span group key, "deid/…".
+    evidence (Iterable[Evidence]): detections in any order.
+    version (str): version of the rules, list or model, for the trace.
+    RAISES: DeidError if evidence lies outside the text (D006) or has no probability as its score (D009);
+        ConfigError for a bad key (D007) or an unknown label (D001).
+    """
+    ordered = sorted(evidence, key=lambda e: (e.start, e.end, e.label, e.source, e.rule))
+    spans = [_span(doc, item) for item in ordered]
+    attrs = {"evidence": [item.record() for item in ordered], "version": version}
+    doc.spans[check_key(key)] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
+
+
+def _span(doc: Doc, item: Evidence) -> Span:
+    """Widen a detection to whole tokens."""
+    get_label(item.label)
+    span = None
+    if 0 <= item.start < item.end:
+        span = doc.char_span(item.start, item.end, label=item.label, alignment_mode="expand")
+    if span is None or item.end > span.end_char:
+        length = len(doc.text)
+        raise DeidError(Errors.D006.format(start=item.start, end=item.end, source=item.source, length=length))
+    if not 0.0 <= item.score <= 1.0:
+        raise DeidError(Errors.D009.format(score=item.score, source=item.source, start=item.start, end=item.end))
+    return span
+
+
+def read_evidence(doc: Doc, key: str) -> list[Evidence]:
+    """Read the records of a group, in the order of its spans.
+
+    doc (Doc): the Doc to read.
+    key (str): span group key.
+    RETURNS (list[Evidence]): the detections; exact characters, not widened.
+    RAISES: NotDeidentified (D501) if the group is not there.
+    """
+    require_groups(doc, [key])
+    return [Evidence(**record) for record in doc.spans[key].attrs.get("evidence", [])]
+
+
+def require_groups(doc: Doc, keys: Iterable[str]) -> None:
+    """Make sure that detectors have run.
+
+    doc (Doc): the Doc to check.
+    keys (Iterable[str]): keys of the groups that must be there, found nothing or not.
+    RAISES: NotDeidentified (D501) naming the groups that are missing.
+    """
+    missing = [key for key in keys if key not in doc.spans]
+    if missing:
+        raise NotDeidentified(Errors.D501.format(missing=", ".join(missing)))
+
+
+def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Make candidates disjoint without uncovering a token: losers are trimmed, never dropped.
+
+    The candidates are taken by rank. Each keeps the tokens that no earlier one holds; what is left of it, in one or
+    more pieces, stays with its own label. A piece that touches the winner that cut it and has the same label is joined
+    to it, so that "Ana" and "Ana María" become one person and not two.
+
+    candidates (Sequence[Candidate]): in any order.
+    RETURNS (list[Candidate]): disjoint, in the order of the text; the union of their tokens is that of the input.
+    """
+    owner: dict[int, int] = {}
+    kept: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda c: (c.rank, c.start, c.end, c.label)):
+        free = [i for i in range(candidate.start, candidate.end) if i not in owner]
+        cut_by = {owner[i] for i in range(candidate.start, candidate.end) if i in owner}
+        joined = next((k for k in sorted(cut_by) if kept[k].label == candidate.label), len(kept))
+        if free and joined == len(kept):
+            kept.append(candidate)
+        owner.update((i, joined) for i in free)
+    return _runs(owner, kept)
+
+
+def _runs(owner: Mapping[int, int], kept: Sequence[Candidate]) -> list[Candidate]:
+    """Turn "token → candidate" into maximal runs."""
+    runs: list[Candidate] = []
+    last = None
+    for i in sorted(owner):
+        winner = kept[owner[i]]
+        if last == (i - 1, owner[i]):
+            runs[-1] = Candidate(runs[-1].start, i + 1, winner.label, winner.rank)
+        else:
+            runs.append(Candidate(i, i + 1, winner.label, winner.rank))
+        last = (i, owner[i])
+    return runs

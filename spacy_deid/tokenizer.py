@@ -1,0 +1,44 @@
+"""A tokenizer for clinical notes: every mark of punctuation is a token, and digits part from letters.
+
+Notes run words together ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at a token's
+edge. Finer tokens cost speed and gain exact offsets. spaCy's `Tokenizer` does the work; only its expressions are ours,
+so it keeps its cache, its serialization and its guarantee that the tokens add up to the text.
+"""
+
+from collections.abc import Callable
+
+from spacy.lang.char_classes import ALPHA_LOWER, ALPHA_UPPER
+from spacy.language import Language
+from spacy.tokenizer import Tokenizer
+from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
+
+__all__ = ["make_clinical_tokenizer"]
+
+_COMBINING = "\u0300-\u036f"
+_MARK = rf"(?:[^\w\s{_COMBINING}]|_)"
+_LETTER = rf"[^\W\d_]|[{_COMBINING}]"
+_INFIXES = [
+    _MARK,
+    r"\s",
+    rf"(?<={_LETTER})(?=\d)",
+    r"(?<=\d)(?=[^\W\d_])",
+    rf"(?<=[{ALPHA_LOWER}{_COMBINING}])(?=[{ALPHA_UPPER}])",
+]
+
+
+@registry.tokenizers("spacy_deid.ClinicalTokenizer.v1")
+def make_clinical_tokenizer() -> Callable[[Language], Tokenizer]:
+    """Make a tokenizer that splits at every mark and between letters and digits, in any language.
+
+    RETURNS (Callable[[Language], Tokenizer]): builds the tokenizer on a pipeline's vocab.
+    """
+
+    def create(nlp: Language) -> Tokenizer:
+        return Tokenizer(
+            nlp.vocab,
+            prefix_search=compile_prefix_regex([_MARK]).search,
+            suffix_search=compile_suffix_regex([_MARK]).search,
+            infix_finditer=compile_infix_regex(_INFIXES).finditer,
+        )
+
+    return create

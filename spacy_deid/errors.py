@@ -47,6 +47,24 @@ class Errors:
     D008 = "unknown pipeline '{name}': not a shipped pipeline ({known}), not a folder, not an installed package"
     D009 = "score {score} of '{source}' at {start}:{end} is not between 0 and 1"
 
+    # evaluation
+    D300 = "document '{name}': entity {start}:{end} is outside the text of {length} characters or empty"
+    D301 = "{path}: not {encoding} text"
+    D302 = "{path}, line {line}: {reason}"
+    D303 = "{path}: {reason}"
+    D304 = "{path}, line {line}: the label is not in scheme '{scheme}'. Known labels: {known}"
+    D305 = "{path}, line {line}: the quoted text differs from the text at {start}:{end}"
+    D306 = "{path}: cannot tell the format ({found}): name one of {known}"
+    D307 = "{path}: {names} without its {missing}"
+    D308 = "document '{name}' stands twice"
+    D309 = "gold and predictions are not of the same documents: only gold {gold}; only predictions {pred}"
+    D310 = "document '{name}': gold and predictions have different texts"
+    D311 = "document name '{name}' cannot be the name of a file"
+    D312 = "document '{name}': the character U+{code:04X} at {offset} has no place in {format}"
+    D313 = "metric row '{name}': {reason}"
+    D314 = "unknown format '{format}'. Known formats: {known}"
+    D315 = "document '{name}' has no sentence count"
+
     # merging, policies, surrogates
     D501 = "no de-identified text: the detector group(s) {missing} are missing, so a detector did not run on this text"
     D502 = "no de-identified text: '{step}' did not run on this text"

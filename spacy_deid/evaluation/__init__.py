@@ -1,0 +1,32 @@
+"""Readers and writers of annotated notes, and the figures that compare them."""
+
+from .counts import HEADER_WIDTH, HIPAA_I2B2
+from .docbin import from_doc, make_docs, read_docbin, write_docbin
+from .documents import AnnotatedText, Entity, pair_documents, relabel
+from .formats import FORMATS, detect_format, read_folder, write_folder
+from .metrics import REGIONS, evaluate
+from .rows import MetricRow, read_rows, write_rows
+from .table import format_table
+
+__all__ = [
+    "FORMATS",
+    "HEADER_WIDTH",
+    "HIPAA_I2B2",
+    "REGIONS",
+    "AnnotatedText",
+    "Entity",
+    "MetricRow",
+    "detect_format",
+    "evaluate",
+    "format_table",
+    "from_doc",
+    "make_docs",
+    "pair_documents",
+    "read_docbin",
+    "read_folder",
+    "read_rows",
+    "relabel",
+    "write_docbin",
+    "write_folder",
+    "write_rows",
+]

@@ -1,6 +1,27 @@
-"""De-identification of clinical text as spaCy components."""
+"""De-identification of clinical text as spaCy components.
+
+    import spacy_deid
+    nlp = spacy_deid.load("es")
+    doc = nlp("Nombre: Ana. Teléfono: 600 123 456.")
+    doc._.deid_text
+"""
 
 from .context import install_extensions
+from .errors import ConfigError, DeidError, InputError, NotDeidentified
+from .loading import load, shipped_pipelines
+from .offsets import Edit
+from .spans import Evidence
 
-__all__ = ["__version__", "install_extensions"]
+__all__ = [
+    "ConfigError",
+    "DeidError",
+    "Edit",
+    "Evidence",
+    "InputError",
+    "NotDeidentified",
+    "__version__",
+    "install_extensions",
+    "load",
+    "shipped_pipelines",
+]
 __version__ = "0.1.0"

@@ -13,23 +13,24 @@ from spacy.tokens import Doc
 
 from .errors import Errors, NotDeidentified
 from .offsets import Edit, Side, apply_edits, map_offset
-from .spans import MERGED, RECOVERED, require_groups
+from .spans import MERGED, RECOVERED, read_evidence, require_groups
 
-__all__ = ["EDITS", "TRACE", "get_edits", "install_extensions", "set_edits"]
+__all__ = ["DECISIONS", "EDITS", "get_edits", "get_text", "get_trace", "install_extensions", "set_edits"]
 
 EDITS = "deid/edits"
-TRACE = "deid/trace"
+DECISIONS = "deid/decisions"
 
 
-def set_edits(doc: Doc, edits: list[Edit], trace: list[dict[str, Any]]) -> None:
-    """Store the edits and their trace on a Doc, as plain values.
+def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
+    """Store the edits and the decisions behind them on a Doc, as plain values.
 
     doc (Doc): the Doc to write to.
     edits (list[Edit]): edits in the order of the text.
-    trace (list[dict]): one record for each decided span; plain values, no text.
+    decisions (dict): "policy", "style" and "actions", a list of [start, end, label, action] for every span that was
+        decided on, changed or kept; characters, no text.
     """
     doc.user_data[EDITS] = [[e.start, e.end, e.label, e.replacement] for e in edits]
-    doc.user_data[TRACE] = trace
+    doc.user_data[DECISIONS] = decisions
 
 
 def get_edits(doc: Doc) -> list[Edit]:
@@ -54,9 +55,32 @@ def get_edits(doc: Doc) -> list[Edit]:
 
 
 def get_trace(doc: Doc) -> list[dict[str, Any]]:
-    """The decision trace, under the guard of `get_edits`."""
+    """Why each span was changed or kept, under the guard of `get_edits`.
+
+    doc (Doc): the Doc to read.
+    RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", and
+        "evidence": the records of every detection that touches it, each with the "version" of its detector.
+        Offsets and labels, never the surface.
+    """
     get_edits(doc)
-    return [dict(record) for record in doc.user_data[TRACE]]
+    decided = doc.user_data[DECISIONS]
+    found = [
+        {**item.record(), "version": doc.spans[key].attrs.get("version", "")}
+        for key in doc.spans[MERGED].attrs["sources"]
+        for item in read_evidence(doc, key)
+    ]
+    return [
+        {
+            "start": start,
+            "end": end,
+            "label": label,
+            "action": action,
+            "policy": decided["policy"],
+            "style": decided["style"],
+            "evidence": [item for item in found if item["start"] < end and start < item["end"]],
+        }
+        for start, end, label, action in decided["actions"]
+    ]
 
 
 def get_text(doc: Doc) -> str:

@@ -47,6 +47,38 @@ class Errors:
     D008 = "unknown pipeline '{name}': not a shipped pipeline ({known}), not a folder, not an installed package"
     D009 = "score {score} of '{source}' at {start}:{end} is not between 0 and 1"
 
+    # rules
+    D100 = "rules file {path}: cannot be read ({reason})"
+    D101 = "rules file {path}: not valid TOML: {reason}"
+    D102 = "rules file {path}, rule '{rule}': {reason}"
+    D103 = "rules file {path}, rule '{rule}': bad regular expression: {reason}"
+    D104 = "rules file {path}, rule '{rule}': unknown label '{label}'. Known labels: {known}"
+    D105 = "rules file {path}, rule '{rule}': unknown validator '{validator}'. Known validators: {known}"
+    D106 = "rules file {path}, rule '{rule}': the pattern can match the empty string"
+    D107 = "rules file {path}: rule '{rule}' stands twice"
+    D108 = "rules file {path}, rule '{rule}': {kind} {number} does not hold: expected {expected}, found {found}"
+    D109 = "rules file {path}: {reason}"
+    D110 = "no rules for language '{lang}'. Languages with rules: {known}"
+    D111 = "'{name}' cannot disable rule(s) {rules}: no such rule"
+
+    # term lists
+    D150 = "list {path}: no such file"
+    D151 = "list {path}: a list is a .csv or a .jsonl file"
+    D152 = "list {path}, row {row}: {reason}"
+    D153 = (
+        "list {path}: the terms of row(s) {rows} would match nearly everywhere (no letter or digit, single letters, "
+        "function words). Take them out"
+    )
+    D154 = "list {path}, row {row}: unknown label. Known labels: {known}"
+    D155 = "list {path}, row {row}: no label. Fill the column 'label', or set 'label'. Known labels: {known}"
+    D156 = "list {path}: a list named '{name}' is there already. Rename the file: detections bear the list's name"
+    D157 = "term matcher: more than {limit} combinations of lists and labels"
+    D158 = "'{name}' cannot be read: not the terms of a ruler of this version"
+    D159 = (
+        "'{name}' was saved with {expected} confidential list(s), which no folder holds, and has {found}. Give them with "
+        "add_lists() or add_terms(), or call drop_lists() to go on without"
+    )
+
     # evaluation
     D300 = "document '{name}': entity {start}:{end} is outside the text of {length} characters or empty"
     D301 = "{path}: not {encoding} text"

@@ -88,7 +88,7 @@ def check_key(key: str) -> str:
     return key
 
 
-def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version: str = "") -> None:
+def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version: str = "", **receipt: Any) -> None:
     """Write a detector's group: the spans, their records and the receipt that it ran. The only writer of groups.
 
     Spans are widened to token edges, so a detection that does not align is never lost. The records stand in the order
@@ -99,12 +99,13 @@ def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version:
     key (str): span group key, "deid/…".
     evidence (Iterable[Evidence]): detections in any order.
     version (str): version of the rules, list or model, for the trace.
+    receipt (Any): more plain values to keep in ``attrs``.
     RAISES: DeidError if evidence lies outside the text (D006) or has no probability as its score (D009);
         ConfigError for a bad key (D007) or an unknown label (D001).
     """
     ordered = sorted(evidence, key=lambda e: (e.start, e.end, e.label, e.source, e.rule))
     spans = [_span(doc, item) for item in ordered]
-    attrs = {"evidence": [item.record() for item in ordered], "version": version}
+    attrs = {"evidence": [item.record() for item in ordered], "version": version, **receipt}
     doc.spans[check_key(key)] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
 
 

@@ -1,4 +1,147 @@
-"""Being written."""
-def make_merge(*args, **kwargs): ...
-def make_union_filter(*args, **kwargs): ...
-def make_label_priority(*args, **kwargs): ...
+"""deid_merge: unites what the detectors found into ``doc.ents``, without uncovering a token."""
+
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+
+import srsly
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import registry
+
+from ..errors import ConfigError, Errors, NotDeidentified
+from ..labels import get_label
+from ..spans import (
+    DECISIONS,
+    DISCARDED,
+    MERGED,
+    PREFIX,
+    Candidate,
+    Evidence,
+    SpansFilter,
+    check_key,
+    read_evidence,
+    require_groups,
+    union_filter,
+    write_evidence,
+)
+
+__all__ = ["Merge", "make_label_priority", "make_merge", "make_union_filter"]
+
+
+@registry.misc("spacy_deid.union_filter.v1")
+def make_union_filter() -> SpansFilter:
+    """Make the filter that trims overlapping spans and never drops a token; see `spans.union_filter`."""
+    return union_filter
+
+
+@registry.misc("spacy_deid.label_priority.v1")
+def make_label_priority(path: str | None = None) -> dict[str, int]:
+    """Read the order of labels: where two overlap, the smaller number wins; a label that is not listed has 0.
+
+    path (Optional[str]): JSON file, an object of canonical label → whole number; None for the one that ships.
+    RETURNS (dict[str, int]): label → number.
+    RAISES: ConfigError for a file that is not such an object (D509) or an unknown label (D001).
+    """
+    source = files("spacy_deid") / "resources" / "label_priority.json"
+    try:
+        data = srsly.json_loads(source.read_text(encoding="utf8")) if path is None else srsly.read_json(path)
+    except ValueError:
+        raise ConfigError(Errors.D509.format(reason=f"{path} is not JSON")) from None
+    if not isinstance(data, dict) or not all(isinstance(number, int) for number in data.values()):
+        raise ConfigError(Errors.D509.format(reason=f"{path} is not an object of label and whole number"))
+    return {get_label(label).name: number for label, number in data.items()}
+
+
+@Language.factory(
+    "deid_merge",
+    requires=["doc.spans"],
+    assigns=["doc.ents", "doc.spans"],
+    default_config={
+        "sources": None,
+        "label_priority": {"@misc": "spacy_deid.label_priority.v1"},
+        "spans_filter": {"@misc": "spacy_deid.union_filter.v1"},
+    },
+)
+def make_merge(
+    nlp: Language,
+    name: str,
+    sources: list[str] | None,
+    label_priority: Mapping[str, int],
+    spans_filter: SpansFilter,
+) -> "Merge":
+    """Make the component.
+
+    sources (Optional[list[str]]): group keys in the order of trust; None for those of the detectors that stand in the
+        pipeline when this component is added.
+    label_priority (Mapping[str, int]): canonical label → number; the smaller wins where two overlap.
+    spans_filter (SpansFilter): makes the candidates disjoint.
+    """
+    if sources is None:
+        keys = (getattr(component, "key", None) for _, component in nlp.components)
+        sources = [key for key in keys if isinstance(key, str) and key.startswith(PREFIX)]
+    return Merge(name, sources=sources, label_priority=label_priority, spans_filter=spans_filter)
+
+
+class Merge:
+    """Unites the evidence of the detectors.
+
+    ``doc.spans["deid/merged"]`` holds the decision with the receipt of its sources, ``doc.spans["deid/discarded"]``
+    the detections that were trimmed, relabelled or swallowed.
+    """
+
+    def __init__(
+        self, name: str, *, sources: Iterable[str], label_priority: Mapping[str, int], spans_filter: SpansFilter
+    ) -> None:
+        self.name = name
+        self.sources = [check_key(key) for key in sources]
+        self.label_priority = label_priority
+        self.spans_filter = spans_filter
+        if not self.sources:
+            raise ConfigError(Errors.D504.format(name=name))
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Unite the evidence on a Doc and write ``doc.ents``.
+
+        RAISES: NotDeidentified if a source did not run (D501) or a group is there that is no source (D503).
+        """
+        merged = self.match(doc)
+        self.set_annotations(doc, merged)
+        return doc
+
+    def match(self, doc: Doc) -> list[Candidate]:
+        """Unite the evidence of all sources; changes nothing.
+
+        doc (Doc): a Doc that the detectors have run on.
+        RETURNS (list[Candidate]): disjoint token spans in the order of the text.
+        """
+        require_groups(doc, self.sources)
+        groups = {key for key in doc.spans if key.startswith(PREFIX)}
+        if extra := sorted(groups - set(self.sources) - DECISIONS):
+            message = Errors.D503.format(extra=", ".join(extra), name=self.name, sources=", ".join(self.sources))
+            raise NotDeidentified(message)
+        candidates = [
+            Candidate(span.start, span.end, span.label_, self._rank(i, span.label_, len(span)))
+            for i, key in enumerate(self.sources)
+            for span in doc.spans[key]
+        ]
+        return self.spans_filter(candidates)
+
+    def _rank(self, source: int, label: str, length: int) -> tuple[float, ...]:
+        """Order of the candidates: label priority, then trust in the source, then length."""
+        return (self.label_priority.get(label, 0), source, -length)
+
+    def set_annotations(self, doc: Doc, merged: list[Candidate]) -> None:
+        """Write the decision: ``doc.ents``, the merged and the discarded group."""
+        found = [item for key in self.sources for item in read_evidence(doc, key)]
+        evidence = [self._decided(doc, candidate, found) for candidate in merged]
+        write_evidence(doc, MERGED, evidence, sources=list(self.sources))
+        exact = {(item.start, item.end, item.label) for item in evidence}
+        write_evidence(doc, DISCARDED, [f for f in found if (f.start, f.end, f.label) not in exact])
+        doc.set_ents(list(doc.spans[MERGED]), default="outside")
+
+    def _decided(self, doc: Doc, candidate: Candidate, found: list[Evidence]) -> Evidence:
+        """The evidence of a merged span: its characters, and the best score among what it unites."""
+        last = doc[candidate.end - 1]
+        start, end = doc[candidate.start].idx, last.idx + len(last)
+        score = max((f.score for f in found if f.start < end and start < f.end), default=1.0)
+        return Evidence(start, end, candidate.label, self.name, score, "union")

@@ -1,4 +1,194 @@
-"""Being written."""
-def make_patterns(*args, **kwargs): ...
-def make_union_filter(*args, **kwargs): ...
-def make_label_priority(*args, **kwargs): ...
+"""The component ``deid_patterns``: identifiers with a form, by rules files and check digits."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy import util
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..errors import ConfigError, Errors
+from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
+from ..spans import Evidence, check_key, write_evidence
+
+__all__ = ["Patterns", "make_patterns"]
+
+
+@Language.factory(
+    "deid_patterns",
+    assigns=["doc.spans"],
+    default_config={"key": "deid/patterns", "languages": None, "rules": [], "disable": [], "verify": True},
+)
+def make_patterns(
+    nlp: Language,
+    name: str,
+    key: str,
+    languages: list[str] | None,
+    rules: list[str],
+    disable: list[str],
+    verify: bool,
+) -> "Patterns":
+    """Make a pattern component.
+
+    nlp (Language): the pipeline; its language chooses the rules if `languages` is null.
+    name (str): the component's name.
+    key (str): span group to write.
+    languages (list[str] | None): rules that ship with the package, beside those common to all languages.
+    rules (list[str]): paths of a hospital's own rules files.
+    disable (list[str]): ids of rules to leave out, as "es/dni".
+    verify (bool): whether the rules files are run on their own examples when they are read.
+    RETURNS (Patterns): the component.
+    """
+    if languages is None:
+        languages = [nlp.lang] if nlp.lang in LANGUAGES else []
+    return Patterns(name, key=key, languages=languages, paths=rules, disable=disable, verify=verify)
+
+
+class Patterns:
+    """Writes what rules find to a span group.
+
+    A saved pipeline carries its rules, not the paths they came from, so it works where the files are not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        key: str,
+        languages: Sequence[str],
+        paths: Sequence[str],
+        disable: Sequence[str],
+        verify: bool,
+    ) -> None:
+        """Read rules.
+
+        name (str): the component's name, the source of its evidence.
+        key (str): span group to write.
+        languages (Sequence[str]): languages whose shipped rules are used.
+        paths (Sequence[str]): further rules files.
+        disable (Sequence[str]): ids of rules to leave out.
+        verify (bool): whether further rules files are run on their own examples.
+        RAISES: ConfigError for a broken rules file (D101 – D109), a language without rules (D110), an id that no rule
+            has (D111), a bad key (D007).
+        """
+        self.name = name
+        self.key = check_key(key)
+        # A pipeline that is being loaded gets its rules from its own folder, so a missing file is an error only once
+        # the component is used without them.
+        self._missing = [path for path in paths if not Path(path).exists()]
+        rules = [rule for lang in (COMMON, *dict.fromkeys(languages)) for rule in resource_rules(lang)]
+        for path in paths:
+            if path not in self._missing:
+                rules += _read(path, verify)
+                check_unique(rules, path)
+        self._set_rules(rules if self._missing else _without(rules, disable, name))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in use."""
+        return tuple(self._matcher.rules)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels that the rules can give."""
+        return self._matcher.labels
+
+    def _set_rules(self, rules: Iterable[Rule]) -> None:
+        """Compile rules and name their version by their content."""
+        self._matcher = RuleMatcher(list(rules))
+        plain = json.dumps([rule.to_dict() for rule in self._matcher.rules], sort_keys=True)
+        self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
+
+    def _check_rules(self) -> None:
+        """RAISES: ConfigError (D100) if a rules file was missing and no saved rules took its place."""
+        if self._missing:
+            raise ConfigError(Errors.D100.format(path=self._missing[0], reason="no such file"))
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Write the group.
+
+        doc (Doc): the Doc to read and to write to.
+        RETURNS (Doc): the same Doc.
+        """
+        write_evidence(doc, self.key, self.find(doc), version=self.version)
+        return doc
+
+    def find(self, doc: Doc) -> list[Evidence]:
+        """Find identifiers; changes nothing.
+
+        doc (Doc): the Doc to read.
+        RETURNS (list[Evidence]): in the order of the text; ``rule`` is the rule's id.
+        RAISES: ConfigError (D100) if a rules file is missing.
+        """
+        self._check_rules()
+        return [
+            Evidence(match.start, match.end, match.label, self.name, match.score, match.rule)
+            for match in self._matcher.find(doc.text)
+        ]
+
+    def _to_plain(self) -> list[dict[str, Any]]:
+        self._check_rules()
+        return [rule.to_dict() for rule in self._matcher.rules]
+
+    def _from_plain(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._set_rules(Rule.from_dict(row) for row in rows)
+        self._missing = []
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Serialize the rules.
+
+        exclude (Iterable[str]): parts to leave out: "rules".
+        RETURNS (bytes): msgpack.
+        """
+        serializers: dict[str, Callable[[], Any]] = {"rules": lambda: srsly.msgpack_dumps(self._to_plain())}
+        return bytes(util.to_bytes(serializers, exclude))
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Patterns":
+        """Load rules from `to_bytes`; they replace those at hand.
+
+        data (bytes): what `to_bytes` gave.
+        exclude (Iterable[str]): parts to leave as they are.
+        RETURNS (Patterns): itself.
+        """
+        deserializers = {"rules": lambda b: self._from_plain(srsly.msgpack_loads(b))}
+        util.from_bytes(data, deserializers, exclude)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save the rules as JSON.
+
+        path (str | Path): the component's folder.
+        exclude (Iterable[str]): parts to leave out: "rules".
+        """
+        serializers = {"rules": lambda p: srsly.write_json(p.with_suffix(".json"), self._to_plain())}
+        util.to_disk(util.ensure_path(path), serializers, exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Patterns":
+        """Load rules from `to_disk`; they replace those at hand.
+
+        path (str | Path): the component's folder.
+        exclude (Iterable[str]): parts to leave as they are.
+        RETURNS (Patterns): itself.
+        """
+        deserializers = {"rules": lambda p: self._from_plain(srsly.read_json(p.with_suffix(".json")))}
+        util.from_disk(util.ensure_path(path), deserializers, exclude)
+        return self
+
+
+def _read(path: str, verify: bool) -> list[Rule]:
+    """Read a rules file and, if wanted, run its examples."""
+    rules = read_rules(path)
+    if verify:
+        check_examples(rules, path)
+    return rules
+
+
+def _without(rules: Sequence[Rule], disable: Sequence[str], name: str) -> list[Rule]:
+    """Leave rules out by id. RAISES: ConfigError (D111) for an id that no rule has."""
+    if unknown := sorted(set(disable) - {rule.id for rule in rules}):
+        raise ConfigError(Errors.D111.format(name=name, rules=", ".join(unknown)))
+    return [rule for rule in rules if rule.id not in set(disable)]

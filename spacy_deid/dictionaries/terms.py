@@ -1,0 +1,169 @@
+"""Reading term lists, and refusing what would redact everything.
+
+A list is a CSV file with the header ``term,label`` or ``term,label,rule``, or a JSONL file of objects with these keys.
+UTF-8, with or without byte order mark. A row is checked before its term is used, and what is wrong with it is said
+by file and row alone: the rows of a hospital's lists are its patients.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from .normalise import normal_form
+
+__all__ = ["MAX_LENGTH", "Entry", "check_terms", "function_words", "is_too_general", "list_name", "read_list"]
+
+MAX_LENGTH = 2000
+_COLUMNS = ("term", "label", "rule")
+_ROWS_NAMED = 20
+
+
+class Entry(NamedTuple):
+    """One row of a list, checked.
+
+    term (str): normal form of the term.
+    label (str): canonical label.
+    rule (str): name of the list, or of the rule that the row names.
+    """
+
+    term: str
+    label: str
+    rule: str
+
+
+def list_name(path: str | Path) -> str:
+    """The name that a list's detections bear: the file's name without its suffix."""
+    return Path(path).stem
+
+
+def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
+    """Read a list, row by row, without holding it in memory.
+
+    path (str or Path): a .csv or .jsonl file.
+    label (str): label of the rows that have none.
+    YIELDS (Entry): the rows in the order of the file.
+    RAISES: ConfigError if there is no such file (D150), it is of another kind (D151), a row is broken (D152), has an
+        unknown label (D154) or none (D155), or, once the file is read, if terms are too general (D153).
+    """
+    path = Path(path)
+    readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
+    if path.suffix.lower() not in readers:
+        raise ConfigError(Errors.D151.format(path=path))
+    if not path.is_file():
+        raise ConfigError(Errors.D150.format(path=path))
+    rows = readers[path.suffix.lower()](path)
+    return _check(rows, source=str(path), name=list_name(path), label=label)
+
+
+def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
+    """Check terms that come from memory; the row is their place, from 1.
+
+    terms (Iterable[str]): the terms.
+    label (str): their label.
+    name (str): the name that their detections bear.
+    YIELDS (Entry): the terms in their order.
+    RAISES: ConfigError as `read_list`.
+    """
+    rows = ((row, {"term": term, "label": label}) for row, term in enumerate(terms, 1))
+    return _check(rows, source=name, name=name, label=None)
+
+
+def is_too_general(term: str) -> bool:
+    """Whether a term would match nearly everywhere.
+
+    term (str): a normal form.
+    RETURNS (bool): True if it has no letter or digit, or nothing but single ones and function words: "a", "j. m.",
+        "de la".
+    """
+    words = "".join(char if char.isalnum() else " " for char in term).split()
+    return all(len(word) == 1 or word in function_words() for word in words)
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """The normal forms of the function words that ship with the package, of all its languages together."""
+    folder = resources.files("spacy_deid") / "resources" / "function_words"
+    texts = (file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".txt"))
+    lines = (line for text in texts for line in text.splitlines() if not line.startswith("#"))
+    return frozenset(normal_form(word) for line in lines for word in line.split())
+
+
+def _check(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], source: str, name: str, label: str | None
+) -> Iterator[Entry]:
+    """Turn rows into entries. General terms are gathered, so that one run names them all."""
+    general: list[int] = []
+    for row, values in rows:
+        for column, value in values.items():
+            if not isinstance(value, str) and not (value is None and column != "term"):
+                raise _broken(source, row, f"'{column}' is not a string")
+        entry = Entry(normal_form(values["term"]), values.get("label") or label or "", values.get("rule") or name)
+        if entry.label not in LABELS:
+            message = Errors.D154 if entry.label else Errors.D155
+            raise ConfigError(message.format(path=source, row=row, known=", ".join(LABELS)))
+        if len(entry.term) > MAX_LENGTH:
+            raise _broken(source, row, f"the term is longer than {MAX_LENGTH} characters")
+        if normal_form(entry.rule) == entry.term:
+            raise _broken(source, row, "the rule repeats the term, and rules are written to logs")
+        if is_too_general(entry.term):
+            general.append(row)
+        elif not general:
+            yield entry
+    if general:
+        named = ", ".join(map(str, general[:_ROWS_NAMED]))
+        more = len(general) - _ROWS_NAMED
+        raise ConfigError(Errors.D153.format(path=source, rows=named + (f" and {more} more" if more > 0 else "")))
+
+
+def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield (row number, values by column). The number is that of the line where the row ends; the header is row 1."""
+    reader = csv.reader(_decode(path), strict=True)
+    try:
+        header = [column.strip().lower() for column in next(reader, [])]
+        if "term" not in header or not set(header) <= set(_COLUMNS) or len(set(header)) != len(header):
+            raise _broken(path, 1, "the header must be 'term,label' or 'term,label,rule'")
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                reason = f"{len(cells)} columns where the header has {len(header)}; quote a term that holds a comma"
+                raise _broken(path, reader.line_num, reason)
+            values = dict(zip(header, cells, strict=True))
+            yield reader.line_num, values | {key: values[key].strip() for key in values if key != "term"}
+    except csv.Error:
+        raise _broken(path, reader.line_num, "not CSV: a quote is missing, or a character does not belong") from None
+
+
+def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (row number, values by key)."""
+    for row, line in enumerate(_decode(path), 1):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except ValueError:
+            raise _broken(path, row, "not JSON") from None
+        if not isinstance(values, dict) or "term" not in values or not set(values) <= set(_COLUMNS):
+            raise _broken(path, row, "not an object with 'term' and at most 'label' and 'rule'")
+        yield row, values
+
+
+def _decode(path: Path) -> Iterator[str]:
+    """Decode a file line by line, so that what is not UTF-8 can be told by its row."""
+    with path.open("rb") as file:
+        for row, line in enumerate(file, 1):
+            try:
+                yield line.decode("utf-8-sig" if row == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise _broken(path, row, "not UTF-8") from None
+
+
+def _broken(source: str | Path, row: int, reason: str) -> ConfigError:
+    """The error for a row that cannot be used."""
+    return ConfigError(Errors.D152.format(path=source, row=row, reason=reason))

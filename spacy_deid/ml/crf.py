@@ -1,0 +1,147 @@
+"""A linear-chain CRF over BIOES tags whose transitions only say what is legal.
+
+``B-x`` and ``I-x`` are followed by ``I-x`` or ``E-x``; everything else by ``O``, ``B-*`` or ``S-*``. With no
+transition weights a step costs O(tags) instead of O(tags²): all legal ends share one sum (or maximum), and each label
+continues by itself. The path score is the sum of the emissions; probabilities are the softmax over all legal paths
+(Lafferty, McCallum and Pereira 2001), computed with rescaled sums (Rabiner 1989).
+
+Emissions are arrays of shape (batch, time, tags), padded at the end; ``lengths`` has shape (batch,). Tags are those of
+`bioes`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Marginals", "marginals", "pad", "viterbi"]
+
+NEVER = np.float32(-1e30)
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """Posterior tag probabilities, shape (batch, time, tags), and the log-partition of each sequence, (batch,)."""
+
+    probs: np.ndarray
+    log_z: np.ndarray
+
+
+def pad(sequences: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Stack emissions of unequal length; what is padded scores 0 for ``O`` and never for all else.
+
+    sequences (list[ndarray]): each float32 of shape (tokens, tags), at least one.
+    RETURNS (tuple[ndarray, ndarray]): emissions (batch, time, tags) and lengths (batch,).
+    """
+    lengths = np.asarray([len(s) for s in sequences])
+    out = np.full((len(sequences), max(1, lengths.max()), sequences[0].shape[1]), NEVER, dtype=np.float32)
+    out[:, :, 0] = 0.0
+    for row, sequence in zip(out, sequences, strict=True):
+        row[: len(sequence)] = sequence
+    return out, lengths
+
+
+def marginals(emissions: np.ndarray) -> Marginals:
+    """Posterior probability of every tag at every token, over the legal paths.
+
+    emissions (ndarray): shape (batch, time, tags).
+    RETURNS (Marginals): probabilities and log-partition.
+    """
+    batch, time, tags = emissions.shape
+    peak = emissions.max(axis=2)
+    weight = np.exp(emissions - peak[:, :, None]).transpose(1, 0, 2)
+    alpha = np.empty((time, batch, tags), dtype=np.float32)
+    scale = np.empty((time, batch), dtype=np.float32)
+    free, inside = np.ones(batch, dtype=np.float32), np.zeros((batch, (tags - 1) // 4), dtype=np.float32)
+    for t in range(time):
+        step = _spread(free, inside, weight[t], alpha[t])
+        scale[t] = step.sum(axis=1)
+        step /= scale[t][:, None]
+        free, inside = _ends(step), _opens(step)
+    beta = _backward(weight, scale)
+    probs = (alpha * beta).transpose(1, 0, 2)
+    probs /= probs.sum(axis=2, keepdims=True)
+    log_z = np.log(scale).sum(axis=0) + peak.sum(axis=1)
+    legal = np.log(np.maximum(_ends(alpha[-1]), 1e-30))
+    return Marginals(probs, log_z + legal)
+
+
+def _spread(free: np.ndarray, inside: np.ndarray, weight: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """Forward step: mass at legal ends flows to O, B, S; mass inside a label to its I, E."""
+    out[:, 0] = free * weight[:, 0]
+    w, o = weight[:, 1:].reshape(len(weight), -1, 4), out[:, 1:].reshape(len(weight), -1, 4)
+    np.multiply(w[:, :, 0::3], free[:, None, None], out=o[:, :, 0::3])
+    np.multiply(w[:, :, 1:3], inside[:, :, None], out=o[:, :, 1:3])
+    return out
+
+
+def _ends(step: np.ndarray) -> np.ndarray:
+    """Mass at tags after which a new entity or O may follow: O, E-*, S-*."""
+    total: np.ndarray = step[:, 0] + step[:, 3::4].sum(axis=1) + step[:, 4::4].sum(axis=1)
+    return total
+
+
+def _opens(step: np.ndarray) -> np.ndarray:
+    """Mass inside each label: B-x and I-x."""
+    mass: np.ndarray = step[:, 1::4] + step[:, 2::4]
+    return mass
+
+
+def _backward(weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Backward sums, rescaled by the forward scales; shape (time, batch, tags)."""
+    time, batch, tags = weight.shape
+    beta = np.empty_like(weight)
+    after = beta[-1]
+    after[:] = 0.0
+    after[:, 0], after[:, 3::4], after[:, 4::4] = 1.0, 1.0, 1.0
+    for t in range(time - 1, 0, -1):
+        mass = weight[t] * beta[t]
+        mass /= scale[t][:, None]
+        four = mass[:, 1:].reshape(batch, -1, 4)
+        start = mass[:, 0] + four[:, :, 0].sum(axis=1) + four[:, :, 3].sum(axis=1)
+        go_on = four[:, :, 1] + four[:, :, 2]
+        before = beta[t - 1]
+        before[:, 0] = start
+        before[:, 3::4], before[:, 4::4] = start[:, None], start[:, None]
+        before[:, 1::4], before[:, 2::4] = go_on, go_on
+    return beta
+
+
+def viterbi(emissions: np.ndarray) -> np.ndarray:
+    """Best legal path.
+
+    emissions (ndarray): shape (batch, time, tags).
+    RETURNS (ndarray): int32 tags, shape (batch, time).
+    """
+    batch, time, tags = emissions.shape
+    rows = np.arange(batch)
+    score = emissions.transpose(1, 0, 2)
+    opener = np.zeros((time, batch, (tags - 1) // 4), dtype=bool)
+    ender = np.zeros((time, batch), dtype=np.int32)
+    free, inside = np.zeros(batch, dtype=np.float32), np.full(opener.shape[1:], NEVER, dtype=np.float32)
+    for t in range(time):
+        four = score[t][:, 1:].reshape(batch, -1, 4)
+        begin, go_on = free[:, None] + four[:, :, 0], inside + four[:, :, 1]
+        ends = np.empty((batch, tags), dtype=np.float32)
+        ends[:] = NEVER
+        ends[:, 0] = free + score[t][:, 0]
+        ends[:, 3::4], ends[:, 4::4] = inside + four[:, :, 2], free[:, None] + four[:, :, 3]
+        opener[t] = begin >= go_on
+        inside = np.maximum(begin, go_on)
+        ender[t] = ends.argmax(axis=1)
+        free = ends[rows, ender[t]]
+    return _walk_back(opener, ender)
+
+
+def _walk_back(opener: np.ndarray, ender: np.ndarray) -> np.ndarray:
+    """Follow the best ends backwards: inside an entity until its B, else to the best end of the token before."""
+    time, batch, _ = opener.shape
+    path = np.zeros((batch, time), dtype=np.int32)
+    rows = np.arange(batch)
+    label = np.full(batch, -1)
+    for t in range(time - 1, -1, -1):
+        within = label >= 0
+        began = opener[t][rows, np.maximum(label, 0)]
+        path[:, t] = np.where(within, 1 + 4 * label + np.where(began, 0, 1), ender[t])
+        enters = ~within & (ender[t] > 0) & ((ender[t] - 1) % 4 == 2)
+        label = np.where(enters, (ender[t] - 1) // 4, np.where(within & ~began, label, -1))
+    return path

@@ -1,0 +1,130 @@
+"""Token features as hashes: the form of the word, and the layout that it stands in.
+
+Clinical notes are half form, half prose. On a line "Apellidos: De Miguel Rivera." the key says what the value is, so
+every token carries the key of its field, its place in the field and in the note, and the key under which the same word
+stood first in the note ("De Miguel" in the narrative is known from the header). Each column of the result is one
+categorical feature; equal values mean equal hashes. Nothing of the text can be read back from them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from spacy.attrs import LOWER, ORTH, PREFIX, SHAPE, SPACY, SUFFIX
+from spacy.strings import hash_string
+from spacy.tokens import Doc
+
+__all__ = ["FEATURES", "note_features"]
+
+FEATURES = (
+    "lower",
+    "prefix",
+    "suffix3",
+    "shape",
+    "prefix3",
+    "suffix2",
+    "suffix4",
+    "long_shape",
+    "key",
+    "long_key",
+    "field_place",
+    "note_place",
+    "memory",
+    "repeats",
+)
+_NEWLINES = np.asarray([hash_string(s) for s in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028")], dtype=np.uint64)
+_COLON = hash_string(":")
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_CACHE_SIZE = 200_000
+_NARRATIVE = 160  # characters of a line from which on it is prose and not a form
+
+Morphs = dict[int, tuple[int, int, int, int]]
+
+
+def mix(*columns: np.ndarray | int) -> np.ndarray:
+    """Combine hashes into one, order-sensitive (a multiplicative mix over 64 bits)."""
+    out = np.zeros(1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            out = (out ^ np.asarray(column, dtype=np.uint64)) * _MIX
+            out = out ^ (out >> np.uint64(29))
+    return out
+
+
+def note_features() -> Callable[[Doc], np.ndarray]:
+    """Make a feature extractor with a bounded cache of word forms (hash to hashes, no strings).
+
+    RETURNS (Callable[[Doc], ndarray]): Doc → uint64 array of shape (tokens, features), columns as in `FEATURES`.
+    """
+    cache: Morphs = {}
+
+    def extract(doc: Doc) -> np.ndarray:
+        if len(cache) > _CACHE_SIZE:
+            cache.clear()
+        base = doc.to_array([ORTH, LOWER, PREFIX, SUFFIX, SHAPE, SPACY])
+        orth, lower = base[:, 0], base[:, 1]
+        line, keys, long_keys, place = _fields(orth, lower, doc)
+        where = _note_place(doc, line)
+        memory, repeats = _memory(lower, keys)
+        morphs = _morphs(doc, orth, cache)
+        columns = [lower, base[:, 2], base[:, 3], base[:, 4], *morphs.T, keys, long_keys, place, where, memory, repeats]
+        return np.stack(columns, axis=1)
+
+    return extract
+
+
+def _morphs(doc: Doc, orth: np.ndarray, cache: Morphs) -> np.ndarray:
+    """Longer affixes and the full shape of each word, hashed; shape (tokens, 4)."""
+    rows = []
+    for i, key in enumerate(orth.tolist()):
+        row = cache.get(key)
+        if row is None:
+            text = doc[i].text
+            low = text.lower()
+            shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
+            row = (hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12]))
+            cache[key] = row
+        rows.append(row)
+    return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 4)
+
+
+def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Line number, key (last word before the colon), long key (last two words) and place in the field, of each token."""
+    n = len(orth)
+    newline = np.isin(orth, _NEWLINES)
+    line = np.cumsum(newline) - newline
+    key, long_key = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64)
+    starts = np.zeros(n, dtype=np.int64)
+    first = np.flatnonzero(np.diff(line, prepend=-1))
+    ends = np.append(first[1:], n)
+    starts[:] = np.repeat(first, ends - first)
+    for colon in np.flatnonzero(orth == np.uint64(_COLON)).tolist():
+        if colon == 0 or not doc[colon - 1].is_alpha or line[colon - 1] != line[colon]:
+            continue
+        stop = int(ends[np.searchsorted(first, colon, side="right") - 1])
+        key[colon + 1 : stop] = lower[colon - 1]
+        earlier = lower[colon - 2] if colon > 1 and line[colon - 2] == line[colon] else np.uint64(0)
+        long_key[colon + 1 : stop] = mix(lower[colon - 1], earlier)
+        starts[colon + 1 : stop] = colon + 1
+    place = np.minimum(np.arange(n) - starts, 15)
+    return line, key, long_key, mix(place, key != 0)
+
+
+def _note_place(doc: Doc, line: np.ndarray) -> np.ndarray:
+    """Where the line stands in the note (early or late, coarse) and whether it is a form line or prose."""
+    offsets = doc.to_array(["IDX"]).astype(np.int64) if len(doc) else np.zeros(0, dtype=np.int64)
+    if not len(offsets):
+        return np.zeros(0, dtype=np.uint64)
+    first = np.flatnonzero(np.diff(line, prepend=-1))
+    sizes = np.diff(np.append(offsets[first], len(doc.text)))
+    prose = (sizes > _NARRATIVE)[line]
+    late = line.max() - line
+    return mix(np.minimum(line, 20), np.minimum(late, 4), prose)
+
+
+def _memory(lower: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The key under which the same word stood first in this note (0: none), and how often the word occurs (1 to 4)."""
+    _, inverse, counts = np.unique(lower, return_inverse=True, return_counts=True)
+    first_key = np.zeros(len(counts), dtype=np.uint64)
+    keyed = np.flatnonzero(key)[::-1]
+    first_key[inverse[keyed]] = key[keyed]
+    return first_key[inverse], np.minimum(counts[inverse], 4).astype(np.uint64)

@@ -1,0 +1,257 @@
+"""Run rules over a text. One automaton finds the words that rules hang on; patterns are tried where they must be.
+
+A rule with keywords costs nothing on a text without them, however many rules there are; the others are one linear scan
+each. No rule sees another's matches.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from re import Match as ReMatch
+from re import Pattern
+
+import ahocorasick
+
+from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from .rules import Context, Rule, parse_example
+from .text import Reading, fold, read_text
+from .validators import get_validator
+
+__all__ = ["Match", "RuleMatcher", "check_examples"]
+
+Positions = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A rule that fired.
+
+    start, end (int): characters in the text, end exclusive.
+    label (str): canonical label.
+    rule (str): the rule's id.
+    score (float): the rule's score.
+    """
+
+    start: int
+    end: int
+    label: str
+    rule: str
+    score: float
+
+
+@dataclass(slots=True)
+class _Compiled:
+    """A rule, ready to run."""
+
+    rule: Rule
+    order: int
+    pattern: Pattern[str]
+    validator: Callable[[str], bool] | None
+    groups: list[tuple[str | int, str]]
+    needs: list[str]
+    context: Context | None
+    not_context: Context | None
+    keyed: bool
+    inclusive: bool
+
+
+class RuleMatcher:
+    """Finds what rules describe."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        """Compile rules.
+
+        rules (Sequence[Rule]): rules; where two match the same characters, the first counts.
+        """
+        self.rules = list(rules)
+        compiled = [_compile(rule, order) for order, rule in enumerate(self.rules)]
+        self._scans = [item for item in compiled if not item.keyed]
+        self._keyed: dict[str, list[_Compiled]] = defaultdict(list)
+        self._words: set[str] = set()
+        for item in compiled:
+            for word in {fold(word) for word in [*item.rule.after, *item.rule.starts_with]}:
+                self._keyed[word].append(item)
+            for context in filter(None, (item.context, item.not_context)):
+                self._words.update(context.before, context.after)
+        self._automaton = _automaton(self._words | set(self._keyed))
+        self.labels = tuple(sorted({label for item in compiled for _, label in item.groups}))
+
+    def find(self, text: str) -> list[Match]:
+        """Find identifiers.
+
+        A match inside another one's characters is left out: nothing is uncovered by that, and the longer one knows
+        better what it is.
+
+        text (str): the note.
+        RETURNS (list[Match]): in the order of the text.
+        """
+        reading = read_text(text)
+        hits, words = self._hits(reading)
+        found = [
+            (*reading.to_note(start, end), -item.keyed, item.order, label, item.rule)
+            for item, matches in (*self._keyed_matches(reading, hits), *self._scan_matches(reading))
+            for match in matches
+            for start, end, label in _accept(item, match, words, reading)
+        ]
+        return _outermost(found)
+
+    def _hits(self, reading: Reading) -> tuple[list[tuple[int, int, str]], Positions]:
+        """Words that stand free in the text: (start, end, word) of keywords, and the starts of context words."""
+        hits: list[tuple[int, int, str]] = []
+        words: Positions = defaultdict(list)
+        if self._automaton is None:
+            return hits, words
+        text, folded = reading.text, reading.folded
+        for last, word in self._automaton.iter(folded):
+            start, end = last + 1 - len(word), last + 1
+            if _is_free(text, start, end):
+                if word in self._words:
+                    words[word].append(start)
+                if word in self._keyed:
+                    hits.append((start, end, word))
+        return hits, words
+
+    def _keyed_matches(
+        self, reading: Reading, hits: Iterable[tuple[int, int, str]]
+    ) -> Iterator[tuple[_Compiled, list[tuple[int, ReMatch[str]]]]]:
+        """Try each rule right after its keywords."""
+        text = reading.text
+        for start, end, word in hits:
+            for item in self._keyed[word]:
+                if item.rule.capital and not text[start].isupper():
+                    continue
+                match = item.pattern.match(text, end)
+                if match:
+                    yield item, [(start if item.inclusive else -1, match)]
+
+    def _scan_matches(self, reading: Reading) -> Iterator[tuple[_Compiled, list[tuple[int, ReMatch[str]]]]]:
+        """Run the rules without keywords over the whole text."""
+        text, folded = reading.text, reading.folded
+        for item in self._scans:
+            if not item.needs or any(need in folded for need in item.needs):
+                matches = [(-1, match) for match in item.pattern.finditer(text)]
+                if matches:
+                    yield item, matches
+
+
+def _compile(rule: Rule, order: int) -> _Compiled:
+    """Prepare a rule."""
+    pattern = rule.compile()
+    groups: list[tuple[str | int, str]] = [
+        (name, rule.label if name == "phi" else name.upper())
+        for name in pattern.groupindex
+        if name == "phi" or name.upper() in LABELS
+    ]
+    return _Compiled(
+        rule=rule,
+        order=order,
+        pattern=pattern,
+        validator=get_validator(rule.validator) if rule.validator else None,
+        groups=groups or [(0, rule.label)],
+        needs=[fold(word) for word in rule.needs],
+        context=_folded(rule.context),
+        not_context=_folded(rule.not_context),
+        keyed=bool(rule.after or rule.starts_with),
+        inclusive=bool(rule.starts_with),
+    )
+
+
+def _folded(context: Context | None) -> Context | None:
+    if context is None:
+        return None
+    return Context([fold(word) for word in context.before], [fold(word) for word in context.after], context.within)
+
+
+def _automaton(words: Iterable[str]) -> ahocorasick.Automaton | None:
+    """An Aho-Corasick automaton over words, or None if there are none."""
+    automaton = ahocorasick.Automaton()
+    for word in sorted(words):
+        automaton.add_word(word, word)
+    if not len(automaton):
+        return None
+    automaton.make_automaton()
+    return automaton
+
+
+def _is_free(text: str, start: int, end: int) -> bool:
+    """Whether a word stands by itself. "GarcíaNºCol" runs two words together; a digit may follow: "CP28035"."""
+    if start and text[start].isalpha() and text[start - 1].isalnum():
+        before = text[start - 1]
+        if not (before.isdigit() or (before.islower() and text[start].isupper())):
+            return False
+    return not (end < len(text) and text[end].isalpha() and text[end - 1].isalpha())
+
+
+def _accept(
+    item: _Compiled, found: tuple[int, ReMatch[str]], words: Positions, reading: Reading
+) -> Iterator[tuple[int, int, str]]:
+    """The spans of a match that its validator and its context admit."""
+    first, match = found
+    for group, label in item.groups:
+        start, end = match.span(group)
+        if group == 0 and first >= 0:
+            start = first
+        if start < 0 or start == end:
+            continue
+        if item.validator and label == item.rule.label and not item.validator(reading.text[start:end]):
+            continue
+        if item.context and not _near(item.context, start, end, words):
+            continue
+        if item.not_context and _near(item.not_context, start, end, words):
+            continue
+        yield start, end, label
+
+
+def _near(context: Context, start: int, end: int, words: Positions) -> bool:
+    """Whether one of the words stands near a span."""
+    return any(_between(words.get(word), start - context.within, start) for word in context.before) or any(
+        _between(words.get(word), end, end + context.within) for word in context.after
+    )
+
+
+def _between(positions: list[int] | None, low: int, high: int) -> bool:
+    """Whether one of the sorted positions lies in [low, high)."""
+    if not positions:
+        return False
+    i = bisect_left(positions, low)
+    return i < len(positions) and positions[i] < high
+
+
+def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]:
+    """Leave out what lies inside another match; of equals, a rule with a keyword comes first, then the file's order."""
+    found.sort(key=lambda f: (f[0], -f[1], f[2], f[3], f[4]))
+    kept: list[Match] = []
+    reach = -1
+    for start, end, _, _, label, rule in found:
+        if end > reach:
+            kept.append(Match(start, end, label, rule.id, rule.score))
+            reach = end
+    return kept
+
+
+def check_examples(rules: Iterable[Rule], path: str) -> None:
+    """Run each rule on its own examples.
+
+    rules (Iterable[Rule]): the rules of a file.
+    path (str): the file to name.
+    RAISES: ConfigError (D108) naming the rule and the number of the example, not its text.
+    """
+    for rule in rules:
+        matcher = RuleMatcher([rule])
+        for kind, texts in (("example", rule.examples), ("counter-example", rule.counter_examples)):
+            for number, marked in enumerate(texts, 1):
+                text, expected = parse_example(marked)
+                found = [(match.start, match.end) for match in matcher.find(text)]
+                if found != expected or (kind == "example") != bool(expected):
+                    _example_failed(path, rule.id, kind, number, expected, found)
+
+
+def _example_failed(
+    path: str, rule: str, kind: str, number: int, expected: list[tuple[int, int]], found: list[tuple[int, int]]
+) -> None:
+    message = Errors.D108.format(
+        path=path, rule=rule, kind=kind, number=number, expected=expected or "nothing", found=found or "nothing"
+    )
+    raise ConfigError(message)

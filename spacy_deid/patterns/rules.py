@@ -1,0 +1,305 @@
+"""Rules files: what a rule is, and how a TOML file becomes rules. Every mistake is named with file and rule.
+
+A file has a ``name``, perhaps a table ``[define]`` of fragments that patterns use as ``{fragment}``, and ``[[rules]]``.
+docs/patterns.md describes the keys.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from .validators import VALIDATORS, get_validator
+
+__all__ = ["COMMON", "LANGUAGES", "Context", "Rule", "parse_example", "read_rules", "resource_rules"]
+
+COMMON = "common"
+_FOLDER = files("spacy_deid") / "resources" / "patterns"
+LANGUAGES = tuple(sorted(entry.name[:-5] for entry in _FOLDER.iterdir() if entry.name.endswith(".toml")))
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_FRAGMENT = re.compile(r"\{([a-z][a-z_]*)\}")
+_MARKED = re.compile(r"\[\[(.+?)\]\]")
+_FLAGS = {"": 0, "i": re.IGNORECASE}
+_EDGES = {"word": (r"(?<!\w)", r"(?!\w)"), "digit": (r"(?<!\d)", r"(?!\d)"), "none": ("", "")}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Words near a match.
+
+    before, after (list[str]): words; case and accents do not count.
+    within (int): how many characters from the match a word may stand.
+    """
+
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    within: int = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, as plain values: it serializes as it stands.
+
+    id (str): "file/rule".
+    label (str): canonical label.
+    pattern (str): Python `re`, fragments filled in. A group ``phi``, or one named like a label in lower case, marks the
+        identifier where it is only a part.
+    flags (str): "i" if case does not count.
+    edges (str): where the match may begin and end: "word", "digit" (inside a word, not inside a number), "none".
+    after (list[str]): words; the pattern is tried right after one of them.
+    starts_with (list[str]): words that the identifier begins with; the pattern is what follows them.
+    capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
+    needs (list[str]): the rule runs only on notes that hold one of these, case and accents apart.
+    context, not_context (Context | None): words one of which must, or none of which may, stand near the match.
+    validator (str): name of a test of the matched text.
+    score (float): probability that a match is PHI.
+    examples, counter_examples (list[str]): texts with the identifiers in [[…]], and texts without any.
+    """
+
+    id: str
+    label: str
+    pattern: str = ""
+    flags: str = ""
+    edges: str = "word"
+    after: list[str] = field(default_factory=list)
+    starts_with: list[str] = field(default_factory=list)
+    capital: bool = False
+    needs: list[str] = field(default_factory=list)
+    context: Context | None = None
+    not_context: Context | None = None
+    validator: str = ""
+    score: float = 1.0
+    examples: list[str] = field(default_factory=list)
+    counter_examples: list[str] = field(default_factory=list)
+
+    def compile(self) -> re.Pattern[str]:
+        """The pattern with its edges. After a keyword the left edge is the keyword's business.
+
+        RETURNS (re.Pattern): compiled.
+        """
+        left, right = _EDGES[self.edges]
+        if self.after or self.starts_with:
+            left = ""
+        return re.compile(f"{left}(?:{self.pattern}){right}", _FLAGS[self.flags])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON and msgpack."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Rule":
+        """The way back from `to_dict`."""
+        values = dict(data)
+        for key in ("context", "not_context"):
+            if values.get(key) is not None:
+                values[key] = Context(**values[key])
+        return cls(**values)
+
+
+_STRINGS = frozenset({"id", "label", "pattern", "flags", "edges", "validator"})
+_LISTS = frozenset({"after", "starts_with", "needs", "examples", "counter_examples"})
+_CONTEXTS = frozenset({"context", "not_context"})
+_KEYS = frozenset(item.name for item in fields(Rule))
+
+
+def parse_example(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Read an example: "DNI [[12345678Z]]" → the bare text and the spans that must be found.
+
+    text (str): text with identifiers in double brackets.
+    RETURNS (tuple[str, list[tuple[int, int]]]): text without brackets; spans in order.
+    """
+    bare, spans, last = "", [], 0
+    for match in _MARKED.finditer(text):
+        bare += text[last : match.start()]
+        spans.append((len(bare), len(bare) + len(match[1])))
+        bare += match[1]
+        last = match.end()
+    return bare + text[last:], spans
+
+
+@cache
+def _common() -> Mapping[str, str]:
+    """The fragments of common.toml, which every file may use."""
+    return _fragments(tomllib.loads((_FOLDER / f"{COMMON}.toml").read_text(encoding="utf8")), "common.toml", {})
+
+
+def resource_rules(lang: str) -> list[Rule]:
+    """The rules that ship with the package.
+
+    lang (str): "common" or a language code.
+    RETURNS (list[Rule]): in the order of the file.
+    RAISES: ConfigError (D110) if there are none for the language.
+    """
+    if lang not in LANGUAGES:
+        raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(name for name in LANGUAGES if name != COMMON)))
+    return _parse((_FOLDER / f"{lang}.toml").read_text(encoding="utf8"), f"{lang}.toml")
+
+
+def read_rules(path: str | Path) -> list[Rule]:
+    """Read a rules file.
+
+    path (str | Path): TOML.
+    RETURNS (list[Rule]): in the order of the file.
+    RAISES: ConfigError naming the file, and the rule if it is one rule's fault (D100 – D107, D109).
+    """
+    try:
+        text = Path(path).read_text(encoding="utf8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(Errors.D100.format(path=path, reason=type(error).__name__)) from None
+    return _parse(text, str(path))
+
+
+def _parse(text: str, path: str) -> list[Rule]:
+    """Turn a file's text into rules."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(Errors.D101.format(path=path, reason=error)) from None
+    _check_file(data, path)
+    fragments = _fragments(data, path, {} if path == "common.toml" else _common())
+    rules = [_rule(row, number, data["name"], fragments, path) for number, row in enumerate(data["rules"], 1)]
+    check_unique(rules, path)
+    return rules
+
+
+def check_unique(rules: Iterable[Rule], path: str) -> None:
+    """Make sure that no id stands twice.
+
+    rules (Iterable[Rule]): rules of one pipeline.
+    path (str): the file to name.
+    RAISES: ConfigError (D107).
+    """
+    seen: set[str] = set()
+    for rule in rules:
+        if rule.id in seen:
+            raise ConfigError(Errors.D107.format(path=path, rule=rule.id))
+        seen.add(rule.id)
+
+
+def _check_file(data: Mapping[str, Any], path: str) -> None:
+    """Check the top level of a file."""
+    reason = ""
+    if unknown := sorted(set(data) - {"name", "define", "rules"}):
+        reason = f"unknown key(s) {', '.join(unknown)}"
+    elif not isinstance(data.get("name"), str) or not _NAME.fullmatch(data["name"]):
+        reason = "'name' must be a word of a-z, 0-9, - and _"
+    elif not isinstance(data.get("rules"), list) or not all(isinstance(row, dict) for row in data["rules"]):
+        reason = "'rules' must be a list of tables: [[rules]]"
+    if reason:
+        raise ConfigError(Errors.D109.format(path=path, reason=reason))
+
+
+def _fragments(data: Mapping[str, Any], path: str, known: Mapping[str, str]) -> dict[str, str]:
+    """The fragments of a file, on top of those known; a fragment may use those above it."""
+    fragments = dict(known)
+    for name, pattern in data.get("define", {}).items():
+        if not isinstance(pattern, str):
+            raise ConfigError(Errors.D109.format(path=path, reason=f"fragment '{name}' must be a string"))
+        fragments[name] = f"(?:{_fill(pattern, fragments, path, name)})"
+    return fragments
+
+
+def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> str:
+    """Write fragments out."""
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1] not in fragments:
+            raise ConfigError(Errors.D102.format(path=path, rule=rule, reason=f"no fragment '{match[1]}'"))
+        return fragments[match[1]]
+
+    return _FRAGMENT.sub(fill, pattern)
+
+
+def _rule(row: Mapping[str, Any], number: int, name: str, fragments: Mapping[str, str], path: str) -> Rule:
+    """Check one table and make it a rule."""
+    rule_id = row.get("id") if isinstance(row.get("id"), str) else f"number {number}"
+    if reason := _wrong_row(row):
+        raise ConfigError(Errors.D102.format(path=path, rule=rule_id, reason=reason))
+    if row["label"] not in LABELS:
+        raise ConfigError(Errors.D104.format(path=path, rule=rule_id, label=row["label"], known=", ".join(LABELS)))
+    filled = dict(row) | {"id": f"{name}/{rule_id}", "pattern": _fill(row.get("pattern", ""), fragments, path, rule_id)}
+    rule = Rule.from_dict(filled)
+    _check_pattern(rule, path, rule_id)
+    _check_validator(rule, path, rule_id)
+    return rule
+
+
+def _wrong_row(row: Mapping[str, Any]) -> str:
+    """What is wrong with the keys and values of a table, or ""."""
+    if unknown := sorted(set(row) - _KEYS):
+        return f"unknown key(s) {', '.join(unknown)}. Known keys: {', '.join(sorted(_KEYS))}"
+    if missing := [key for key in ("id", "label") if key not in row]:
+        return f"missing key(s) {', '.join(missing)}"
+    if wrong := [key for key in _STRINGS & set(row) if not isinstance(row[key], str)]:
+        return f"'{wrong[0]}' must be a string"
+    if not _NAME.fullmatch(row["id"]):
+        return "'id' must be a word of a-z, 0-9, - and _"
+    if wrong := [key for key in _LISTS & set(row) if not _is_words(row[key])]:
+        return f"'{wrong[0]}' must be a list of strings, none of them empty"
+    for key in _CONTEXTS & set(row):
+        if reason := _wrong_context(row[key]):
+            return f"'{key}' {reason}"
+    return _wrong_choice(row)
+
+
+def _wrong_choice(row: Mapping[str, Any]) -> str:
+    """What is wrong with the values that are one of a few, or ""."""
+    if row.get("flags", "") not in _FLAGS or row.get("edges", "word") not in _EDGES:
+        return f"'flags' is one of {list(_FLAGS)} and 'edges' one of {list(_EDGES)}"
+    if row.get("after") and row.get("starts_with"):
+        return "give 'after' or 'starts_with', not both"
+    if not isinstance(row.get("capital", False), bool):
+        return "'capital' must be true or false"
+    score = row.get("score", 1.0)
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 < score <= 1:
+        return "'score' must be a number above 0, at most 1"
+    return "" if row.get("pattern") or row.get("starts_with") else "missing key(s) pattern"
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(x, str) and x for x in value)
+
+
+def _wrong_context(value: Any) -> str:
+    """What is wrong with a context table, or ""."""
+    if not isinstance(value, dict) or set(value) - {"before", "after", "within"}:
+        return "must be a table of before, after and within"
+    if not all(_is_words(value[key]) for key in ("before", "after") if key in value):
+        return "must hold lists of words"
+    within = value.get("within", 40)
+    return "" if isinstance(within, int) and 0 < within <= 1000 else "needs 'within' from 1 to 1000"
+
+
+def _check_pattern(rule: Rule, path: str, rule_id: str) -> None:
+    """Compile the pattern, and see that it takes at least a character and knows its groups."""
+    try:
+        compiled = rule.compile()
+        bare = re.compile(rule.pattern, _FLAGS[rule.flags])
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ConfigError(Errors.D103.format(path=path, rule=rule_id, reason=error)) from None
+    unknown = [name for name in compiled.groupindex if name != "phi" and name.upper() not in LABELS]
+    if unknown:
+        reason = f"group '{unknown[0]}' is neither 'phi' nor a label in lower case"
+        raise ConfigError(Errors.D102.format(path=path, rule=rule_id, reason=reason))
+    probes = ("", "a", "A1", "1.", " ")
+    empty = any(match.start() == match.end() for text in probes for match in bare.finditer(text))
+    if empty and not rule.starts_with:
+        raise ConfigError(Errors.D106.format(path=path, rule=rule_id))
+
+
+def _check_validator(rule: Rule, path: str, rule_id: str) -> None:
+    """See that the validator exists."""
+    if rule.validator:
+        try:
+            get_validator(rule.validator)
+        except KeyError:
+            known = ", ".join([*VALIDATORS, "phone:REGION,…"])
+            reason = Errors.D105.format(path=path, rule=rule_id, validator=rule.validator, known=known)
+            raise ConfigError(reason) from None

@@ -1,0 +1,113 @@
+"""How a note is read before rules see it: plain spaces, dashes and digits, composed accents, folded case.
+
+Rules are written for "12-03-2020" and "número"; notes hold non-breaking hyphens, narrow spaces, "nu\\u0301mero", CRLF and
+full-width digits. Reading smooths these once, so that no rule has to, and keeps the way back to the note's own offsets.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Reading", "fold", "read_text"]
+
+_SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_LINES = "\x0b\x0c\x85\u2028\u2029"
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"
+_QUOTES = "\u2018\u2019\u02bc\u00b4"
+_PLAIN = (
+    dict.fromkeys(map(ord, _SPACES), " ")
+    | dict.fromkeys(map(ord, _LINES), "\n")
+    | dict.fromkeys(map(ord, _DASHES), "-")
+    | dict.fromkeys(map(ord, _QUOTES), "'")
+    | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+)
+# Zero-width characters and soft hyphens hide inside numbers and names that were pasted from the web.
+_HIDDEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_MARKS = "\u0300-\u036f"
+_ODD = re.compile(f"[\r{_SPACES}{_LINES}{_DASHES}{_QUOTES}\uff01-\uff5e]")
+_LONG = re.compile(f"[^\\W\\d_][{_MARKS}]+|[{_HIDDEN}]")
+_MAY_BE_LONG = re.compile(f"[{_MARKS}{_HIDDEN}]")
+
+
+def _base(char: str) -> str:
+    """The letter under an accent, in lower case: "É" → "e"; "ß" stays."""
+    low = char.lower()
+    base = unicodedata.normalize("NFD", low)[0]
+    return base if base.isalpha() and base.isascii() else low
+
+
+_FOLD = {code: _base(chr(code)) for code in range(0xC0, 0x250) if len(_base(chr(code))) == 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A note as rules read it.
+
+    text (str): the smoothed text.
+    folded (str): `text` in lower case and without accents; the same length.
+    origin (list[int] | None): offset in the note of each character of `text`, and of its end; None where offsets agree.
+    """
+
+    text: str
+    folded: str
+    origin: list[int] | None
+
+    def to_note(self, start: int, end: int) -> tuple[int, int]:
+        """Carry a span of `text` back to the note.
+
+        start, end (int): characters in `text`.
+        RETURNS (tuple[int, int]): characters in the note.
+        """
+        return (start, end) if self.origin is None else (self.origin[start], self.origin[end])
+
+    def __repr__(self) -> str:
+        return f"Reading({len(self.text)} characters)"
+
+
+def fold(text: str) -> str:
+    """Lower case without accents, one character for each: "Médico" → "medico".
+
+    text (str): any text.
+    RETURNS (str): folded text of the same length.
+    """
+    low = text.lower()
+    if len(low) != len(text):  # "İ".lower() has two characters
+        low = "".join(char if len(char.lower()) != 1 else char.lower() for char in text)
+    return low if low.isascii() else low.translate(_FOLD)
+
+
+def read_text(text: str) -> Reading:
+    """Smooth a note for the rules.
+
+    text (str): the note.
+    RETURNS (Reading): what the rules see, with the way back.
+    """
+    origin = None
+    if _MAY_BE_LONG.search(text):
+        text, origin = _compose(text)
+    if _ODD.search(text):
+        text = text.replace("\r\n", " \n").replace("\r", "\n").translate(_PLAIN)
+    return Reading(text, fold(text), origin)
+
+
+def _compose(text: str) -> tuple[str, list[int]]:
+    """Compose accents and drop hidden characters, remembering where each character stood."""
+    pieces: list[str] = []
+    origin: list[int] = []
+    for piece, start, whole in _pieces(text):
+        pieces.append(piece)
+        origin.extend(range(start, start + len(piece)) if whole else [start] * len(piece))
+    origin.append(len(text))
+    return "".join(pieces), origin
+
+
+def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield (text, offset, whether it is unchanged) from the start to the end."""
+    last = 0
+    for match in _LONG.finditer(text):
+        yield text[last : match.start()], last, True
+        hidden = match.group() in _HIDDEN
+        yield "" if hidden else unicodedata.normalize("NFC", match.group()), match.start(), False
+        last = match.end()
+    yield text[last:], last, True

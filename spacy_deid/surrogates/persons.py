@@ -1,0 +1,58 @@
+"""Which mentions of a note name the same person, from the words of the names alone."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+__all__ = ["fold", "number_mentions", "number_persons"]
+
+_WORD = re.compile(r"\w+")
+_TITLES = frozenset("d da dn dr dra doctor doctora don doña ms miss mr mrs prof sr sra srta tri lkt".split())
+
+
+def fold(text: str) -> str:
+    """Fold case, accents and spacing, so that two spellings of one value are equal."""
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return " ".join(plain.casefold().split())
+
+
+def number_mentions(mentions: Sequence[str]) -> list[int]:
+    """Number values by first appearance; the same value, folded, has the same number.
+
+    mentions (Sequence[str]): values in the order of the text.
+    RETURNS (list[int]): numbers from 1.
+    """
+    seen: dict[str, int] = {}
+    return [seen.setdefault(fold(mention), len(seen) + 1) for mention in mentions]
+
+
+def number_persons(mentions: Sequence[str]) -> list[int]:
+    """Number persons by first appearance.
+
+    A mention belongs to a fuller one that has all its words (an initial stands for a word that begins with it). Where
+    several fuller names fit, as "García" fits "Ana García" and "Luis García", it is the one mentioned last before it.
+
+    mentions (Sequence[str]): names in the order of the text.
+    RETURNS (list[int]): numbers from 1.
+    """
+    words = [_words(mention) for mention in mentions]
+    fullest = [w for w in words if not any(len(w) < len(o) and _within(w, o) for o in words)]
+    persons = list(dict.fromkeys(fullest))
+    owner: list[frozenset[str]] = []
+    for w in words:
+        fits = [p for p in persons if _within(w, p)]
+        recent = [o for o in reversed(owner) if o in fits]
+        owner.append((recent or fits or [w])[0])
+    numbers: dict[frozenset[str], int] = {}
+    return [numbers.setdefault(o, len(numbers) + 1) for o in owner]
+
+
+def _words(name: str) -> frozenset[str]:
+    """The folded words of a name, less titles; never empty."""
+    words = frozenset(_WORD.findall(fold(name)))
+    return words - _TITLES or words or frozenset({fold(name)})
+
+
+def _within(part: frozenset[str], whole: frozenset[str]) -> bool:
+    """Whether every word of a name is a word of the other, or the initial of one."""
+    return all(w in whole or (len(w) == 1 and any(o.startswith(w) for o in whole)) for w in part)

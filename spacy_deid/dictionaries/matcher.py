@@ -29,6 +29,7 @@ __all__ = ["Match", "TermMatcher"]
 _BITS = MAX_LENGTH.bit_length()
 _LENGTH = (1 << _BITS) - 1
 _MAX_SETS = 1 << (31 - _BITS)  # pyahocorasick keeps 32 bits of an integer and drops the rest without a word
+_VERSION = 1  # of what is saved
 
 Tag = tuple[str, str]
 
@@ -69,8 +70,8 @@ class TermMatcher:
         """
         if (name := list_name(path)) in self.lists:
             raise ConfigError(Errors.D156.format(path=path, name=name))
-        for _ in read_list(path, label):
-            pass
+        if not sum(1 for _ in read_list(path, label)):
+            raise ConfigError(Errors.D152.format(path=path, row=1, reason="no terms follow"))
         self.add(name, read_list(path, label))
 
     def add(self, name: str, entries: Iterable[Entry]) -> None:
@@ -83,7 +84,7 @@ class TermMatcher:
         digest = hashlib.sha256(self.lists.get(name, "").encode())
         automaton = self._automaton
         for term, label, rule in entries:
-            digest.update(f"{term}\n{label}\n{rule}\n".encode("utf-8", "surrogatepass"))
+            digest.update(f"{term}\n{label}\n{rule}\n".encode())
             known = automaton.get(term, None)
             tags = () if known is None else self._sets[known >> _BITS]
             if (label, rule) not in tags:
@@ -124,17 +125,25 @@ class TermMatcher:
         renumbered = {self._numbers[tag_set]: i for i, tag_set in enumerate(tags)}
         terms = sorted((term, renumbered[value >> _BITS]) for term, value in self._items())
         columns = {"terms": [term for term, _ in terms], "sets": [number for _, number in terms]}
-        data: bytes = srsly.msgpack_dumps({"lists": dict(sorted(self.lists.items())), "tags": tags, **columns})
+        lists = dict(sorted(self.lists.items()))
+        data: bytes = srsly.msgpack_dumps({"version": _VERSION, "lists": lists, "tags": tags, **columns})
         return data
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "TermMatcher":
+    def from_bytes(cls, data: bytes, name: str = "terms") -> "TermMatcher":
         """Read what `to_bytes` wrote.
 
         data (bytes): msgpack.
+        name (str): what the error calls it.
         RETURNS (TermMatcher): the same terms, lists and tags.
+        RAISES: ConfigError (D158) if it is damaged or of another version.
         """
-        message = srsly.msgpack_loads(data)
+        try:
+            message = srsly.msgpack_loads(data)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict) or message.get("version") != _VERSION:
+            raise ConfigError(Errors.D158.format(name=name))
         matcher = cls()
         numbers = [matcher._number(tuple((label, rule) for label, rule in tags)) for tags in message["tags"]]
         for term, i in zip(message["terms"], message["sets"], strict=True):

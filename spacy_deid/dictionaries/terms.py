@@ -111,6 +111,8 @@ def _check(
             raise _broken(source, row, f"the term is longer than {MAX_LENGTH} characters")
         if normal_form(entry.rule) == entry.term:
             raise _broken(source, row, "the rule repeats the term, and rules are written to logs")
+        if any("\ud800" <= char <= "\udfff" for char in entry.term):
+            raise _broken(source, row, "the term holds half of a surrogate pair")
         if is_too_general(entry.term):
             general.append(row)
         elif not general:

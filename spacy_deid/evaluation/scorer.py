@@ -16,7 +16,7 @@ from .documents import Entity
 __all__ = ["make_deid_scorer", "score_examples"]
 
 
-@registry.scorers("spacy_deid.deid_scorer.v1")
+@registry.scorers("spacy_deid.deid_scorer.v1")  # type: ignore[untyped-decorator]
 def make_deid_scorer(spans_key: str | None = None) -> Callable[..., dict[str, float | None]]:
     """Make the scorer.
 

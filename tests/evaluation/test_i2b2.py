@@ -49,7 +49,9 @@ def test_note_of_meddocan_is_read(pytestconfig):
 
 
 def test_offsets_count_the_text_that_the_parser_gives(xml):
-    path = xml("<deIdi2b2>\r\n<TEXT>Hi\r\nAna</TEXT><TAGS>\r\n<NAME start='3' end='6' TYPE='PATIENT'/></TAGS></deIdi2b2>")
+    path = xml(
+        "<deIdi2b2>\r\n<TEXT>Hi\r\nAna</TEXT><TAGS>\r\n<NAME start='3' end='6' TYPE='PATIENT'/></TAGS></deIdi2b2>"
+    )
     note = read_i2b2(path)
     assert (note.text, note.entities) == ("Hi\nAna", (Entity(3, 6, "PATIENT"),))
 
@@ -123,7 +125,9 @@ def test_other_encodings_are_read_as_declared(xml):
     assert read_i2b2(xml(content, "latin-1")).text == "Íñigo"
 
 
-@pytest.mark.parametrize("text", ["a]]>b", "]]>", "]]]>>]]", "a\r\nb\rc\n", "a\tb", "<&>\"'", "😀\ufeff\x85\u2028", ""])
+@pytest.mark.parametrize(
+    "text", ["a]]>b", "]]>", "]]]>>]]", "a\r\nb\rc\n", "a\tb", "<&>\"'", "😀\ufeff\x85\u2028", ""]
+)
 def test_text_survives_whatever_xml_makes_of_it(tmp_path, text):
     entities = (Entity(0, len(text), "PATIENT"),) if text else ()
     note = AnnotatedText("note", text, entities)

@@ -72,9 +72,8 @@ class Errors:
     D154 = "list {path}, row {row}: unknown label. Known labels: {known}"
     D155 = "list {path}, row {row}: no label. Fill the column 'label', or set 'label'. Known labels: {known}"
     D156 = "list {path}: a list named '{name}' is there already. Rename the file: detections bear the list's name"
-    D157 = "term matcher: more than {limit} combinations of lists and labels"
-    D158 = "'{name}' cannot be read: not the terms of a ruler of this version"
-    D159 = (
+    D157 = "'{name}' cannot be read: not the terms of a ruler of this version"
+    D158 = (
         "'{name}' was saved with {expected} confidential list(s), which no folder holds, and has {found}. Give them with "
         "add_lists() or add_terms(), or call drop_lists() to go on without"
     )
@@ -97,16 +96,27 @@ class Errors:
     D314 = "unknown format '{format}'. Known formats: {known}"
     D315 = "document '{name}' has no sentence count"
 
+    # the token classifier
+    D200 = "'{name}': threshold {threshold} is not between 0 and 1"
+    D201 = "'{name}': label '{label}' comes too late, the model is initialized. Give all labels to initialize"
+    D202 = "'{name}': no labels: the training data holds no entities"
+    D203 = "'{name}' was never trained: initialize and train it, or load a trained pipeline"
+
     # merging, policies, surrogates
     D501 = "no de-identified text: the detector group(s) {missing} are missing, so a detector did not run on this text"
     D502 = "no de-identified text: '{step}' did not run on this text"
-    D503 = "group(s) {extra} hold detections that '{name}' does not merge. Add them to its setting 'sources': {sources}"
+    D503 = "group(s) {extra} have detections that '{name}' did not merge. Add them to its setting 'sources': {sources}"
     D504 = "'{name}' has no sources: add a detector before it, or name the groups in its setting 'sources'"
     D505 = "unknown policy '{name}': not one of {known} and not a file"
     D506 = "policy file {path}: {reason}"
     D507 = "unknown surrogate style '{style}'. Known styles: {known}"
     D508 = "policy '{policy}' has no action for label '{label}' and no default"
     D509 = "label priority: {reason}"
+    D510 = (
+        "no de-identified text: {count} merged token(s) are neither in doc.ents nor recovered, so a component before "
+        "'{name}' took them out"
+    )
+    D511 = "group '{key}' has {spans} span(s) and {records} record(s): re-assigning a group loses its evidence"
 
 
 class Warnings:

@@ -111,11 +111,10 @@ def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, 
 
 def _note_place(doc: Doc, line: np.ndarray) -> np.ndarray:
     """Where the line stands in the note (early or late, coarse) and whether it is a form line or prose."""
-    offsets = doc.to_array(["IDX"]).astype(np.int64) if len(doc) else np.zeros(0, dtype=np.int64)
-    if not len(offsets):
+    if not len(doc):
         return np.zeros(0, dtype=np.uint64)
     first = np.flatnonzero(np.diff(line, prepend=-1))
-    sizes = np.diff(np.append(offsets[first], len(doc.text)))
+    sizes = np.diff([doc[i].idx for i in first.tolist()] + [doc[-1].idx + len(doc[-1])])
     prose = (sizes > _NARRATIVE)[line]
     late = line.max() - line
     return mix(np.minimum(line, 20), np.minimum(late, 4), prose)

@@ -1,11 +1,12 @@
-"""Thinc models for the token classifier: an embedding of hashed note features, and the layer that scores tags.
+"""Thinc models for the token classifier.
 
-The embedding takes the place of spaCy's MultiHashEmbed and is followed by spaCy's own encoders; the scorer sits on any
-tok2vec or transformer listener.
+`build_note_tok2vec` embeds hashed note features and lets neighbouring tokens see each other; it takes the place of
+spaCy's HashEmbedCNN. `build_tag_scorer` puts a score for each tag on any tok2vec or transformer listener.
+`build_committee` trains several of them side by side, each on its own loss, and lets the component average them.
 """
 
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
@@ -21,37 +22,186 @@ from thinc.api import (
     clone,
     concatenate,
     expand_window,
+    get_current_ops,
     residual,
     with_array,
 )
-from thinc.types import Floats2d, Ints2d
+from thinc.types import Floats2d, Floats3d, Ints2d
 
 from .layout import FEATURES, note_features
 
-__all__ = ["build_note_tok2vec", "build_tag_scorer"]
+__all__ = ["build_committee", "build_note_tok2vec", "build_tag_scorer"]
+
+DEFAULT_ROWS: Mapping[str, int] = {
+    "lower": 6000,
+    "prefix": 200,
+    "suffix3": 2500,
+    "shape": 500,
+    "prefix3": 2500,
+    "suffix2": 600,
+    "suffix4": 3500,
+    "long_shape": 1000,
+    "key": 400,
+    "long_key": 600,
+    "field_place": 40,
+    "note_place": 200,
+    "memory": 200,
+    "repeats": 8,
+}
+_LEXICAL = frozenset({"lower", "suffix3", "prefix3", "suffix4", "memory"})
+_PIECE = 4096  # tokens that go through the network at once when it predicts
 
 
+@registry.architectures("spacy_deid.NoteTok2Vec.v1")
 def build_note_tok2vec(
-    width: int, depth: int, window_size: int, maxout_pieces: int, embed_size: int, rows: dict[str, int], dropout: float
+    width: int = 128,
+    depth: int = 3,
+    window_size: int = 1,
+    maxout_pieces: int = 2,
+    embed_size: int = 32,
+    rows: dict[str, int] | None = None,
+    word_dropout: float = 0.0,
 ) -> Model[list[Doc], list[Floats2d]]:
-    extract = note_features()
+    """Embed the features of `layout.note_features` and encode them with a windowed maxout network.
 
-    def forward(model, docs, is_train):
-        arrays = [extract(doc)[:, columns] for doc in docs]
-        return arrays, lambda d: []
-    columns = [FEATURES.index(name) for name in rows]
-    extractor = Model("note_features", forward)
-    embeds = [HashEmbed(embed_size, n, column=i, seed=i + 8, dropout=dropout) for i, n in enumerate(rows.values())]
-    embed = chain(
-        concatenate(*embeds),
-        Maxout(width, embed_size * len(embeds), nP=maxout_pieces, normalize=True, dropout=0.0),
-    )
-    layer = residual(chain(expand_window(window_size), Maxout(width, width * (2 * window_size + 1), nP=maxout_pieces, normalize=True, dropout=dropout)))
-    model = chain(extractor, with_array(chain(embed, clone(layer, depth)), pad=depth * window_size))
+    width (int): width of the output and of every layer.
+    depth (int): encoder layers; each sees `window_size` tokens to either side.
+    maxout_pieces (int): pieces of each maxout unit.
+    embed_size (int): width of the embedding of one feature.
+    rows (Optional[dict[str, int]]): feature → rows of its hash table; the features that are used. None for all.
+    word_dropout (float): share of the tokens whose word identity is hidden in training, so that the network learns to
+        trust shape and context; names that it never saw are the names that matter.
+    RETURNS (Model): Docs → float32 arrays of shape (tokens, width).
+    """
+    tables = dict(rows or DEFAULT_ROWS)
+    embeds = [HashEmbed(embed_size, n, column=i, seed=i + 8) for i, n in enumerate(tables.values())]
+    mix: Model[Any, Any] = Maxout(width, embed_size * len(embeds), nP=maxout_pieces, normalize=True, dropout=0.0)
+    seen = 2 * window_size + 1
+    unit: Model[Any, Any] = Maxout(width, width * seen, nP=maxout_pieces, normalize=True, dropout=0.0)
+    encode = clone(residual(chain(expand_window(window_size), unit)), depth)
+    network = with_array(chain(concatenate(*embeds), mix, encode), pad=depth * window_size)
+    model = chain(_extract(list(tables), word_dropout), _in_pieces(network, depth * window_size))
     model.set_dim("nO", width)
+    return _on_blas(model)
+
+
+@registry.architectures("spacy_deid.TagScorer.v1")
+def build_tag_scorer(
+    tok2vec: Model[list[Doc], list[Floats2d]], dropout: float = 0.2, nO: int | None = None
+) -> Model[list[Doc], list[Floats2d]]:
+    """Score every tag at every token.
+
+    tok2vec (Model): Docs → arrays of shape (tokens, width); a tok2vec or a transformer, or a listener to one.
+    dropout (float): dropout before the scores; ``training.dropout`` replaces it.
+    nO (Optional[int]): number of tags, set when the component is initialized.
+    RETURNS (Model): Docs → float32 arrays of shape (tokens, tags), unnormalized.
+    """
+    width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
+    output: Model[Any, Any] = Linear(nO, width, init_W=lambda ops, shape: ops.alloc(shape))
+    return _on_blas(chain(tok2vec, with_array(chain(Dropout(dropout), output))))
+
+
+@registry.architectures("spacy_deid.Committee.v1")
+def build_committee(
+    member: Model[list[Doc], list[Floats2d]], size: int
+) -> Model[list[Doc], list[Floats3d]]:
+    """Several networks of one shape, initialized apart and trained each on its own loss.
+
+    member (Model): a tag scorer; it is copied.
+    size (int): number of members.
+    RETURNS (Model): Docs → float32 arrays of shape (members, tokens, tags).
+    """
+    members = [member, *(member.copy() for _ in range(size - 1))]
+    return Model("committee", _committee_forward, init=_committee_init, layers=members, dims={"nO": None})
+
+
+def _committee_forward(
+    model: Model[Any, Any], docs: list[Doc], is_train: bool
+) -> tuple[list[Floats3d], Callable[[list[Floats3d]], list[Doc]]]:
+    outputs, callbacks = zip(*(layer(docs, is_train) for layer in model.layers), strict=True)
+
+    def backprop(gradients: list[Floats3d]) -> list[Doc]:
+        for i, callback in enumerate(callbacks):
+            callback([gradient[i] for gradient in gradients])
+        return []
+
+    return [model.ops.xp.stack(scores) for scores in zip(*outputs, strict=True)], backprop
+
+
+def _committee_init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
+    for layer in model.layers:
+        layer.initialize(X=X, Y=Y)
+    model.set_dim("nO", model.layers[0].get_dim("nO"))
+
+
+def _extract(names: list[str], word_dropout: float) -> Model[list[Doc], list[Ints2d]]:
+    """The chosen feature columns; in training the word identity of some tokens is hidden."""
+    extract = note_features()
+    columns = [FEATURES.index(name) for name in names]
+    lexical = [i for i, name in enumerate(names) if name in _LEXICAL]
+
+    def forward(
+        model: Model[Any, Any], docs: list[Doc], is_train: bool
+    ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
+        arrays = [extract(doc)[:, columns] for doc in docs]
+        if is_train and word_dropout:
+            for array in arrays:
+                hidden = np.random.random(len(array)) < word_dropout
+                array[np.ix_(hidden, lexical)] = 0
+        return [model.ops.asarray(array) for array in arrays], lambda gradients: []
+
+    return Model("note_features", forward)
+
+
+def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Floats2d]]:
+    """Predict in pieces of bounded size, so that memory does not grow with the note or the batch.
+
+    A piece carries `overlap` tokens of its neighbours, which is as far as the network sees, so the result is that of
+    the whole note.
+    """
+
+    def forward(
+        model: Model[Any, Any], arrays: list[Any], is_train: bool
+    ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Any]]]:
+        if is_train:
+            result: tuple[list[Floats2d], Callable[[list[Floats2d]], list[Any]]] = layer(arrays, True)
+            return result
+        return [part for group in _groups(arrays) for part in _predict_group(layer, group, overlap)], lambda d: []
+
+    def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
+        layer.initialize(X=X, Y=Y)
+
+    return Model("in_pieces", forward, init=init, layers=[layer])
+
+
+def _groups(arrays: list[Any]) -> list[list[Any]]:
+    """Arrays in order, in groups of about one piece; a longer array stands alone."""
+    groups: list[list[Any]] = []
+    room = 0
+    for array in arrays:
+        if len(array) > room or not groups:
+            groups.append([])
+            room = _PIECE
+        groups[-1].append(array)
+        room -= len(array)
+    return groups
+
+
+def _predict_group(layer: Model[Any, Any], group: list[Any], overlap: int) -> list[Any]:
+    """Predict a group at once, or one long array window by window."""
+    if len(group) > 1 or len(group[0]) <= _PIECE:
+        return list(layer.predict(group))
+    whole, out = group[0], []
+    for start in range(0, len(whole), _PIECE):
+        low = max(0, start - overlap)
+        window = layer.predict([whole[low : start + _PIECE + overlap]])[0]
+        out.append(window[start - low : start - low + _PIECE])
+    return [layer.ops.xp.concatenate(out)]
+
+
+def _on_blas(model: Model[Any, Any]) -> Model[Any, Any]:
+    """On the CPU let NumPy's BLAS multiply matrices: several times faster than BLIS on these small shapes."""
+    if type(get_current_ops()) is NumpyOps:
+        for node in model.walk():
+            node.ops = NumpyOps(use_blis=False)
     return model
-
-
-def build_tag_scorer(tok2vec, dropout: float, nO=None):
-    out = Linear(nO, tok2vec.get_dim("nO"), init_W=lambda ops, shape: ops.alloc(shape))
-    return chain(tok2vec, with_array(chain(Dropout(dropout), out)))

@@ -1,4 +1,245 @@
-"""Being written."""
-def make_ner(*args, **kwargs): ...
-def make_union_filter(*args, **kwargs): ...
-def make_label_priority(*args, **kwargs): ...
+"""deid_ner: a trainable token classifier for PHI over any tok2vec or transformer."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from spacy.language import Language
+from spacy.pipeline.trainable_pipe import TrainablePipe
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+from thinc.types import Floats2d, Floats3d
+
+from ..errors import ConfigError, Errors
+from ..labels import get_label
+from ..ml import bioes, crf
+from ..ml.calibration import Calibration, fit_calibration
+from ..ml.decoding import Decoded, decode_spans
+from ..spans import Evidence, check_key, write_evidence
+
+__all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
+
+Scores = Sequence[Floats2d | Floats3d]
+
+_DEFAULT_MODEL = """
+[model]
+@architectures = "spacy_deid.TagScorer.v1"
+dropout = 0.2
+
+[model.tok2vec]
+@architectures = "spacy_deid.NoteTok2Vec.v1"
+"""
+DEFAULT_MODEL = Config().from_str(_DEFAULT_MODEL)["model"]
+
+
+@Language.factory(
+    "deid_ner",
+    assigns=["doc.spans"],
+    default_config={
+        "model": DEFAULT_MODEL,
+        "key": "deid/ner",
+        "threshold": 0.5,
+        "scorer": {"@scorers": "spacy_deid.deid_scorer.v1"},
+    },
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: Model[list[Doc], Scores],
+    key: str,
+    threshold: float,
+    scorer: Callable[..., dict[str, Any]] | None,
+) -> "DeidNER":
+    """Make the component.
+
+    model (Model[List[Doc], List[Floats2d]]): scores of the BIOES tags, shape (tokens, tags) for each Doc, or
+        (members, tokens, tags) for a committee.
+    key (str): span group to write, "deid/…".
+    threshold (float): operating point, a probability: tokens that are PHI with at least this probability are covered.
+        0.5 follows the best path; lower values find more and are wrong more often.
+    scorer (Optional[Callable]): registered scorer.
+    """
+    return DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, scorer=scorer)
+
+
+class DeidNER(TrainablePipe):  # type: ignore[misc]
+    """BIOES token classifier with constrained decoding and calibrated span scores."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[list[Doc], Scores],
+        name: str = "deid_ner",
+        *,
+        key: str = "deid/ner",
+        threshold: float = 0.5,
+        scorer: Callable[..., dict[str, Any]] | None = None,
+    ) -> None:
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.key = check_key(key)
+        self.scorer = scorer
+        self.cfg: dict[str, Any] = {"labels": [], "calibration": [1.0, 0.0], "version": ""}
+        self.set_threshold(threshold)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Canonical labels, in the order of the model's tags."""
+        return tuple(self.cfg["labels"])
+
+    @property
+    def label_data(self) -> list[str]:
+        """Labels for ``spacy init labels``."""
+        return list(self.labels)
+
+    def set_threshold(self, threshold: float) -> None:
+        """Choose the operating point.
+
+        threshold (float): a probability above 0 and below 1.
+        RAISES: ConfigError (D200) for anything else.
+        """
+        if not 0.0 < threshold < 1.0:
+            raise ConfigError(Errors.D200.format(name=self.name, threshold=threshold))
+        self.threshold = threshold
+
+    def add_label(self, label: str) -> int:
+        """Add a label before the model is initialized.
+
+        label (str): canonical label.
+        RETURNS (int): 1 if it is new, else 0.
+        RAISES: ConfigError for an unknown label (D001) or if the model's size is fixed already (D201).
+        """
+        if get_label(label).name in self.cfg["labels"]:
+            return 0
+        if self.model.has_dim("nO"):
+            raise ConfigError(Errors.D201.format(name=self.name, label=label))
+        self.cfg["labels"].append(label)
+        return 1
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Language | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> None:
+        """Collect the labels and size the model.
+
+        get_examples (Callable): examples whose reference Docs have ``ents`` with canonical labels.
+        labels (Optional[Sequence[str]]): the labels, if they are known already.
+        RAISES: ConfigError if there is no label (D202) or an unknown one (D001).
+        """
+        examples = list(get_examples())
+        found = {ent.label_ for example in examples for ent in example.reference.ents}
+        for label in labels if labels is not None else sorted(found):
+            self.add_label(label)
+        if not self.labels:
+            raise ConfigError(Errors.D202.format(name=self.name))
+        sample = [example.x for example in examples if len(example.x)][:10]
+        self.model.initialize(X=sample, Y=[self._zeros(doc) for doc in sample])
+
+    def _zeros(self, doc: Doc) -> Floats2d:
+        """An output of the right shape, for shape inference."""
+        return cast(Floats2d, self.model.ops.alloc2f(len(doc), bioes.n_tags(len(self.labels))))
+
+    def predict(self, docs: Iterable[Doc]) -> list[Decoded]:
+        """Find PHI; changes nothing.
+
+        docs (Iterable[Doc]): Docs, empty ones too.
+        RETURNS (list[Decoded]): for each Doc a list of (start token, end token, label number, probability).
+        RAISES: ConfigError (D203) if the model was never trained.
+        """
+        docs = list(docs)
+        if not self.labels:
+            raise ConfigError(Errors.D203.format(name=self.name))
+        full = [doc for doc in docs if len(doc)]
+        scores = iter(self.model.predict(full) if full else [])
+        emissions = [_mean(self.model.ops.to_numpy(next(scores))) if len(doc) else None for doc in docs]
+        found = iter(decode_spans([e for e in emissions if e is not None], self.threshold, self._calibration))
+        return [next(found) if e is not None else [] for e in emissions]
+
+    @property
+    def _calibration(self) -> Calibration:
+        return Calibration(*self.cfg["calibration"])
+
+    def set_annotations(self, docs: Iterable[Doc], predicted: list[Decoded]) -> None:
+        """Write the group; the only place that changes a Doc."""
+        for doc, spans in zip(docs, predicted, strict=True):
+            evidence = [self._evidence(doc, *span) for span in spans]
+            write_evidence(doc, self.key, evidence, version=self.cfg["version"])
+
+    def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float) -> Evidence:
+        """Turn a decoded span into evidence."""
+        last = doc[end - 1]
+        return Evidence(doc[start].idx, last.idx + len(last), self.labels[label], self.name, score, "model")
+
+    def get_loss(self, examples: Iterable[Example], scores: Scores) -> tuple[float, Scores]:
+        """Negative log-likelihood of the gold path, and its gradient.
+
+        examples (Iterable[Example]): gold in ``example.reference.ents``.
+        scores (Sequence): the model's output for ``example.predicted``.
+        RETURNS (tuple[float, Sequence]): loss summed over tokens and members, gradient of the shape of `scores`.
+        """
+        gold = [self._gold(example) for example in examples]
+        flat, owner = [], []
+        for i, score in enumerate(scores):
+            members = self.model.ops.to_numpy(score)
+            members = members if members.ndim == 3 else members[None]
+            flat += list(members)
+            owner += [i] * len(members)
+        losses, gradients = _path_loss(flat, [gold[i] for i in owner])
+        grouped = [np.stack([g for g, o in zip(gradients, owner, strict=True) if o == i]) for i in range(len(gold))]
+        shaped = [g if score.ndim == 3 else g[0] for g, score in zip(grouped, scores, strict=True)]
+        return losses, [self.model.ops.asarray(g / len(gold)) for g in shaped]
+
+    def _gold(self, example: Example) -> np.ndarray:
+        """BIOES tags of the reference on the tokens of the prediction; where entities overlap the longer one stays."""
+        numbers = {label: i for i, label in enumerate(self.labels)}
+        doc, spans, taken = example.x, [], np.zeros(len(example.x), dtype=bool)
+        for ent in sorted(example.reference.ents, key=lambda e: e.start_char - e.end_char):
+            span = doc.char_span(ent.start_char, ent.end_char, alignment_mode="expand")
+            if span is None or ent.label_ not in numbers or taken[span.start : span.end].any():
+                continue
+            taken[span.start : span.end] = True
+            spans.append((span.start, span.end, numbers[ent.label_]))
+        return bioes.encode(spans, len(doc))
+
+    def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
+        """Fit the span scores on a development set, so that a score is the share of such spans that are PHI.
+
+        examples (Iterable[Example]): held-out examples; the model must not have seen them.
+        RETURNS (dict[str, float]): "scale", "shift", "spans", and the expected calibration error before and after.
+        """
+        examples = list(examples)
+        self.cfg["calibration"] = [1.0, 0.0]
+        scores, hits = [], []
+        for example, spans in zip(examples, self.predict([e.x for e in examples]), strict=True):
+            gold = np.zeros(len(example.x), dtype=bool)
+            gold[np.flatnonzero(self._gold(example))] = True
+            scores += [score for *_, score in spans]
+            hits += [bool(gold[start:end].any()) for start, end, *_ in spans]
+        calibration, report = fit_calibration(np.asarray(scores), np.asarray(hits))
+        self.cfg["calibration"] = [calibration.scale, calibration.shift]
+        return report
+
+
+def _mean(scores: np.ndarray) -> np.ndarray:
+    """Emissions of a committee: the mean over its members."""
+    return scores if scores.ndim == 2 else cast(np.ndarray, scores.mean(axis=0))
+
+
+def _path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+    """Negative log-likelihood of the gold paths, summed, and the gradient of each: posterior minus gold."""
+    padded, lengths = crf.pad(emissions)
+    posterior = crf.marginals(padded)
+    loss, gradients = 0.0, []
+    for i, (tags, length) in enumerate(zip(gold, lengths, strict=True)):
+        steps = np.arange(length)
+        gradient = posterior.probs[i, :length].copy()
+        gradient[steps, tags] -= 1.0
+        loss += float(posterior.log_z[i] - padded[i, steps, tags].sum())
+        gradients.append(gradient)
+    return loss, gradients

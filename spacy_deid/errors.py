@@ -102,6 +102,28 @@ class Errors:
     D202 = "'{name}': no labels: the training data holds no entities"
     D203 = "'{name}' was never trained: initialize and train it, or load a trained pipeline"
 
+    # command line
+    D400 = "{path}: not {encoding} text. Name the encoding with --encoding"
+    D401 = "unknown text encoding '{encoding}'"
+    D402 = "{path}: {reason}"
+    D403 = "{path}: neither a .txt nor a .jsonl file"
+    D404 = "{path}: a JSONL file needs --text-field, the key of the note in its rows"
+    D405 = "row {row}: {reason}"
+    D406 = "no notes to read: {count} other file(s) in the folder(s), and no .txt{jsonl}"
+    D407 = "{first} and {second} would be written to the same file {output}"
+    D408 = "{path} would be overwritten by what is written from the notes. Choose another place to write to"
+    D409 = "{count} output file(s) are there already, such as {path}. Choose --overwrite or {other}"
+    D410 = "'-' reads one note from standard input and writes to standard output: it takes no other path and no --{option}"
+    D411 = "--{option} is missing"
+    D412 = "--{first} and --{second} exclude each other"
+    D413 = "{path}: a character cannot be written as {encoding}"
+    D414 = "{path}: the SHA-256 of its annotation files is {found}, not {expected}"
+    D415 = "pipeline '{name}' has no component '{factory}'. Its components: {known}"
+    D416 = "{path}: there already, and not a saved pipeline or an empty folder, so it is not replaced"
+    D417 = "no sample notes for language '{lang}'. Languages with samples: {known}"
+    D418 = "{kind} at {where}. What it says is withheld, because it could quote a note"
+    D419 = "{path}: reading and writing the same pipeline. Choose another place to write to"
+
     # merging, policies, surrogates
     D501 = "no de-identified text: the detector group(s) {missing} are missing, so a detector did not run on this text"
     D502 = "no de-identified text: '{step}' did not run on this text"

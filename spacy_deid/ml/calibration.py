@@ -41,11 +41,11 @@ def fit_calibration(probs: np.ndarray, hits: np.ndarray, steps: int = 50) -> tup
     """
     x = np.stack([_logit(probs), np.ones(len(probs))], axis=1)
     y = np.asarray(hits, dtype=np.float64)
-    start = np.asarray([1.0, 0.0])
-    w = start.copy()
+    unchanged = np.asarray([1.0, 0.0])
+    w = np.zeros(2) if len(y) else unchanged
     for _ in range(steps if len(y) else 0):
-        p = 1.0 / (1.0 + np.exp(-x @ w))
-        gradient = x.T @ (p - y) + (w - start)
+        p = 1.0 / (1.0 + np.exp(-np.clip(x @ w, -30, 30)))
+        gradient = x.T @ (p - y) + (w - unchanged)
         hessian = (x * (p * (1 - p))[:, None]).T @ x + np.eye(2)
         w = w - np.linalg.solve(hessian, gradient)
     fitted = Calibration(max(float(w[0]), 0.01), float(w[1]))

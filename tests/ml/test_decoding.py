@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from spacy_deid.ml import bioes
+from spacy_deid.ml.calibration import Calibration
+from spacy_deid.ml.decoding import decode_spans
+
+B, E, S = 1, 3, 4  # tags of label 0
+
+
+def emission(*rows):
+    """One row of scores a token: {tag: score}, all else 0, O by default 5."""
+    out = np.zeros((len(rows), bioes.n_tags(2)), dtype=np.float32)
+    out[:, 0] = 5.0
+    for i, row in enumerate(rows):
+        for tag, score in row.items():
+            out[i, tag] = score
+    return out
+
+
+def spans(scores, threshold=0.5):
+    return [span[:3] for span in decode_spans([scores], threshold, Calibration())[0]]
+
+
+def test_best_path_gives_the_edges():
+    assert spans(emission({}, {B: 12}, {E: 12}, {}, {S: 12})) == [(1, 3, 0), (4, 5, 0)]
+
+
+def test_lower_threshold_adds_uncertain_tokens_and_keeps_the_sure_edges():
+    scores = emission({B: 12}, {E: 12}, {}, {S: 4}, {})
+    assert spans(scores) == [(0, 2, 0)]
+    assert spans(scores, 0.2) == [(0, 2, 0), (3, 4, 0)]
+
+
+def test_higher_threshold_takes_unsure_spans_away():
+    scores = emission({S: 12}, {}, {S: 5.5})
+    assert spans(scores) == [(0, 1, 0), (2, 3, 0)]
+    assert spans(scores, 0.9) == [(0, 1, 0)]
+
+
+@pytest.mark.parametrize("thresholds", [(0.9, 0.5), (0.5, 0.3), (0.3, 0.05), (0.05, 0.001)])
+def test_lower_threshold_never_uncovers_a_token(thresholds):
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(300, bioes.n_tags(2))).astype(np.float32) * 2
+    scores[:, 0] += 4
+    high, low = ({i for s, e, *_ in decode_spans([scores], t, Calibration())[0] for i in range(s, e)} for t in thresholds)
+    assert high
+    assert high <= low
+
+
+def test_long_sequences_give_the_same_spans_as_short_ones():
+    short = emission({}, {B: 12}, {E: 12}, {}, {S: 12}, {})
+    whole = spans(np.concatenate([short] * 300))
+    assert whole == [(6 * i + s, 6 * i + e, label) for i in range(300) for s, e, label in [(1, 3, 0), (4, 5, 0)]]
+
+
+def test_scores_are_calibrated():
+    (raw,), (flat,) = (decode_spans([emission({S: 8})], 0.5, c)[0] for c in (Calibration(), Calibration(0.5, 0.0)))
+    assert 0.5 < flat[3] < raw[3] <= 1.0

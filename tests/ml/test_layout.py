@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+import spacy
+from spacy.strings import hash_string
+
+from spacy_deid.ml.layout import FEATURES, note_features
+from spacy_deid.tokenizer import make_clinical_tokenizer
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    nlp = spacy.blank("es")
+    nlp.tokenizer = make_clinical_tokenizer()(nlp)
+    return nlp
+
+
+@pytest.fixture
+def column(nlp):
+    extract = note_features()
+
+    def get(text, name):
+        doc = nlp.make_doc(text)
+        return dict(zip([t.text for t in doc], extract(doc)[:, FEATURES.index(name)].tolist(), strict=True))
+
+    return get
+
+
+def test_values_carry_the_key_of_their_line(column):
+    key = column("Nombre: Ana\nEdad: 53 años\nAcude hoy", "key")
+    assert key["Ana"] == hash_string("nombre")
+    assert key["años"] == hash_string("edad")
+    assert key["Acude"] == key["Nombre"] == 0
+
+
+def test_second_key_on_a_line_takes_over(column):
+    key = column("Edad: 53 años Sexo: H.", "key")
+    assert (key["53"], key["H"]) == (hash_string("edad"), hash_string("sexo"))
+
+
+def test_clock_times_are_no_keys(column):
+    assert not any(column("a las 10:30 horas", "key").values())
+
+
+def test_memory_tells_under_which_key_a_word_stood_first(column):
+    memory = column("Apellidos: Rivera\nLlega Rivera por su pie", "memory")
+    assert memory["Rivera"] == hash_string("apellidos")
+    assert memory["pie"] == 0
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", ":", "a", "😀: x\r\n", "Nombre:"])
+def test_any_text_gives_one_row_a_token(nlp, text):
+    doc = nlp.make_doc(text)
+    assert note_features()(doc).shape == (len(doc), len(FEATURES))
+
+
+def test_features_hold_no_text(nlp):
+    assert note_features()(nlp.make_doc("Zyxwalda vive aquí")).dtype == np.uint64

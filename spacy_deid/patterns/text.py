@@ -37,7 +37,10 @@ def _base(char: str) -> str:
     return base if base.isalpha() and base.isascii() else low
 
 
-_FOLD = {code: _base(chr(code)) for code in range(0xC0, 0x250) if len(_base(chr(code))) == 1}
+# Letters in their own right: "dña" is not "DNA", "älä" is not "ala".
+_OWN = "ñäöåø"
+_FOLD = {code: _base(chr(code)) for code in range(0xC0, 0x250) if chr(code) not in _OWN}
+_FOLD = {code: base for code, base in _FOLD.items() if len(base) == 1}
 
 
 @dataclass(frozen=True, slots=True)

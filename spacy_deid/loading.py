@@ -9,6 +9,7 @@ from spacy.language import Language
 from spacy.util import is_package
 
 from .errors import ConfigError, Errors
+from .saving import protect
 
 __all__ = ["load", "shipped_pipelines"]
 
@@ -23,7 +24,7 @@ def shipped_pipelines() -> dict[str, Path]:
 
 
 def load(name: str | Path, **kwargs: Any) -> Language:
-    """Load a pipeline. Works offline.
+    """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
 
     name (Union[str, Path]): name of a shipped pipeline ("es"), a folder, or an installed pipeline package.
     kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
@@ -32,7 +33,10 @@ def load(name: str | Path, **kwargs: Any) -> Language:
     """
     known = shipped_pipelines()
     if str(name) in known:
-        return spacy.load(known[str(name)], **kwargs)
-    if Path(name).is_dir() or is_package(str(name)):
-        return spacy.load(name, **kwargs)
-    raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
+        nlp = spacy.load(known[str(name)], **kwargs)
+    elif Path(name).is_dir() or is_package(str(name)):
+        nlp = spacy.load(name, **kwargs)
+    else:
+        raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
+    protect(nlp, nlp.vocab.strings)
+    return nlp

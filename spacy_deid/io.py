@@ -1,0 +1,237 @@
+"""Notes in, results out: bytes decoded so that offsets hold, files written whole or not at all.
+
+A note is decoded without translation of line ends and without dropping a byte-order mark, because both would shift
+every offset behind them, and is encoded again in the same way.
+"""
+
+import codecs
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ConfigError, Errors, InputError
+
+__all__ = [
+    "Job",
+    "check_encoding",
+    "decode",
+    "encode",
+    "find_notes",
+    "plan",
+    "read_bytes",
+    "whole_file",
+    "write_whole",
+]
+
+_MARKS = {
+    "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
+    "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
+}
+
+
+def check_encoding(encoding: str) -> str:
+    """Make sure that an encoding is known and one of text.
+
+    encoding (str): a name that Python knows.
+    RETURNS (str): the name, in Python's spelling. "utf-8-sig" becomes "utf-8", which keeps a mark as it is.
+    RAISES: ConfigError (D401).
+    """
+    try:
+        b"".decode(encoding)
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise ConfigError(Errors.D401.format(encoding=ascii(encoding)[1:-1])) from None
+    return "utf-8" if name == "utf-8-sig" else name
+
+
+def decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
+    """Decode a note and keep its byte-order mark as the first character.
+
+    data (bytes): the note as the file has it.
+    encoding (str): what `check_encoding` gave.
+    name (str): name of the file, for the error.
+    RETURNS (tuple[str, str]): the text, and the encoding that turns it back into the same bytes.
+    RAISES: InputError (D400).
+    """
+    for mark, marked in _MARKS.get(encoding, ()):
+        if data.startswith(mark):
+            encoding = marked
+    try:
+        return data.decode(encoding), encoding
+    except UnicodeError:
+        raise InputError(Errors.D400.format(path=name, encoding=encoding)) from None
+
+
+def encode(text: str, encoding: str, name: str) -> bytes:
+    """Encode a text with the encoding that `decode` gave.
+
+    text (str): the text.
+    encoding (str): the encoding.
+    name (str): name of the file, for the error.
+    RETURNS (bytes): what to write.
+    RAISES: InputError (D413) if the encoding cannot say a character.
+    """
+    try:
+        return text.encode(encoding)
+    except UnicodeError:
+        raise InputError(Errors.D413.format(path=name, encoding=encoding)) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file.
+
+    path (Path): the file.
+    RETURNS (bytes): all of it.
+    RAISES: InputError (D402).
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(Errors.D402.format(path=path, reason=os.strerror(error.errno or 0))) from None
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Write a file whole or not at all: what is written goes to a temporary file beside it, which takes its name last.
+
+    The temporary file's name says nothing of the file's, which may be a patient's.
+
+    path (Path): the file; its folder is made if it is not there.
+    YIELDS (Path): the temporary file, empty. It is removed if anything is raised, `KeyboardInterrupt` too.
+    RAISES: InputError (D402) if the file cannot be written.
+    """
+    temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        yield temporary
+        with open(temporary, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise InputError(Errors.D402.format(path=path, reason=os.strerror(error.errno or 0))) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    path (Path): the file; its folder is made if it is not there.
+    data (bytes): what to write.
+    RAISES: InputError (D402) if the file cannot be written.
+    """
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tuple[list[tuple[Path, Path]], int]:
+    """Find the files to read. Folders are searched with all their folders; hidden files in them are left alone.
+
+    paths (Sequence[Path]): files and folders.
+    suffixes (Sequence[str]): ".txt", ".jsonl": what is taken from folders.
+    skip (Path): the folder that is written to; what lies in it is no input.
+    RETURNS (tuple): each file with its path relative to the folder that was given (a file that was given itself: its
+        name), in order; and how many files of the folders were left alone.
+    RAISES: InputError if a path is not there (D402) or a file is of another kind (D403, D404).
+    """
+    found: list[tuple[Path, Path]] = []
+    others = 0
+    for path in paths:
+        if not path.is_dir():
+            found.append((_check_file(path, suffixes), Path(path.name)))
+            continue
+        files = [file for file in _walk(path) if not _within(file, skip)]
+        taken = [file for file in files if file.suffix.lower() in suffixes and not file.name.startswith(".")]
+        found += [(file, file.relative_to(path)) for file in taken]
+        others += len(files) - len(taken)
+    return list(dict.fromkeys(found)), others
+
+
+def _check_file(path: Path, suffixes: Sequence[str]) -> Path:
+    """Make sure that a path that was given is a file of a kind that is read."""
+    if not path.is_file():
+        raise InputError(Errors.D402.format(path=path, reason="no such file or folder"))
+    if path.suffix.lower() in suffixes:
+        return path
+    raise InputError((Errors.D404 if path.suffix.lower() == ".jsonl" else Errors.D403).format(path=path))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """The files of a folder and of those in it, in order. Links to folders are not followed: they can form rings."""
+    for name, folders, files in os.walk(folder):
+        folders.sort()
+        yield from (Path(name) / file for file in sorted(files))
+
+
+def _within(path: Path, folder: Path) -> bool:
+    """Whether a file lies in a folder."""
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file to read and the files to write from it, the one that says "done" last."""
+
+    source: Path
+    relative: Path
+    targets: tuple[Path, ...]
+
+
+def plan(
+    notes: Iterable[tuple[Path, Path]],
+    targets: Callable[[Path], Sequence[Path]],
+    *,
+    shared: Sequence[Path] = (),
+    overwrite: bool = False,
+    resume: bool = False,
+) -> tuple[list[Job], int]:
+    """Decide what is read and written, and refuse before anything is written.
+
+    notes (Iterable): files with their relative paths, as `find_notes` gives them.
+    targets (Callable): the files to write, from the relative path.
+    shared (Sequence[Path]): files that are written from all notes together.
+    overwrite (bool): whether files that are there may be replaced. Never those that are read.
+    resume (bool): whether to skip a note whose files are all there and not older than the note.
+    RETURNS (tuple[list[Job], int]): what is left to do, and how many notes were skipped.
+    RAISES: InputError if two notes would go to one file (D407), a file that is read would be written (D408), or a file
+        is there and may not be replaced (D409).
+    """
+    jobs = [Job(source, relative, tuple(targets(relative))) for source, relative in notes]
+    _check_targets(jobs, shared)
+    todo = [job for job in jobs if not (resume and _done(job))]
+    written = [path for job in todo for path in job.targets] + list(shared)
+    there = [] if overwrite or resume else [path for path in written if os.path.lexists(path)]
+    if there:
+        other = "another place to write to" if shared else "--resume"
+        raise InputError(Errors.D409.format(count=len(there), path=there[0], other=other))
+    return todo, len(jobs) - len(todo)
+
+
+def _check_targets(jobs: Sequence[Job], shared: Sequence[Path]) -> None:
+    """Make sure that no file is written twice, or read and written; links and ".." are followed first."""
+    sources = {os.path.realpath(job.source): job.source for job in jobs}
+    inodes = {(stat.st_dev, stat.st_ino) for stat in map(os.stat, sources)}
+    owners: dict[str, Path] = {}
+    for source, path in [(job.source, path) for job in jobs for path in job.targets] + [(p, p) for p in shared]:
+        real = os.path.realpath(path)
+        if real in sources or (os.path.exists(real) and _inode(real) in inodes):
+            raise InputError(Errors.D408.format(path=path))
+        first = owners.setdefault(os.path.normcase(real), source)
+        if first != source:
+            raise InputError(Errors.D407.format(first=first, second=source, output=path))
+
+
+def _inode(path: str) -> tuple[int, int]:
+    """What tells a file from others, whatever it is called."""
+    stat = os.stat(path)
+    return stat.st_dev, stat.st_ino
+
+
+def _done(job: Job) -> bool:
+    """Whether everything was written after the note was."""
+    written = job.source.stat().st_mtime_ns
+    return all(path.is_file() and path.stat().st_mtime_ns >= written for path in job.targets)

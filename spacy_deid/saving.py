@@ -1,0 +1,231 @@
+"""Saving a pipeline without the words of the notes it has read.
+
+spaCy keeps every string it has ever seen: each token of each note, its lower-case form, its prefix and suffix go into
+``vocab.strings``, and from there into ``vocab/strings.json``, into ``nlp.to_bytes()`` and into pickles. `protect` cuts
+what is saved down to the strings that the pipeline was loaded with and those that its components need. The pipeline in
+memory is left as it is, so Docs stay usable.
+
+`spacy_deid.load` protects what it loads, and so does a config that says
+
+    [nlp.after_creation]
+    @callbacks = "spacy_deid.protect.v1"
+
+which a protected pipeline's own config does: saved once, it is protected by plain ``spacy.load`` as well. The same in
+a training config makes ``spacy train`` safe. Then ``nlp.to_disk``, ``nlp.to_bytes``, ``pickle`` and ``copy.deepcopy``
+carry no word of a note. Not covered is what goes round the pipeline: ``nlp.vocab.to_disk``, ``nlp.vocab.strings``, and
+a Doc or DocBin, which *is* a note. A pipeline that nobody protected is saved as spaCy does it, with every word: use
+`save`.
+"""
+
+import copyreg
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import srsly
+from spacy.language import Language
+from spacy.strings import StringStore
+from spacy.util import registry
+from spacy.vectors import Vectors
+from spacy.vocab import Vocab
+
+from .errors import ConfigError, Errors
+
+__all__ = ["fingerprint", "kept_strings", "make_protect", "protect", "save"]
+
+_CALLBACK = "spacy_deid.protect.v1"
+# By the identity of the string store, which a guard keeps alive.
+_GUARDS: "WeakValueDictionary[int, _Guard]" = WeakValueDictionary()
+
+
+def protect(nlp: Language, known: Iterable[str] = ()) -> None:
+    """Let no word of a note into what is saved of a pipeline. Safe to call again.
+
+    nlp (Language): the pipeline.
+    known (Iterable[str]): strings that are saved beside those that the components need, such as all those of a
+        pipeline that has just been loaded.
+    """
+    guard = vars(nlp).get("_deid_guard")
+    if guard is None:
+        guard = _Guard(nlp)
+        for name in ("to_disk", "to_bytes", "from_disk", "from_bytes"):
+            setattr(nlp, name, getattr(guard, name))
+        setattr(nlp, "_deid_guard", guard)  # noqa: B010 - Language has no such attribute to type
+        if nlp.config["nlp"].get("after_creation") is None:
+            nlp.config["nlp"]["after_creation"] = {"@callbacks": _CALLBACK}
+    guard.known.update(known)
+
+
+@registry.callbacks(_CALLBACK)
+def make_protect() -> Callable[[Language], Language]:
+    """Make the callback that protects a pipeline as soon as it is created; see `protect`."""
+    return _protect
+
+
+def _protect(nlp: Language) -> Language:
+    """Protect a pipeline and hand it on."""
+    protect(nlp)
+    return nlp
+
+
+class _Guard:
+    """Stands before the serialization of one pipeline.
+
+    Its methods hide those of the pipeline, because spaCy has no hook around ``Language.to_disk``.
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        self.nlp = nlp
+        self.vocab = nlp.vocab
+        self.known: set[str] = set()
+        _GUARDS[id(self.vocab.strings)] = self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Guard the copy that is being unpickled; its strings were cut when it was pickled."""
+        vars(self).update(state)
+        _GUARDS[id(self.vocab.strings)] = self
+
+    def strings(self) -> list[str]:
+        """What may be saved."""
+        return kept_strings(self.nlp, self.known)
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """As ``Language.to_disk``, with the strings cut down."""
+        exclude = list(exclude)
+        type(self.nlp).to_disk(self.nlp, path, exclude=[*exclude, "vocab"])
+        if "vocab" not in exclude:
+            folder = Path(path) / "vocab"
+            self.vocab.to_disk(folder, exclude=[*exclude, "strings"])
+            if "strings" not in exclude:
+                srsly.write_json(folder / "strings.json", self.strings())
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """As ``Language.to_bytes``, with the strings cut down."""
+        exclude = list(exclude)
+        data = type(self.nlp).to_bytes(self.nlp, exclude=[*exclude, "vocab"])
+        if "vocab" in exclude:
+            return data
+        vocab = srsly.msgpack_loads(self.vocab.to_bytes(exclude=[*exclude, "strings"]))
+        if "strings" not in exclude:
+            vocab["strings"] = srsly.json_dumps(self.strings())
+        return bytes(srsly.msgpack_dumps({"vocab": srsly.msgpack_dumps(vocab), **srsly.msgpack_loads(data)}))
+
+    def from_disk(self, *args: Any, **kwargs: Any) -> Language:
+        """As ``Language.from_disk``, and the strings that come with it are known."""
+        before = set(self.vocab.strings)
+        nlp = type(self.nlp).from_disk(self.nlp, *args, **kwargs)
+        self.known |= set(self.vocab.strings) - before
+        return nlp
+
+    def from_bytes(self, *args: Any, **kwargs: Any) -> Language:
+        """As ``Language.from_bytes``, and the strings that come with it are known."""
+        before = set(self.vocab.strings)
+        nlp = type(self.nlp).from_bytes(self.nlp, *args, **kwargs)
+        self.known |= set(self.vocab.strings) - before
+        return nlp
+
+
+def _reduce_strings(store: StringStore) -> tuple[Any, ...]:
+    """Pickle the strings of a protected pipeline cut down, all others as spaCy does.
+
+    The vocab, the morphology and every component refer to the one store, so this is where the words of notes are kept
+    from all of them.
+    """
+    guard = _GUARDS.get(id(store))
+    return StringStore, (list(store) if guard is None else guard.strings(),)
+
+
+def _reduce_vectors(vectors: Vectors) -> Any:
+    """Pickle the vectors of a protected pipeline with its store, where spaCy writes all strings into their bytes."""
+    if id(vectors.strings) not in _GUARDS:
+        return vectors.__reduce__()
+    return _unpickle_vectors, (vectors.to_bytes(exclude=["strings"]), vectors.strings)
+
+
+def _unpickle_vectors(data: bytes, strings: StringStore) -> Vectors:
+    """Rebuild pickled vectors."""
+    return Vectors(strings=strings).from_bytes(data, exclude=["strings"])
+
+
+copyreg.pickle(StringStore, _reduce_strings)
+copyreg.pickle(Vectors, _reduce_vectors)
+
+
+def kept_strings(nlp: Language, known: Iterable[str] = ()) -> list[str]:
+    """The strings that a pipeline needs and that no note has brought.
+
+    This is a list of what is kept and not of what is dropped: what nobody thought of is dropped.
+
+    nlp (Language): the pipeline.
+    known (Iterable[str]): more strings to keep.
+    RETURNS (list[str]): `known`, labels, keys of vectors and pieces of edit trees, in order.
+    """
+    kept = set(known) | set(_vector_keys(nlp.vocab))
+    for _, component in nlp.components:
+        kept.update(label for label in getattr(component, "labels", ()) if isinstance(label, str))
+        kept.update(_tree_strings(component, nlp.vocab.strings))
+    return sorted(kept - {""})
+
+
+def _vector_keys(vocab: Vocab) -> Iterator[str]:
+    """The words that have a vector."""
+    for key in getattr(vocab.vectors, "key2row", {}):
+        if key in vocab.strings:
+            yield vocab.strings[key]
+
+
+def _tree_strings(component: Any, strings: StringStore) -> Iterator[str]:
+    """What the trees of spaCy's ``trainable_lemmatizer`` put in place of what; they hold hashes alone."""
+    trees: Any = getattr(component, "trees", ())
+    for i in range(len(trees) if hasattr(trees, "tree_to_str") else 0):
+        node = trees[i]
+        yield from (strings[node[key]] for key in ("orig", "subst") if key in node)
+
+
+def save(nlp: Language, path: str | Path) -> None:
+    """Save a pipeline to a folder, whole or not at all, without the words of the notes it has read.
+
+    nlp (Language): the pipeline. It is protected from here on; what was in its vocab before counts as notes.
+    path (str | Path): the folder; a saved pipeline that is there is replaced.
+    RAISES: ConfigError (D416) if something else is there.
+    """
+    path = Path(path)
+    if os.path.lexists(path) and not _replaceable(path):
+        raise ConfigError(Errors.D416.format(path=path))
+    protect(nlp)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new, old = (path.parent / f".{secrets.token_hex(8)}.tmp" for _ in range(2))
+    try:
+        nlp.to_disk(new)
+        if path.exists():
+            os.replace(path, old)
+        try:
+            os.replace(new, path)
+        except BaseException:
+            if old.exists():
+                os.replace(old, path)
+            raise
+    finally:
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether a folder is empty or a saved pipeline."""
+    return path.is_dir() and not path.is_symlink() and (not any(path.iterdir()) or (path / "meta.json").is_file())
+
+
+def fingerprint(nlp: Language) -> str:
+    """Tell a pipeline by all that decides what it finds: settings, rules, lists, weights. Not by what it has read.
+
+    Confidential lists are no part of it, as they are no part of what is saved.
+
+    nlp (Language): the pipeline.
+    RETURNS (str): the first 16 hexadecimal digits of a SHA-256.
+    """
+    return hashlib.sha256(nlp.to_bytes(exclude=["meta.json", "strings"])).hexdigest()[:16]

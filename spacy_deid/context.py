@@ -7,13 +7,14 @@
 ``doc._.deid_map(offset, side="original")``  int: an offset carried to the other side
 """
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 from spacy.tokens import Doc
 
 from .errors import Errors, NotDeidentified
 from .offsets import Edit, Side, apply_edits, map_offset
-from .spans import MERGED, RECOVERED, read_evidence, require_groups
+from .spans import MERGED, RECOVERED, read_evidence, refuse_groups, require_groups
 
 __all__ = ["DECISIONS", "EDITS", "get_edits", "get_text", "get_trace", "install_extensions", "set_edits"]
 
@@ -41,12 +42,16 @@ def get_edits(doc: Doc) -> list[Edit]:
 
     doc (Doc): the Doc to read.
     RETURNS (list[Edit]): edits in the order of the text.
-    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run.
+    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run, or if a
+        detector ran that was not merged (D503).
     """
     if MERGED not in doc.spans:
         raise NotDeidentified(Errors.D502.format(step="deid_merge"))
     merged = doc.spans[MERGED].attrs
+    if "sources" not in merged:  # Doc.from_docs and a re-assigned group lose the receipt
+        raise NotDeidentified(Errors.D502.format(step="deid_merge"))
     require_groups(doc, merged["sources"])
+    refuse_groups(doc, merged["sources"], "deid_merge")
     if merged.get("recovery") and RECOVERED not in doc.spans:
         raise NotDeidentified(Errors.D502.format(step="deid_recovery"))
     if EDITS not in doc.user_data:
@@ -64,23 +69,18 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
     """
     get_edits(doc)
     decided = doc.user_data[DECISIONS]
-    found = [
-        {**item.record(), "version": doc.spans[key].attrs.get("version", "")}
-        for key in doc.spans[MERGED].attrs["sources"]
-        for item in read_evidence(doc, key)
-    ]
-    return [
-        {
-            "start": start,
-            "end": end,
-            "label": label,
-            "action": action,
-            "policy": decided["policy"],
-            "style": decided["style"],
-            "evidence": [item for item in found if item["start"] < end and start < item["end"]],
-        }
+    shared = {"policy": decided["policy"], "style": decided["style"]}
+    trace: list[dict[str, Any]] = [
+        {"start": start, "end": end, "label": label, "action": action, **shared, "evidence": []}
         for start, end, label, action in decided["actions"]
     ]
+    starts, ends = [row["start"] for row in trace], [row["end"] for row in trace]
+    for key in doc.spans[MERGED].attrs["sources"]:
+        version = doc.spans[key].attrs.get("version", "")
+        for item in read_evidence(doc, key):
+            for row in trace[bisect_right(ends, item.start) : bisect_left(starts, item.end)]:
+                row["evidence"].append({**item.record(), "version": version})
+    return trace
 
 
 def get_text(doc: Doc) -> str:

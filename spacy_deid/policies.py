@@ -5,7 +5,7 @@ A policy is a TOML file:
     name = "our_board"
     description = "What our privacy board agreed on."
     default = "replace"          # for every label that is not listed
-    reference_year = 0           # optional; for `generalize` of years, 0 is the year of the run
+    reference_year = 0           # optional; the year that ages are counted from, 0 is the year of the run
     [labels]
     SEX = "keep"
     AGE = "generalize"
@@ -39,13 +39,18 @@ class Policy:
     name (str): name, for the trace.
     default (str): action for the labels that are not listed.
     labels (Mapping[str, str]): canonical label → action.
-    reference_year (int): the year that ages are counted from when years are generalized.
+    reference_year (int): the year that ages are counted from when years are generalized; 0 is the year of the run.
     """
 
     name: str
     default: str = "replace"
     labels: Mapping[str, str] = field(default_factory=dict)
     reference_year: int = 0
+
+    @property
+    def year(self) -> int:
+        """The year that ages are counted from."""
+        return self.reference_year or date.today().year
 
     def action(self, label: str) -> str:
         """The action for a canonical label."""
@@ -96,7 +101,7 @@ def _check(data: dict[str, Any], path: str) -> Policy:
         if action not in _ACTIONS:
             raise ConfigError(Errors.D506.format(path=path, reason=f"'{key}' must be one of {', '.join(_ACTIONS)}"))
     year = data.get("reference_year", 0)
-    if not isinstance(year, int):
+    if not isinstance(year, int) or isinstance(year, bool) or year < 0:
         raise ConfigError(Errors.D506.format(path=path, reason="'reference_year' must be a whole number"))
     name = str(data.get("name", Path(path).stem))
-    return Policy(name, str(data["default"]), labels, year or date.today().year)
+    return Policy(name, str(data["default"]), labels, year)

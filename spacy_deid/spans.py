@@ -23,6 +23,7 @@ __all__ = [
     "SpansFilter",
     "check_key",
     "read_evidence",
+    "refuse_groups",
     "require_groups",
     "union_filter",
     "write_evidence",
@@ -115,7 +116,7 @@ def _span(doc: Doc, item: Evidence) -> Span:
     span = None
     if 0 <= item.start < item.end:
         span = doc.char_span(item.start, item.end, label=item.label, alignment_mode="expand")
-    if span is None or item.end > span.end_char:
+    if not span:  # outside the text, or nothing but the space between two tokens
         length = len(doc.text)
         raise DeidError(Errors.D006.format(start=item.start, end=item.end, source=item.source, length=length))
     if not 0.0 <= item.score <= 1.0:
@@ -129,10 +130,14 @@ def read_evidence(doc: Doc, key: str) -> list[Evidence]:
     doc (Doc): the Doc to read.
     key (str): span group key.
     RETURNS (list[Evidence]): the detections; exact characters, not widened.
-    RAISES: NotDeidentified (D501) if the group is not there.
+    RAISES: NotDeidentified if the group is not there (D501) or has lost its records (D511).
     """
     require_groups(doc, [key])
-    return [Evidence(**record) for record in doc.spans[key].attrs.get("evidence", [])]
+    group = doc.spans[key]
+    records = group.attrs.get("evidence", [])
+    if len(records) != len(group):
+        raise NotDeidentified(Errors.D511.format(key=key, spans=len(group), records=len(records)))
+    return [Evidence(**record) for record in records]
 
 
 def require_groups(doc: Doc, keys: Iterable[str]) -> None:
@@ -145,6 +150,20 @@ def require_groups(doc: Doc, keys: Iterable[str]) -> None:
     missing = [key for key in keys if key not in doc.spans]
     if missing:
         raise NotDeidentified(Errors.D501.format(missing=", ".join(missing)))
+
+
+def refuse_groups(doc: Doc, sources: Iterable[str], name: str) -> None:
+    """Make sure that no detector has run whose detections are not merged.
+
+    doc (Doc): the Doc to check.
+    sources (Iterable[str]): keys of the groups that are merged.
+    name (str): name of the merging component.
+    RAISES: NotDeidentified (D503) naming the groups that are there and are no source.
+    """
+    sources = list(sources)
+    groups = {key for key in doc.spans if key.startswith(PREFIX)}
+    if extra := sorted(groups - set(sources) - DECISIONS):
+        raise NotDeidentified(Errors.D503.format(extra=", ".join(extra), name=name, sources=", ".join(sources)))
 
 
 def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -8,10 +8,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from ..errors import ConfigError, Errors, NotDeidentified
+from ..errors import ConfigError, Errors
 from ..labels import get_label
 from ..spans import (
-    DECISIONS,
     DISCARDED,
     MERGED,
     PREFIX,
@@ -20,6 +19,7 @@ from ..spans import (
     SpansFilter,
     check_key,
     read_evidence,
+    refuse_groups,
     require_groups,
     union_filter,
     write_evidence,
@@ -115,10 +115,7 @@ class Merge:
         RETURNS (list[Candidate]): disjoint token spans in the order of the text.
         """
         require_groups(doc, self.sources)
-        groups = {key for key in doc.spans if key.startswith(PREFIX)}
-        if extra := sorted(groups - set(self.sources) - DECISIONS):
-            message = Errors.D503.format(extra=", ".join(extra), name=self.name, sources=", ".join(self.sources))
-            raise NotDeidentified(message)
+        refuse_groups(doc, self.sources, self.name)
         candidates = [
             Candidate(span.start, span.end, span.label_, self._rank(i, span.label_, len(span)))
             for i, key in enumerate(self.sources)
@@ -132,16 +129,22 @@ class Merge:
 
     def set_annotations(self, doc: Doc, merged: list[Candidate]) -> None:
         """Write the decision: ``doc.ents``, the merged and the discarded group."""
-        found = [item for key in self.sources for item in read_evidence(doc, key)]
-        evidence = [self._decided(doc, candidate, found) for candidate in merged]
+        found = [
+            (span.start, span.end, item)
+            for key in self.sources
+            for span, item in zip(doc.spans[key], read_evidence(doc, key), strict=True)
+        ]
+        best: dict[int, float] = {}
+        for start, end, item in found:
+            best.update((i, max(item.score, best.get(i, 0.0))) for i in range(start, end))
+        evidence = [self._decided(doc, candidate, best) for candidate in merged]
         write_evidence(doc, MERGED, evidence, sources=list(self.sources))
-        exact = {(item.start, item.end, item.label) for item in evidence}
-        write_evidence(doc, DISCARDED, [f for f in found if (f.start, f.end, f.label) not in exact])
+        kept = {(c.start, c.end, c.label) for c in merged}
+        write_evidence(doc, DISCARDED, [f for start, end, f in found if (start, end, f.label) not in kept])
         doc.set_ents(list(doc.spans[MERGED]), default="outside")
 
-    def _decided(self, doc: Doc, candidate: Candidate, found: list[Evidence]) -> Evidence:
-        """The evidence of a merged span: its characters, and the best score among what it unites."""
-        last = doc[candidate.end - 1]
-        start, end = doc[candidate.start].idx, last.idx + len(last)
-        score = max((f.score for f in found if f.start < end and start < f.end), default=1.0)
-        return Evidence(start, end, candidate.label, self.name, score, "union")
+    def _decided(self, doc: Doc, candidate: Candidate, best: Mapping[int, float]) -> Evidence:
+        """The evidence of a merged span: its characters, and the best score that any of its tokens has."""
+        span = doc[candidate.start : candidate.end]
+        score = max(best.get(i, 0.0) for i in range(candidate.start, candidate.end))
+        return Evidence(span.start_char, span.end_char, candidate.label, self.name, score, "union")

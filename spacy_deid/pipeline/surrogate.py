@@ -1,6 +1,7 @@
 """deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from spacy.language import Language
@@ -11,7 +12,7 @@ from ..context import set_edits
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..offsets import Edit
 from ..policies import Policy, load_policy
-from ..spans import MERGED
+from ..spans import MERGED, RECOVERED
 from ..surrogates.generalize import GENERALIZERS
 from ..surrogates.persons import number_mentions, number_persons
 
@@ -23,40 +24,13 @@ PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 Style = Callable[[Sequence[Span]], list[str]]
 
 
-@registry.misc("spacy_deid.tag_style.v1")
-def make_tag_style() -> Style:
+def tagged(spans: Sequence[Span]) -> list[str]:
     """``[PATIENT]``."""
-    return lambda spans: [f"[{span.label_}]" for span in spans]
+    return [f"[{span.label_}]" for span in spans]
 
 
-@registry.misc("spacy_deid.numbered_style.v1")
-def make_numbered_style() -> Style:
+def numbered(spans: Sequence[Span]) -> list[str]:
     """``[PATIENT_1]``: the same person or value has the same number in a document."""
-    return _numbered
-
-
-@registry.misc("spacy_deid.mask_style.v1")
-def make_mask_style(mask: str = "*") -> Style:
-    """As many mask characters as there were; line breaks stay, so that lines keep their number."""
-    return lambda spans: ["".join(c if c in "\r\n" else mask for c in span.text) for span in spans]
-
-
-@registry.misc("spacy_deid.remove_style.v1")
-def make_remove_style() -> Style:
-    """Nothing is left."""
-    return lambda spans: ["" for _ in spans]
-
-
-STYLES: dict[str, Callable[[], Style]] = {
-    "tag": make_tag_style,
-    "numbered": make_numbered_style,
-    "mask": make_mask_style,
-    "remove": make_remove_style,
-}
-
-
-def _numbered(spans: Sequence[Span]) -> list[str]:
-    """Number the spans of each label by first appearance."""
     out = [""] * len(spans)
     for label in {span.label_ for span in spans}:
         here = [i for i, span in enumerate(spans) if span.label_ == label]
@@ -64,6 +38,47 @@ def _numbered(spans: Sequence[Span]) -> list[str]:
         for i, n in zip(here, number([spans[i].text for i in here]), strict=True):
             out[i] = f"[{label}_{n}]"
     return out
+
+
+def masked(spans: Sequence[Span], mask: str = "*") -> list[str]:
+    """As many mask characters as there were; line breaks stay, so that lines keep their number."""
+    return ["".join(c if c in "\r\n" else mask for c in span.text) for span in spans]
+
+
+def removed(spans: Sequence[Span]) -> list[str]:
+    """Nothing is left."""
+    return [""] * len(spans)
+
+
+# Functions of the module and no closures: a pipeline with n_process is pickled where processes are spawned.
+STYLES: dict[str, Style] = {"tag": tagged, "numbered": numbered, "mask": masked, "remove": removed}
+
+
+@registry.misc("spacy_deid.tag_style.v1")
+def make_tag_style() -> Style:
+    """Make the style `tagged`."""
+    return tagged
+
+
+@registry.misc("spacy_deid.numbered_style.v1")
+def make_numbered_style() -> Style:
+    """Make the style `numbered`."""
+    return numbered
+
+
+@registry.misc("spacy_deid.mask_style.v1")
+def make_mask_style(mask: str = "*") -> Style:
+    """Make the style `masked`.
+
+    mask (str): what stands for each character.
+    """
+    return partial(masked, mask=mask)
+
+
+@registry.misc("spacy_deid.remove_style.v1")
+def make_remove_style() -> Style:
+    """Make the style `removed`."""
+    return removed
 
 
 @Language.factory(
@@ -96,8 +111,10 @@ class Surrogate:
         """
         if isinstance(style, str) and style not in STYLES:
             raise ConfigError(Errors.D507.format(style=style, known=", ".join(STYLES)))
-        self.style: Style = STYLES[style]() if isinstance(style, str) else style
-        self.style_name = style if isinstance(style, str) else getattr(style, "__name__", "custom")
+        self.style: Style = STYLES[style] if isinstance(style, str) else style
+        function = getattr(self.style, "func", self.style)
+        known = (name for name, shipped in STYLES.items() if shipped is function)
+        self.style_name: str = next(known, getattr(function, "__name__", "custom"))
 
     def set_policy(self, policy: str | Policy) -> None:
         """Choose what is done with each label.
@@ -110,10 +127,17 @@ class Surrogate:
     def __call__(self, doc: Doc) -> Doc:
         """Write the edits of a Doc.
 
-        RAISES: NotDeidentified (D502) if nothing was merged.
+        RAISES: NotDeidentified if nothing was merged (D502), or ``doc.ents`` holds less than was merged and not
+            recovered (D510).
         """
         if MERGED not in doc.spans:
             raise NotDeidentified(Errors.D502.format(step="deid_merge"))
+        merged, recovered, decided = (
+            {i for span in spans for i in range(span.start, span.end)}
+            for spans in (doc.spans[MERGED], doc.spans.get(RECOVERED, []), doc.ents)
+        )
+        if lost := merged - recovered - decided:
+            raise NotDeidentified(Errors.D510.format(count=len(lost), name=self.name))
         edits, decisions = self.edit(list(doc.ents))
         set_edits(doc, edits, {"policy": self.policy.name, "style": self.style_name, "actions": decisions})
         return doc
@@ -141,7 +165,7 @@ class Surrogate:
         if action == "tag":
             return action, f"[{span.label_}]"
         if action == "generalize" and span.label_ in GENERALIZERS:
-            coarse = GENERALIZERS[span.label_](span.text, self.policy.reference_year)
+            coarse = GENERALIZERS[span.label_](span.text, self.policy.year)
             if coarse is not None:
                 return ("keep", None) if coarse == span.text else (action, coarse)
         return "replace", replacement

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 __all__ = ["fold", "number_mentions", "number_persons"]
 
@@ -36,21 +37,34 @@ def number_persons(mentions: Sequence[str]) -> list[int]:
     RETURNS (list[int]): numbers from 1.
     """
     words = [_words(mention) for mention in mentions]
-    fullest = [w for w in words if not any(len(w) < len(o) and _within(w, o) for o in words)]
-    persons = list(dict.fromkeys(fullest))
-    owner: list[frozenset[str]] = []
-    for w in words:
-        fits = [p for p in persons if _within(w, p)]
-        recent = [o for o in reversed(owner) if o in fits]
-        owner.append((recent or fits or [w])[0])
+    different = list(dict.fromkeys(words))
+    holders = _holders(different)
+    near = {w: min((holders[word] for word in w), key=len) for w in different}
+    persons = {w for w in different if not any(len(w) < len(o) and _within(w, o) for o in near[w])}
+    fits = {w: [o for o in near[w] if o in persons and _within(w, o)] for w in different}
     numbers: dict[frozenset[str], int] = {}
-    return [numbers.setdefault(o, len(numbers) + 1) for o in owner]
+    last: dict[frozenset[str], int] = {}
+    out = []
+    for i, w in enumerate(words):
+        person = max(fits[w], key=lambda p: last.get(p, -1))
+        last[person] = i
+        out.append(numbers.setdefault(person, len(numbers) + 1))
+    return out
 
 
 def _words(name: str) -> frozenset[str]:
     """The folded words of a name, less titles; never empty."""
     words = frozenset(_WORD.findall(fold(name)))
     return words - _TITLES or words or frozenset({fold(name)})
+
+
+def _holders(names: Sequence[frozenset[str]]) -> Mapping[str, list[frozenset[str]]]:
+    """Which names hold a word, or a word that begins with a letter; so that not every pair of names is compared."""
+    holders: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for name in names:
+        for key in name | {word[:1] for word in name}:
+            holders[key].append(name)
+    return holders
 
 
 def _within(part: frozenset[str], whole: frozenset[str]) -> bool:

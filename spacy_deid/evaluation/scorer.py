@@ -1,6 +1,7 @@
 """The scorer for ``spacy train`` and ``spacy evaluate``: what a de-identifier is judged by, in one dict."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,12 @@ def make_deid_scorer(spans_key: str | None = None) -> Callable[..., dict[str, fl
     RETURNS (Callable): takes examples, gives the scores of `score_examples`.
     """
 
-    def scorer(examples: Iterable[Example], **_: Any) -> dict[str, float | None]:
-        return score_examples(examples, spans_key)
+    return partial(_score, spans_key)
 
-    return scorer
+
+def _score(spans_key: str | None, examples: Iterable[Example], **_: Any) -> dict[str, float | None]:
+    """A scorer that pickles, which a closure would not."""
+    return score_examples(examples, spans_key)
 
 
 def score_examples(examples: Iterable[Example], spans_key: str | None = None) -> dict[str, float | None]:

@@ -88,7 +88,7 @@ def _opens(step: np.ndarray) -> np.ndarray:
 
 def _backward(weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Backward sums, rescaled by the forward scales; shape (time, batch, tags)."""
-    time, batch, tags = weight.shape
+    time, batch, _ = weight.shape
     beta = np.empty_like(weight)
     after = beta[-1]
     after[:] = 0.0

@@ -1,6 +1,7 @@
 """From tag scores to spans with probabilities, at an operating point."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def decode_spans(emissions: Sequence[np.ndarray], threshold: float, calibration:
     pieces, owner = [], []
     for i, emission in enumerate(emissions):
         cuts = _cuts(emission)
-        pieces += [emission[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        pieces += [emission[a:b] for a, b in pairwise(cuts)]
         owner += [(i, a) for a in cuts[:-1]]
     out: list[Decoded] = [[] for _ in emissions]
     if not pieces:

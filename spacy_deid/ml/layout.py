@@ -6,14 +6,12 @@ stood first in the note ("De Miguel" in the narrative is known from the header).
 categorical feature; equal values mean equal hashes. Nothing of the text can be read back from them.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from spacy.attrs import LOWER, ORTH, PREFIX, SHAPE, SPACY, SUFFIX
-from spacy.strings import hash_string
+from spacy.attrs import LOWER, ORTH, PREFIX, SHAPE, SUFFIX
+from spacy.strings import hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc
 
-__all__ = ["FEATURES", "note_features"]
+__all__ = ["FEATURES", "NoteFeatures"]
 
 FEATURES = (
     "lower",
@@ -50,26 +48,33 @@ def mix(*columns: np.ndarray | int) -> np.ndarray:
     return out
 
 
-def note_features() -> Callable[[Doc], np.ndarray]:
-    """Make a feature extractor with a bounded cache of word forms (hash to hashes, no strings).
+class NoteFeatures:
+    """Feature extractor with a bounded cache of word forms (hash to hashes, no strings). Pickles without its cache."""
 
-    RETURNS (Callable[[Doc], ndarray]): Doc → uint64 array of shape (tokens, features), columns as in `FEATURES`.
-    """
-    cache: Morphs = {}
+    def __init__(self) -> None:
+        self._cache: Morphs = {}
 
-    def extract(doc: Doc) -> np.ndarray:
-        if len(cache) > _CACHE_SIZE:
-            cache.clear()
-        base = doc.to_array([ORTH, LOWER, PREFIX, SUFFIX, SHAPE, SPACY])
+    def __reduce__(self) -> tuple[type["NoteFeatures"], tuple[()]]:
+        return (NoteFeatures, ())
+
+    def __call__(self, doc: Doc) -> np.ndarray:
+        """Features of a Doc.
+
+        doc (Doc): the Doc, empty or not.
+        RETURNS (ndarray): uint64, shape (tokens, features), columns as in `FEATURES`.
+        """
+        if len(self._cache) > _CACHE_SIZE:
+            self._cache.clear()
+        base = doc.to_array([ORTH, LOWER, PREFIX, SUFFIX, SHAPE])
         orth, lower = base[:, 0], base[:, 1]
         line, keys, long_keys, place = _fields(orth, lower, doc)
-        where = _note_place(doc, line)
-        memory, repeats = _memory(lower, keys)
-        morphs = _morphs(doc, orth, cache)
-        columns = [lower, base[:, 2], base[:, 3], base[:, 4], *morphs.T, keys, long_keys, place, where, memory, repeats]
+        columns = [
+            *(lower, base[:, 2], base[:, 3], base[:, 4]),
+            *_morphs(doc, orth, self._cache).T,
+            *(keys, long_keys, place, _note_place(doc, line)),
+            *_memory(lower, keys),
+        ]
         return np.stack(columns, axis=1)
-
-    return extract
 
 
 def _morphs(doc: Doc, orth: np.ndarray, cache: Morphs) -> np.ndarray:
@@ -88,10 +93,10 @@ def _morphs(doc: Doc, orth: np.ndarray, cache: Morphs) -> np.ndarray:
 
 
 def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Line number, key (last word before the colon), long key (last two words) and place in the field, of each token."""
+    """Line number, key (last word before the colon), long key (last two) and place in the field, of each token."""
     n = len(orth)
     newline = np.isin(orth, _NEWLINES)
-    line = np.cumsum(newline) - newline
+    line: np.ndarray = np.cumsum(newline) - newline
     key, long_key = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64)
     starts = np.zeros(n, dtype=np.int64)
     first = np.flatnonzero(np.diff(line, prepend=-1))
@@ -102,7 +107,7 @@ def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, 
             continue
         stop = int(ends[np.searchsorted(first, colon, side="right") - 1])
         key[colon + 1 : stop] = lower[colon - 1]
-        earlier = lower[colon - 2] if colon > 1 and line[colon - 2] == line[colon] else np.uint64(0)
+        earlier = int(lower[colon - 2]) if colon > 1 and line[colon - 2] == line[colon] else 0
         long_key[colon + 1 : stop] = mix(lower[colon - 1], earlier)
         starts[colon + 1 : stop] = colon + 1
     place = np.minimum(np.arange(n) - starts, 15)

@@ -6,6 +6,7 @@ spaCy's HashEmbedCNN. `build_tag_scorer` puts a score for each tag on any tok2ve
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from thinc.api import (
     get_current_ops,
     residual,
     with_array,
+    zero_init,
 )
 from thinc.types import Floats2d, Floats3d, Ints2d
 
-from .layout import FEATURES, note_features
+from .layout import FEATURES, NoteFeatures
 
 __all__ = ["build_committee", "build_note_tok2vec", "build_tag_scorer"]
 
@@ -62,7 +64,7 @@ def build_note_tok2vec(
     rows: dict[str, int] | None = None,
     word_dropout: float = 0.0,
 ) -> Model[list[Doc], list[Floats2d]]:
-    """Embed the features of `layout.note_features` and encode them with a windowed maxout network.
+    """Embed the features of `layout.NoteFeatures` and encode them with a windowed maxout network.
 
     width (int): width of the output and of every layer.
     depth (int): encoder layers; each sees `window_size` tokens to either side.
@@ -74,13 +76,15 @@ def build_note_tok2vec(
     RETURNS (Model): Docs → float32 arrays of shape (tokens, width).
     """
     tables = dict(rows or DEFAULT_ROWS)
-    embeds = [HashEmbed(embed_size, n, column=i, seed=i + 8) for i, n in enumerate(tables.values())]
+    embeds: list[Model[Any, Any]] = [
+        HashEmbed(embed_size, n, column=i, seed=i + 8) for i, n in enumerate(tables.values())
+    ]
     mix: Model[Any, Any] = Maxout(width, embed_size * len(embeds), nP=maxout_pieces, normalize=True, dropout=0.0)
     seen = 2 * window_size + 1
     unit: Model[Any, Any] = Maxout(width, width * seen, nP=maxout_pieces, normalize=True, dropout=0.0)
     encode = clone(residual(chain(expand_window(window_size), unit)), depth)
-    network = with_array(chain(concatenate(*embeds), mix, encode), pad=depth * window_size)
-    model = chain(_extract(list(tables), word_dropout), _in_pieces(network, depth * window_size))
+    network: Model[Any, Any] = with_array(chain(concatenate(*embeds), mix, encode), pad=depth * window_size)
+    model: Model[Any, Any] = chain(_extract(list(tables), word_dropout), _in_pieces(network, depth * window_size))
     model.set_dim("nO", width)
     return _on_blas(model)
 
@@ -97,14 +101,12 @@ def build_tag_scorer(
     RETURNS (Model): Docs → float32 arrays of shape (tokens, tags), unnormalized.
     """
     width = tok2vec.get_dim("nO") if tok2vec.has_dim("nO") else None
-    output: Model[Any, Any] = Linear(nO, width, init_W=lambda ops, shape: ops.alloc(shape))
+    output: Model[Any, Any] = Linear(nO, width, init_W=zero_init)
     return _on_blas(chain(tok2vec, with_array(chain(Dropout(dropout), output))))
 
 
 @registry.architectures("spacy_deid.Committee.v1")
-def build_committee(
-    member: Model[list[Doc], list[Floats2d]], size: int
-) -> Model[list[Doc], list[Floats3d]]:
+def build_committee(member: Model[list[Doc], list[Floats2d]], size: int) -> Model[list[Doc], list[Floats3d]]:
     """Several networks of one shape, initialized apart and trained each on its own loss.
 
     member (Model): a tag scorer; it is copied.
@@ -136,21 +138,26 @@ def _committee_init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> Non
 
 def _extract(names: list[str], word_dropout: float) -> Model[list[Doc], list[Ints2d]]:
     """The chosen feature columns; in training the word identity of some tokens is hidden."""
-    extract = note_features()
     columns = [FEATURES.index(name) for name in names]
     lexical = [i for i, name in enumerate(names) if name in _LEXICAL]
+    return Model("note_features", partial(_extract_forward, NoteFeatures(), columns, lexical, word_dropout))
 
-    def forward(
-        model: Model[Any, Any], docs: list[Doc], is_train: bool
-    ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-        arrays = [extract(doc)[:, columns] for doc in docs]
-        if is_train and word_dropout:
-            for array in arrays:
-                hidden = np.random.random(len(array)) < word_dropout
-                array[np.ix_(hidden, lexical)] = 0
-        return [model.ops.asarray(array) for array in arrays], lambda gradients: []
 
-    return Model("note_features", forward)
+def _extract_forward(
+    extract: NoteFeatures,
+    columns: list[int],
+    lexical: list[int],
+    word_dropout: float,
+    model: Model[Any, Any],
+    docs: list[Doc],
+    is_train: bool,
+) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
+    arrays = [extract(doc)[:, columns] for doc in docs]
+    if is_train and word_dropout:
+        for array in arrays:
+            hidden = np.flatnonzero(np.random.random(len(array)) < word_dropout)
+            array[hidden[:, None], lexical] = 0
+    return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
 
 
 def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Floats2d]]:
@@ -159,19 +166,21 @@ def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Fl
     A piece carries `overlap` tokens of its neighbours, which is as far as the network sees, so the result is that of
     the whole note.
     """
+    return Model("in_pieces", partial(_pieces_forward, overlap), init=_pieces_init, layers=[layer])
 
-    def forward(
-        model: Model[Any, Any], arrays: list[Any], is_train: bool
-    ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Any]]]:
-        if is_train:
-            result: tuple[list[Floats2d], Callable[[list[Floats2d]], list[Any]]] = layer(arrays, True)
-            return result
-        return [part for group in _groups(arrays) for part in _predict_group(layer, group, overlap)], lambda d: []
 
-    def init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
-        layer.initialize(X=X, Y=Y)
+def _pieces_forward(
+    overlap: int, model: Model[Any, Any], arrays: list[Any], is_train: bool
+) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Any]]]:
+    layer = model.layers[0]
+    if is_train:
+        outputs, backprop = layer(arrays, True)
+        return outputs, backprop
+    return [part for group in _groups(arrays) for part in _predict_group(layer, group, overlap)], lambda gradients: []
 
-    return Model("in_pieces", forward, init=init, layers=[layer])
+
+def _pieces_init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
+    model.layers[0].initialize(X=X, Y=Y)
 
 
 def _groups(arrays: list[Any]) -> list[list[Any]]:

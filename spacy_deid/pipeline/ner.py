@@ -143,7 +143,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
     def _zeros(self, doc: Doc) -> Floats2d:
         """An output of the right shape, for shape inference."""
-        return cast(Floats2d, self.model.ops.alloc2f(len(doc), bioes.n_tags(len(self.labels))))
+        return self.model.ops.alloc2f(len(doc), bioes.n_tags(len(self.labels)))
 
     def predict(self, docs: Iterable[Doc]) -> list[Decoded]:
         """Find PHI; changes nothing.
@@ -157,7 +157,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
             raise ConfigError(Errors.D203.format(name=self.name))
         full = [doc for doc in docs if len(doc)]
         scores = iter(self.model.predict(full) if full else [])
-        emissions = [_mean(self.model.ops.to_numpy(next(scores))) if len(doc) else None for doc in docs]
+        emissions = [_mean(_to_numpy(self.model, next(scores))) if len(doc) else None for doc in docs]
         found = iter(decode_spans([e for e in emissions if e is not None], self.threshold, self._calibration))
         return [next(found) if e is not None else [] for e in emissions]
 
@@ -186,14 +186,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         gold = [self._gold(example) for example in examples]
         flat, owner = [], []
         for i, score in enumerate(scores):
-            members = self.model.ops.to_numpy(score)
+            members = _to_numpy(self.model, score)
             members = members if members.ndim == 3 else members[None]
             flat += list(members)
             owner += [i] * len(members)
         losses, gradients = _path_loss(flat, [gold[i] for i in owner])
         grouped = [np.stack([g for g, o in zip(gradients, owner, strict=True) if o == i]) for i in range(len(gold))]
         shaped = [g if score.ndim == 3 else g[0] for g, score in zip(grouped, scores, strict=True)]
-        return losses, [self.model.ops.asarray(g / len(gold)) for g in shaped]
+        return losses, [cast(Floats2d, self.model.ops.xp.asarray(g / len(gold))) for g in shaped]
 
     def _gold(self, example: Example) -> np.ndarray:
         """BIOES tags of the reference on the tokens of the prediction; where entities overlap the longer one stays."""
@@ -224,6 +224,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         calibration, report = fit_calibration(np.asarray(scores), np.asarray(hits))
         self.cfg["calibration"] = [calibration.scale, calibration.shift]
         return report
+
+
+def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
+    """Scores on the host, wherever the model runs."""
+    return cast(np.ndarray, model.ops.to_numpy(scores))  # type: ignore[no-untyped-call]
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:

@@ -43,7 +43,9 @@ def test_lower_threshold_never_uncovers_a_token(thresholds):
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(300, bioes.n_tags(2))).astype(np.float32) * 2
     scores[:, 0] += 4
-    high, low = ({i for s, e, *_ in decode_spans([scores], t, Calibration())[0] for i in range(s, e)} for t in thresholds)
+    high, low = (
+        {i for s, e, *_ in decode_spans([scores], t, Calibration())[0] for i in range(s, e)} for t in thresholds
+    )
     assert high
     assert high <= low
 

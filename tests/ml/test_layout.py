@@ -3,7 +3,7 @@ import pytest
 import spacy
 from spacy.strings import hash_string
 
-from spacy_deid.ml.layout import FEATURES, note_features
+from spacy_deid.ml.layout import FEATURES, NoteFeatures
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 
@@ -16,7 +16,7 @@ def nlp():
 
 @pytest.fixture
 def column(nlp):
-    extract = note_features()
+    extract = NoteFeatures()
 
     def get(text, name):
         doc = nlp.make_doc(text)
@@ -50,8 +50,8 @@ def test_memory_tells_under_which_key_a_word_stood_first(column):
 @pytest.mark.parametrize("text", ["", " ", "\n\n", ":", "a", "😀: x\r\n", "Nombre:"])
 def test_any_text_gives_one_row_a_token(nlp, text):
     doc = nlp.make_doc(text)
-    assert note_features()(doc).shape == (len(doc), len(FEATURES))
+    assert NoteFeatures()(doc).shape == (len(doc), len(FEATURES))
 
 
 def test_features_hold_no_text(nlp):
-    assert note_features()(nlp.make_doc("Zyxwalda vive aquí")).dtype == np.uint64
+    assert NoteFeatures()(nlp.make_doc("Zyxwalda vive aquí")).dtype == np.uint64

@@ -1,0 +1,184 @@
+"""deid_ner: trained on a handful of lines, saved, reloaded, run in batches and processes."""
+
+import pickle
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.training import Example
+from spacy.util import fix_random_seed
+
+from spacy_deid.errors import ConfigError
+from spacy_deid.pipeline.ner import DeidNER
+from spacy_deid.spans import read_evidence
+
+LINES = [
+    ("Nombre: Ana Pérez. Edad: 53 años.", [(8, 17, "PATIENT"), (25, 32, "AGE")]),
+    ("Nombre: Luis Mas. Edad: 7 años.", [(8, 16, "PATIENT"), (24, 30, "AGE")]),
+    ("Acude por dolor. Dra. Eva Gil.", [(22, 29, "CLINICIAN")]),
+    ("Hemoglobina 13,2 g/dl y dieta.", []),
+]
+COMMITTEE = {
+    "@architectures": "spacy_deid.Committee.v1",
+    "size": 2,
+    "member": {
+        "@architectures": "spacy_deid.TagScorer.v1",
+        "tok2vec": {"@architectures": "spacy_deid.NoteTok2Vec.v1", "width": 32, "depth": 1, "embed_size": 8},
+    },
+}
+TOK2VEC = {
+    "@architectures": "spacy_deid.TagScorer.v1",
+    "tok2vec": {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "width": 32,
+        "depth": 2,
+        "embed_size": 500,
+        "window_size": 1,
+        "maxout_pieces": 2,
+        "subword_features": True,
+        "pretrained_vectors": None,
+    },
+}
+
+
+def blank():
+    return spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+
+
+def examples(nlp):
+    made = []
+    for text, spans in LINES:
+        reference = nlp.make_doc(text)
+        reference.ents = [reference.char_span(start, end, label=label) for start, end, label in spans]
+        made.append(Example(nlp.make_doc(text), reference))
+    return made
+
+
+def train(nlp, model, steps=40):
+    fix_random_seed(0)
+    nlp.add_pipe("deid_ner", config={"model": model})
+    gold = examples(nlp)
+    optimizer = nlp.initialize(lambda: gold)
+    for _ in range(steps):
+        nlp.update(examples(nlp), sgd=optimizer)
+    return nlp
+
+
+def found(doc):
+    return [(span.text, span.label_) for span in doc.spans["deid/ner"]]
+
+
+@pytest.fixture(scope="module", params=[COMMITTEE, TOK2VEC], ids=["committee", "spacy tok2vec"])
+def nlp(request):
+    return train(blank(), request.param)
+
+
+TEXT = "Nombre: Ana Pérez. Edad: 53 años."
+FOUND = [("Ana Pérez", "PATIENT"), ("53 años", "AGE")]
+
+
+def test_learns_the_examples(nlp):
+    assert found(nlp(TEXT)) == FOUND
+    assert found(nlp("Hemoglobina 13,2 g/dl y dieta.")) == []
+
+
+def test_evidence_holds_exact_characters_and_a_probability(nlp):
+    first = read_evidence(nlp(TEXT), "deid/ner")[0]
+    assert (first.start, first.end, first.label, first.source) == (8, 17, "PATIENT", "deid_ner")
+    assert 0.5 < first.score <= 1.0
+
+
+def test_survives_disk_bytes_and_pickle(nlp, tmp_path):
+    nlp.to_disk(tmp_path)
+    for again in (spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), blank_from_bytes(nlp)):
+        assert found(again(TEXT)) == FOUND
+        assert again.get_pipe("deid_ner").labels == nlp.get_pipe("deid_ner").labels
+
+
+def blank_from_bytes(nlp):
+    return spacy.blank("es").from_config(nlp.config).from_bytes(nlp.to_bytes())
+
+
+def test_survives_docbin(nlp):
+    doc = nlp(TEXT)
+    (again,) = DocBin(docs=[doc], store_user_data=True).get_docs(nlp.vocab)
+    assert found(again) == FOUND
+    assert read_evidence(again, "deid/ner") == read_evidence(doc, "deid/ner")
+
+
+def test_batches_and_processes_give_what_single_calls_give(nlp):
+    texts = [text for text, _ in LINES] * 3
+    single = [found(nlp(text)) for text in texts]
+    assert any(single)
+    assert [found(doc) for doc in nlp.pipe(texts, batch_size=5)] == single
+    assert [found(doc) for doc in nlp.pipe(texts, batch_size=2, n_process=2)] == single
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n \t", "\x00", "😀", "ا‏"])
+def test_odd_text_leaves_a_receipt(nlp, text):
+    assert "deid/ner" in nlp(text).spans
+
+
+def test_long_note_is_found_to_the_end(nlp):
+    nlp.max_length = 2_000_000
+    doc = nlp(("Nombre: Ana Pérez. Edad: 53 años.\n" * 31_000)[:1_000_000])
+    assert doc.spans["deid/ner"][-1].end_char > 999_000
+
+
+def test_lower_threshold_covers_at_least_as_much(nlp):
+    ner = nlp.get_pipe("deid_ner")
+    ner.set_threshold(0.01)
+    try:
+        doc = nlp(TEXT)
+    finally:
+        ner.set_threshold(0.5)
+    assert {("Ana Pérez", "PATIENT"), ("53 años", "AGE")} <= set(found(doc))
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0, -1, 2])
+def test_thresholds_that_are_no_probability_are_refused(nlp, threshold):
+    with pytest.raises(ConfigError, match="threshold"):
+        nlp.get_pipe("deid_ner").set_threshold(threshold)
+
+
+def test_calibration_is_saved(nlp, tmp_path):
+    ner = nlp.get_pipe("deid_ner")
+    report = ner.calibrate(examples(nlp))
+    assert report["spans"] >= 4
+    nlp.to_disk(tmp_path)
+    again = spacy.load(tmp_path).get_pipe("deid_ner").cfg["calibration"]
+    assert again == pytest.approx(ner.cfg["calibration"])
+
+
+def test_untrained_component_refuses_to_run():
+    nlp = blank()
+    nlp.add_pipe("deid_ner")
+    with pytest.raises(ConfigError, match="never trained"):
+        nlp("Nombre: Ana")
+
+
+def test_label_outside_the_scheme_is_refused():
+    nlp = blank()
+    reference = nlp.make_doc("Ana")
+    reference.ents = [reference.char_span(0, 3, label="NOMBRE")]
+    nlp.add_pipe("deid_ner")
+    with pytest.raises(ConfigError, match="NOMBRE"):
+        nlp.initialize(lambda: [Example(nlp.make_doc("Ana"), reference)])
+
+
+def test_training_data_without_entities_is_refused():
+    nlp = blank()
+    nlp.add_pipe("deid_ner")
+    with pytest.raises(ConfigError, match="no labels"):
+        nlp.initialize(lambda: [Example(nlp.make_doc("Ana"), Doc(nlp.vocab, words=["Ana"]))])
+
+
+def test_entities_that_cross_token_edges_are_widened_in_training():
+    nlp = blank()
+    nlp.add_pipe("deid_ner")
+    ner = nlp.get_pipe("deid_ner")
+    assert isinstance(ner, DeidNER)
+    ner.add_label("PATIENT")
+    reference = Doc(nlp.vocab, words=["DonAna"], spaces=[False], ents=["B-PATIENT"])
+    predicted = Doc(nlp.vocab, words=["Don", "Ana"], spaces=[False, False])
+    assert ner._gold(Example(predicted, reference)).tolist() == [1, 3]

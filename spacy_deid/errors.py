@@ -77,6 +77,7 @@ class Errors:
         "'{name}' was saved with {expected} confidential list(s), which no folder holds, and has {found}. Give them with "
         "add_lists() or add_terms(), or call drop_lists() to go on without"
     )
+    D159 = "term matcher: more than {limit} terms"
 
     # evaluation
     D300 = "document '{name}': entity {start}:{end} is outside the text of {length} characters or empty"

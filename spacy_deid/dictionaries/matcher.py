@@ -1,24 +1,23 @@
 """Finding a million terms at once, at word edges, with exact offsets.
 
-The terms' normal forms stand in an Aho-Corasick automaton (Aho and Corasick 1975; pyahocorasick), which reads a
-normalised text once and reports every term that ends at every place. It is asked for all of them, not for the
-longest alone: where the longest fails at a word edge, a shorter one may hold. What fails and what lies within a
-longer match is then dropped in numpy.
+An Aho-Corasick automaton (Aho and Corasick 1975; pyahocorasick) reads a normalised text once and reports, at every
+place, every key that ends there. It is asked for all of them, not for the longest alone: where the longest fails at a
+word edge, a shorter one may hold. What lies within a longer match is dropped last.
 
-A term costs nothing but its nodes in the automaton: its value is one integer, which packs the term's length and the
-number of its set of tags (label and rule).
+A key is not a whole term but its shortest beginning that no other term shares, as in a Patricia tree (Morrison 1968):
+a node costs 48 bytes, and two thirds of a plain automaton's are tails that lead to one term alone. The terms stand
+end to end in one string, where each report is checked against the rest of its term.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import ahocorasick
-import numpy as np
 import srsly
-from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
 from .normalise import normalise
@@ -26,12 +25,15 @@ from .terms import MAX_LENGTH, Entry, list_name, read_list
 
 __all__ = ["Match", "TermMatcher"]
 
-_BITS = MAX_LENGTH.bit_length()
-_LENGTH = (1 << _BITS) - 1
-_MAX_SETS = 1 << (31 - _BITS)  # pyahocorasick keeps 32 bits of an integer and drops the rest without a word
 _VERSION = 1  # of what is saved
 
+# A length and a number of a term share one integer. The automaton keeps 32 bits of it and drops the rest unsaid.
+_BITS = MAX_LENGTH.bit_length()
+_LENGTH = (1 << _BITS) - 1
+_MAX_TERMS = 1 << (31 - _BITS)
+
 Tag = tuple[str, str]
+Hit = tuple[int, int, int]
 
 
 class Match(NamedTuple):
@@ -53,45 +55,47 @@ class TermMatcher:
 
     def __init__(self) -> None:
         self.lists: dict[str, str] = {}  # name → digest of the content
-        self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
-        self._sets: list[tuple[Tag, ...]] = []
+        self._tags: list[tuple[Tag, ...]] = []  # the different sets of (label, rule); few
         self._numbers: dict[tuple[Tag, ...], int] = {}
+        self._build({})
 
     def __len__(self) -> int:
         """The number of terms, each counted once."""
-        return len(self._automaton)
+        return len(self._tag_of)
 
-    def add_list(self, path: str | Path, label: str | None = None) -> None:
-        """Add a list file. It is read twice, and nothing of it is added unless all of it is right.
+    def add_lists(self, paths: Sequence[str | Path], label: str | None = None) -> None:
+        """Add list files. Nothing is added unless all of them are right.
 
-        path (str or Path): a .csv or .jsonl file.
+        paths (Sequence[str or Path]): .csv or .jsonl files.
         label (str): label of the rows that have none.
-        RAISES: ConfigError as `read_list`, or if there is a list of this name (D156).
+        RAISES: ConfigError as `read_list`, or if a list has the name of another (D156).
         """
-        if (name := list_name(path)) in self.lists:
-            raise ConfigError(Errors.D156.format(path=path, name=name))
-        if not sum(1 for _ in read_list(path, label)):
-            raise ConfigError(Errors.D152.format(path=path, row=1, reason="no terms follow"))
-        self.add(name, read_list(path, label))
+        names = set(self.lists)
+        for path in paths:
+            if (name := list_name(path)) in names:
+                raise ConfigError(Errors.D156.format(path=path, name=name))
+            names.add(name)
+        self.add([(list_name(path), read_list(path, label)) for path in paths])
 
-    def add(self, name: str, entries: Iterable[Entry]) -> None:
-        """Add checked terms, to a list that is there or to a new one.
+    def add(self, lists: Iterable[tuple[str, Iterable[Entry]]]) -> None:
+        """Add checked terms, to lists that are there or to new ones, and build the automaton anew.
 
-        name (str): name of the list.
-        entries (Iterable[Entry]): its terms.
-        RAISES: ConfigError if there are too many combinations of lists and labels (D157).
+        lists (Iterable[tuple[str, Iterable[Entry]]]): name and terms of each list.
+        RAISES: ConfigError if there are too many terms (D159).
         """
-        digest = hashlib.sha256(self.lists.get(name, "").encode())
-        automaton = self._automaton
-        for term, label, rule in entries:
-            digest.update(f"{term}\n{label}\n{rule}\n".encode())
-            known = automaton.get(term, None)
-            tags = () if known is None else self._sets[known >> _BITS]
-            if (label, rule) not in tags:
-                number = self._number(tuple(sorted((*tags, (label, rule)))))
-                automaton.add_word(term, number << _BITS | len(term))
-        automaton.make_automaton()
-        self.lists[name] = digest.hexdigest()
+        numbers = dict(zip(self._terms(), self._tag_of, strict=True))
+        digests = {}
+        for name, entries in lists:
+            digest = hashlib.sha256(self.lists.get(name, "").encode())
+            for term, label, rule in entries:
+                digest.update(f"{term}\n{label}\n{rule}\n".encode())
+                known = numbers.get(term)
+                tags = () if known is None else self._tags[known]
+                if (label, rule) not in tags:
+                    numbers[term] = self._number((*tags, (label, rule)))
+            digests[name] = digest.hexdigest()
+        self._build(numbers)
+        self.lists |= digests
 
     def find(self, text: str) -> list[Match]:
         """Find the terms of a text. Of matches that lie within one another the longest stays; others may overlap.
@@ -99,34 +103,79 @@ class TermMatcher:
         text (str): the original.
         RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
         """
-        if not self._automaton or not text:
+        if not text or not self:
             return []
         folded = normalise(text)
-        pairs = chain.from_iterable(self._automaton.iter(folded.text))
-        hits = np.fromiter(pairs, dtype=np.int64).reshape(-1, 2)
-        ends, values = hits[:, 0] + 1, hits[:, 1]
-        starts = ends - (values & _LENGTH)
-        held = np.flatnonzero(folded.edges[starts] & folded.edges[ends])
-        held = held[_longest(starts[held], ends[held])]
+        hits = _drop_inner(self._find(folded.text, folded.edges.tolist()))
+        starts, ends = folded.original([start for start, _, _ in hits], [end for _, end, _ in hits])
         return [
-            Match(*folded.original(start, end), label, rule)
-            for start, end, value in zip(
-                starts[held].tolist(), ends[held].tolist(), values[held].tolist(), strict=True
-            )
-            for label, rule in self._sets[value >> _BITS]
+            Match(start, end, label, rule)
+            for start, end, (_, _, i) in zip(starts, ends, hits, strict=True)
+            for label, rule in self._tags[self._tag_of[i]]
         ]
 
+    def _find(self, text: str, edges: list[bool]) -> Iterator[Hit]:
+        """Yield (start, end, number of the term) of every term at word edges of a normalised text.
+
+        Runs once for each report of the automaton, and a look-up by term is a cache miss: most reports are settled by
+        the key's length, which comes with them, and the others by one look-up.
+        """
+        edges = edges + [False] * MAX_LENGTH  # for ends beyond the text
+        places, terms = self._places, self._joined
+        for last, value in self._automaton.iter(text):
+            start = last + 1 - (value & _LENGTH)
+            if edges[start]:
+                place = places[value >> _BITS]
+                length, offset = place & _LENGTH, place >> _BITS
+                end = start + length
+                if edges[end] and (end == last + 1 or text.startswith(terms[offset : offset + length], start)):
+                    yield start, end, value >> _BITS
+
+    def _build(self, numbers: dict[str, int]) -> None:
+        """Build the automaton: beginning of a term → its number and the beginning's length.
+
+        numbers (dict[str, int]): term → number of its tags. It is emptied, to make room for the automaton.
+        RAISES: ConfigError if there are too many terms (D159).
+        """
+        if len(numbers) > _MAX_TERMS:
+            raise ConfigError(Errors.D159.format(limit=_MAX_TERMS))
+        terms = sorted(numbers)
+        self._tag_of = array("I", map(numbers.pop, terms))
+        self._joined = "".join(terms)
+        offsets = accumulate(map(len, terms), initial=0)
+        self._places = array("Q", (offset << _BITS | len(term) for term, offset in zip(terms, offsets, strict=False)))
+        self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
+        for i, length in enumerate(_distinct(terms)):
+            self._automaton.add_word(terms[i][:length], i << _BITS | length)
+        self._automaton.make_automaton()
+
+    def _terms(self) -> Iterator[str]:
+        """The terms, in order."""
+        return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in self._places)
+
+    def _number(self, tags: Iterable[Tag]) -> int:
+        """The number of a set of tags, new or known."""
+        ordered = tuple(sorted(tags))
+        if ordered not in self._numbers:
+            self._numbers[ordered] = len(self._tags)
+            self._tags.append(ordered)
+        return self._numbers[ordered]
+
     def to_bytes(self) -> bytes:
-        """Write the terms; equal terms give equal bytes, in whatever order they were added.
+        """Write the terms; equal lists give equal bytes, in whatever order they were added.
 
         RETURNS (bytes): msgpack of the lists, the tags and the terms.
         """
-        tags = sorted(self._sets)
-        renumbered = {self._numbers[tag_set]: i for i, tag_set in enumerate(tags)}
-        terms = sorted((term, renumbered[value >> _BITS]) for term, value in self._items())
-        columns = {"terms": [term for term, _ in terms], "sets": [number for _, number in terms]}
-        lists = dict(sorted(self.lists.items()))
-        data: bytes = srsly.msgpack_dumps({"version": _VERSION, "lists": lists, "tags": tags, **columns})
+        tags = sorted(self._tags)
+        renumbered = {self._numbers[tag]: i for i, tag in enumerate(tags)}
+        message = {
+            "version": _VERSION,
+            "lists": dict(sorted(self.lists.items())),
+            "tags": tags,
+            "terms": list(self._terms()),
+            "tag_of": [renumbered[number] for number in self._tag_of],
+        }
+        data: bytes = srsly.msgpack_dumps(message)
         return data
 
     @classmethod
@@ -136,39 +185,50 @@ class TermMatcher:
         data (bytes): msgpack.
         name (str): what the error calls it.
         RETURNS (TermMatcher): the same terms, lists and tags.
-        RAISES: ConfigError (D158) if it is damaged or of another version.
+        RAISES: ConfigError (D157) if it is damaged or of another version.
         """
         try:
             message = srsly.msgpack_loads(data)
         except ValueError:
             message = None
         if not isinstance(message, dict) or message.get("version") != _VERSION:
-            raise ConfigError(Errors.D158.format(name=name))
+            raise ConfigError(Errors.D157.format(name=name))
         matcher = cls()
-        numbers = [matcher._number(tuple((label, rule) for label, rule in tags)) for tags in message["tags"]]
-        for term, i in zip(message["terms"], message["sets"], strict=True):
-            matcher._automaton.add_word(term, numbers[i] << _BITS | len(term))
-        matcher._automaton.make_automaton()
+        numbers = [matcher._number((label, rule) for label, rule in tags) for tags in message["tags"]]
+        terms = zip(message["terms"], message["tag_of"], strict=True)
+        matcher._build({term: numbers[number] for term, number in terms})
         matcher.lists = message["lists"]
         return matcher
 
-    def _items(self) -> Iterator[tuple[str, int]]:
-        """The terms and their values."""
-        items: Callable[[], Iterator[tuple[str, int]]] = self._automaton.items
-        return items()
-
-    def _number(self, tags: tuple[Tag, ...]) -> int:
-        """The number of a set of tags, new or known."""
-        if tags not in self._numbers:
-            if len(self._sets) >= _MAX_SETS:
-                raise ConfigError(Errors.D157.format(limit=_MAX_SETS))
-            self._numbers[tags] = len(self._sets)
-            self._sets.append(tags)
-        return self._numbers[tags]
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what `to_bytes` writes: half the size of a pickled automaton, and as fast."""
+        return TermMatcher.from_bytes, (self.to_bytes(),)
 
 
-def _longest(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the matches that lie within no other, by start: those that reach beyond all that began before."""
-    order = np.lexsort((-ends, starts))
-    reach = np.maximum.accumulate(np.append(0, ends[order]))
-    return order[ends[order] > reach[:-1]]
+def _drop_inner(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits that lie within no other, by start: those that reach beyond all that began before them."""
+    kept: list[Hit] = []
+    for hit in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
+        if not kept or hit[1] > kept[-1][1]:
+            kept.append(hit)
+    return kept
+
+
+def _distinct(terms: Sequence[str]) -> Iterator[int]:
+    """Yield the length of each term's shortest beginning that no other shares: all of it if others go on from there.
+
+    terms (Sequence[str]): different terms, sorted, so that the neighbours share the most.
+    """
+    before = 0
+    for term, following in zip(terms, chain(islice(terms, 1, None), [""]), strict=False):
+        after = _shared(term, following)
+        yield min(max(before, after) + 1, len(term))
+        before = after
+
+
+def _shared(first: str, second: str) -> int:
+    """The length of the beginning that two strings share."""
+    for i, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return i
+    return min(len(first), len(second))

@@ -11,6 +11,7 @@ a second. Every folded character knows the original one that it came from.
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -58,16 +59,18 @@ class Normalised:
     edges: NDArray[np.bool_]
     classes: NDArray[np.uint8]
 
-    def original(self, start: int, end: int) -> tuple[int, int]:
-        """Carry a stretch of the folded text back, with the marks that follow its last letter.
+    def original(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Carry stretches of the folded text back, each with the marks that follow its last letter.
 
-        start, end (int): folded characters, end exclusive and greater than start.
-        RETURNS (tuple[int, int]): characters of the original, end exclusive.
+        starts, ends (Sequence[int]): folded characters, end exclusive and greater than start.
+        RETURNS (tuple[list[int], list[int]]): characters of the original, end exclusive.
         """
-        last = int(self.origin[end - 1]) + 1
-        while last < len(self.classes) and self.classes[last] == _MARK:
-            last += 1
-        return int(self.origin[start]), last
+        first = self.origin[np.array(starts, dtype=np.int64)]
+        last = self.origin[np.array(ends, dtype=np.int64) - 1] + 1
+        kinds = np.append(self.classes, np.uint8(_OTHER))
+        while (marked := kinds[last] == _MARK).any():
+            last += marked
+        return first.tolist(), last.tolist()
 
 
 def _fold(char: str) -> str:

@@ -19,7 +19,7 @@ from .normalise import normal_form
 
 __all__ = ["MAX_LENGTH", "Entry", "check_terms", "function_words", "is_too_general", "list_name", "read_list"]
 
-MAX_LENGTH = 2000
+MAX_LENGTH = 255
 _COLUMNS = ("term", "label", "rule")
 _ROWS_NAMED = 20
 
@@ -49,7 +49,8 @@ def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
     label (str): label of the rows that have none.
     YIELDS (Entry): the rows in the order of the file.
     RAISES: ConfigError if there is no such file (D150), it is of another kind (D151), a row is broken (D152), has an
-        unknown label (D154) or none (D155), or, once the file is read, if terms are too general (D153).
+        unknown label (D154) or none (D155), or, once the file is read, if there were no terms (D152) or general ones
+        (D153).
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
@@ -57,8 +58,7 @@ def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
         raise ConfigError(Errors.D151.format(path=path))
     if not path.is_file():
         raise ConfigError(Errors.D150.format(path=path))
-    rows = readers[path.suffix.lower()](path)
-    return _check(rows, source=str(path), name=list_name(path), label=label)
+    return _check(_some(readers[path.suffix.lower()](path), path), source=str(path), name=list_name(path), label=label)
 
 
 def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
@@ -92,6 +92,15 @@ def function_words() -> frozenset[str]:
     texts = (file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".txt"))
     lines = (line for text in texts for line in text.splitlines() if not line.startswith("#"))
     return frozenset(normal_form(word) for line in lines for word in line.split())
+
+
+def _some(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Pass rows on, and refuse a file without any: whoever names a list expects something of it."""
+    row = 0
+    for row, values in rows:
+        yield row, values
+    if not row:
+        raise _broken(path, 1, "no terms follow")
 
 
 def _check(

@@ -42,7 +42,7 @@ def make_ruler(nlp: Language, name: str, key: str, paths: list[str], label: str 
     return Ruler(name, key=key, paths=paths, label=label)
 
 
-class Ruler(Pipe):  # type: ignore[misc]  # spaCy has no stubs for its base class
+class Ruler(Pipe):
     """Finds the terms of lists and writes one span group.
 
     public (TermMatcher): the terms that are saved with the pipeline.
@@ -59,18 +59,15 @@ class Ruler(Pipe):  # type: ignore[misc]  # spaCy has no stubs for its base clas
         self.expects_lists = 0
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
         self._absent = [path for path in paths if not Path(path).exists()]
-        for path in paths:
-            if path not in self._absent:
-                self.public.add_list(path, self.label)
+        self.public.add_lists([path for path in paths if path not in self._absent], self.label)
 
-    def add_lists(self, paths: Iterable[str | Path]) -> None:
-        """Add confidential lists. Their file names show in the evidence, their terms nowhere.
+    def add_lists(self, paths: Sequence[str | Path]) -> None:
+        """Add confidential lists, at best all at once. Their file names show in the evidence, their terms nowhere.
 
-        paths (Iterable[str or Path]): .csv or .jsonl files.
+        paths (Sequence[str or Path]): .csv or .jsonl files.
         RAISES: ConfigError naming file and row; see `dictionaries.terms.read_list`.
         """
-        for path in paths:
-            self.confidential.add_list(path, self.label)
+        self.confidential.add_lists(paths, self.label)
 
     def add_terms(self, terms: Iterable[str], label: str | None = None, name: str = "terms") -> None:
         """Add confidential terms from memory, to the list of this name.
@@ -81,7 +78,7 @@ class Ruler(Pipe):  # type: ignore[misc]  # spaCy has no stubs for its base clas
         RAISES: ConfigError naming list and row; nothing is added then.
         """
         entries = list(check_terms(terms, label or self.label or "", name))
-        self.confidential.add(name, entries)
+        self.confidential.add([(name, entries)])
 
     def drop_lists(self) -> None:
         """Forget all confidential terms, and go on without the lists that a saved pipeline expects."""
@@ -99,7 +96,7 @@ class Ruler(Pipe):  # type: ignore[misc]  # spaCy has no stubs for its base clas
 
         doc (Doc): the Doc; it is not changed.
         RETURNS (list[Evidence]): exact characters, in the order of the text.
-        RAISES: NotDeidentified if confidential lists are missing (D159), ConfigError if public ones are (D150).
+        RAISES: NotDeidentified if confidential lists are missing (D158), ConfigError if public ones are (D150).
         """
         self._check_lists()
         matches = [match for matcher in (self.public, self.confidential) for match in matcher.find(doc.text)]
@@ -120,7 +117,7 @@ class Ruler(Pipe):  # type: ignore[misc]  # spaCy has no stubs for its base clas
         if self._absent:
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         if (found := len(self.confidential.lists)) < self.expects_lists:
-            raise NotDeidentified(Errors.D159.format(name=self.name, expected=self.expects_lists, found=found))
+            raise NotDeidentified(Errors.D158.format(name=self.name, expected=self.expects_lists, found=found))
 
     def _parts(self) -> dict[str, Callable[[], bytes]]:
         """What is saved: the public terms, and the number of confidential lists."""

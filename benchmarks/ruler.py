@@ -1,0 +1,206 @@
+"""Time and memory of a million-term `deid_ruler`, its speed against the bare automaton and spaCy's PhraseMatcher.
+
+    python benchmarks/ruler.py [--terms 1000000] [--out metrics/ruler.json]
+
+Terms and notes are made from syllables by a seed. Each measurement has a process of its own, so that the peak memory
+is that of a process which holds nothing but spaCy and the ruler.
+"""
+
+import argparse
+import csv
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from datetime import date
+from itertools import islice, product
+from pathlib import Path
+from typing import Literal
+
+import ahocorasick
+import spacy
+from spacy.language import Language
+from spacy.matcher import PhraseMatcher
+from spacy.util import filter_spans
+
+from spacy_deid.dictionaries.normalise import normal_form, normalise
+from spacy_deid.dictionaries.terms import is_too_general
+from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.pipeline.ruler import Ruler
+
+SEED = 20
+PEER_TERMS = 100_000
+NOTES, WORDS, ROUNDS = 600, 500, 5
+DATA = "synthetic names and notes, seed 20"
+TARGETS: dict[str, tuple[float, Literal["higher", "lower"]]] = {
+    "ruler_build_s": (60.0, "lower"),
+    "ruler_rss_mb": (600.0, "lower"),
+    "ruler_speed_ratio": (0.5, "higher"),
+    "ruler_us_per_token": (3.0, "lower"),
+    "ruler_phrase_matcher_ratio": (1.0, "higher"),
+}
+FILLERS = [
+    *("el", "paciente", "presenta", "dolor", "en", "la", "zona", "lumbar", "desde", "hace", "dos", "días", "y", "que"),
+    *("refiere", "no", "toma", "tratamiento", "con", "de", "fiebre", "se", "realiza", "analítica", "normal"),
+]
+
+
+def make_names(rng: random.Random, count: int) -> list[str]:
+    """Distinct words that look like names."""
+    onsets = [*"bcdfghjlmnprstvz", "ll", "ch", "br", "tr", "gr"]
+    vowels = [*"aeiou", "é", "ía"]
+    syllables = ["".join(parts) for parts in product(onsets, vowels, ["", "", "n", "r", "s", "l"])]
+    names: dict[str, None] = {}
+    while len(names) < count:
+        name = "".join(rng.choices(syllables, k=rng.choice((2, 2, 3, 3, 4)))).capitalize()
+        if not is_too_general(normal_form(name)):
+            names[name] = None
+    return list(names)
+
+
+def make_terms(count: int) -> Iterator[str]:
+    """Distinct terms: a tenth surnames, three tenths names with one surname, the rest with two."""
+    rng = random.Random(SEED)
+    given, surnames = make_names(rng, 3_000), make_names(rng, max(count // 10, 3_000))
+    yield from surnames[: count // 10]
+    for i in rng.sample(range(len(given) * len(surnames)), count * 3 // 10):
+        yield f"{given[i % len(given)]} {surnames[i // len(given)]}"
+    rest = count - count // 10 - count * 3 // 10
+    for i in rng.sample(range(len(given) * len(surnames) ** 2), rest):
+        first, second = divmod(i // len(given), len(surnames))
+        yield f"{given[i % len(given)]} {surnames[first]}{' -'[i % 2]}{surnames[second]}"
+
+
+def make_notes(terms: list[str]) -> list[str]:
+    """Notes of ordinary words, unknown names and, every tenth word or so, a term in one of its spellings."""
+    rng = random.Random(SEED + 1)
+    names = make_names(rng, 5_000)
+    spellings: list[Callable[[str], str]] = [str, str.upper, str.lower, lambda term: term.replace(" ", "\u00a0")]
+    notes = []
+    for _ in range(NOTES):
+        words = [rng.choice(FILLERS) if rng.random() < 0.9 else rng.choice(names).lower() for _ in range(WORDS)]
+        for i in range(0, WORDS, rng.randint(8, 12)):
+            words[i] = rng.choice(spellings)(rng.choice(terms)) + rng.choice([",", ".\n", ":", ""])
+        notes.append(" ".join(words))
+    return notes
+
+
+def clock(work: Callable[[], object]) -> float:
+    """Processor seconds of the best of a few rounds: what else runs on the machine counts least there."""
+    seconds = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def read_terms(path: Path, step: int = 1) -> Iterator[str]:
+    """Every so many terms of a list."""
+    with path.open(encoding="utf-8") as file:
+        yield from (row["term"] for row in islice(csv.DictReader(file), 0, None, step))
+
+
+def make_ruler(path: Path) -> tuple[Language, Ruler]:
+    """A pipeline with a ruler of one list."""
+    nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    ruler = nlp.add_pipe("deid_ruler")
+    assert isinstance(ruler, Ruler)
+    ruler.add_lists([path])
+    return nlp, ruler
+
+
+def get_peak() -> float:
+    """Peak resident memory of this process in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure_ruler(path: Path) -> dict[str, float]:
+    """Build a ruler from a list and time it."""
+    start = time.perf_counter()
+    nlp, ruler = make_ruler(path)
+    figures = {"ruler_build_s": time.perf_counter() - start, "ruler_rss_mb": get_peak()}
+    notes = make_notes(list(read_terms(path, 50)))
+    docs = [nlp.make_doc(note) for note in notes]
+    find = ruler.confidential.find
+    return figures | {
+        "ruler_us_per_token": clock(lambda: [ruler(doc) for doc in docs]) / sum(map(len, docs)) * 1e6,
+        "ruler_mb_per_s": sum(map(len, notes)) / clock(lambda: [find(note) for note in notes]) / 1e6,
+        "ruler_matches": float(sum(len(find(note)) for note in notes)),
+    }
+
+
+def measure_bare(path: Path) -> dict[str, float]:
+    """Build a plain automaton of the same normal forms, and time it on the same notes, normalised beforehand."""
+    start = time.perf_counter()
+    automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
+    for i, term in enumerate(read_terms(path)):
+        automaton.add_word(normal_form(term), i)
+    automaton.make_automaton()
+    figures = {"bare_build_s": time.perf_counter() - start, "bare_rss_mb": get_peak()}
+    notes = [normalise(note).text for note in make_notes(list(read_terms(path, 50)))]
+    seconds = clock(lambda: [deque(automaton.iter(note), 0) for note in notes])
+    return figures | {"bare_mb_per_s": sum(map(len, notes)) / seconds / 1e6}
+
+
+def measure_peer(path: Path) -> dict[str, float]:
+    """Time a ruler and a PhraseMatcher on the same terms and tokenized notes."""
+    nlp, ruler = make_ruler(path)
+    start = time.perf_counter()
+    peer = PhraseMatcher(nlp.vocab, attr="LOWER")
+    peer.add("TERM", [nlp.make_doc(term) for term in read_terms(path)])
+    build = time.perf_counter() - start
+    docs = [nlp.make_doc(note) for note in make_notes(list(read_terms(path, 5)))]
+    megabytes = sum(len(doc.text) for doc in docs) / 1e6
+    return {
+        "ruler_of_peer_size_mb_per_s": megabytes / clock(lambda: [ruler.find(doc) for doc in docs]),
+        "ruler_of_peer_size_matches": float(sum(len(ruler.find(doc)) for doc in docs)),
+        "peer_mb_per_s": megabytes / clock(lambda: [peer(doc) for doc in docs]),
+        "peer_matches": float(sum(len(filter_spans(peer(doc, as_spans=True))) for doc in docs)),
+        "peer_build_s": build,
+    }
+
+
+def run(part: str, count: int) -> dict[str, float]:
+    """Write a list and measure it in a new process."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "names.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(("term", "label"))
+            rows.writerows((term, "PERSON") for term in make_terms(count))
+        command = [sys.executable, __file__, "--measure", part, str(path)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def main() -> None:
+    """Measure, print a table and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--terms", type=int, default=1_000_000)
+    parser.add_argument("--out", type=Path, default=Path("metrics/ruler.json"))
+    parser.add_argument("--measure", nargs=2, metavar=("PART", "LIST"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        measure = {"ruler": measure_ruler, "bare": measure_bare, "peer": measure_peer}[args.measure[0]]
+        print(json.dumps(measure(Path(args.measure[1]))))
+        return
+    sizes = {"ruler": args.terms, "bare": args.terms, "peer": min(PEER_TERMS, args.terms)}
+    figures = {name: value for part, size in sizes.items() for name, value in run(part, size).items()}
+    figures["ruler_speed_ratio"] = figures["ruler_mb_per_s"] / figures["bare_mb_per_s"]
+    figures["ruler_phrase_matcher_ratio"] = figures["ruler_of_peer_size_mb_per_s"] / figures["peer_mb_per_s"]
+    for name, value in figures.items():
+        target = "target {:g}, {} is better".format(*TARGETS[name]) if name in TARGETS else ""
+        print(f"{name:28} {value:12.3f}  {target}")
+    about = (DATA, "synthetic", f"python benchmarks/ruler.py --terms {args.terms}", date.today().isoformat())
+    write_rows(args.out, [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The label scheme: every corpus maps in and back without loss, and nothing maps to nothing."""
+
+import pytest
+
+from spacy_deid.errors import ConfigError
+from spacy_deid.labels import HIPAA, LABELS, SCHEMES, from_scheme, get_label, to_scheme
+
+# Marimon et al. 2019, annotation guidelines.
+MEDDOCAN = """
+    CALLE CENTRO_SALUD CORREO_ELECTRONICO DIREC_PROT_INTERNET EDAD_SUJETO_ASISTENCIA FAMILIARES_SUJETO_ASISTENCIA
+    FECHAS HOSPITAL ID_ASEGURAMIENTO ID_CONTACTO_ASISTENCIAL ID_EMPLEO_PERSONAL_SANITARIO ID_SUJETO_ASISTENCIA
+    ID_TITULACION_PERSONAL_SANITARIO IDENTIF_BIOMETRICOS IDENTIF_DISPOSITIVOS_NRSERIE
+    IDENTIF_VEHICULOS_NRSERIE_PLACAS INSTITUCION NOMBRE_PERSONAL_SANITARIO NOMBRE_SUJETO_ASISTENCIA
+    NUMERO_BENEF_PLAN_SALUD NUMERO_FAX NUMERO_TELEFONO OTRO_NUMERO_IDENTIF OTROS_SUJETO_ASISTENCIA PAIS PROFESION
+    SEXO_SUJETO_ASISTENCIA TERRITORIO URL_WEB
+""".split()
+# Stubbs and Uzuner 2015, table 1.
+I2B2 = """
+    PATIENT DOCTOR USERNAME PROFESSION ROOM DEPARTMENT HOSPITAL ORGANIZATION STREET CITY STATE COUNTRY ZIP
+    LOCATION-OTHER AGE DATE PHONE FAX EMAIL URL IPADDR SSN MEDICALRECORD HEALTHPLAN ACCOUNT LICENSE VEHICLE DEVICE
+    BIOID IDNUM OTHER
+""".split()
+
+
+def test_all_labels_of_meddocan_are_known():
+    assert len(MEDDOCAN) == 29
+    assert set(SCHEMES["meddocan"]) == set(MEDDOCAN)
+
+
+def test_all_labels_of_i2b2_are_known():
+    assert set(SCHEMES["i2b2"]) == set(I2B2)
+
+
+@pytest.mark.parametrize("label", MEDDOCAN)
+def test_meddocan_maps_in_and_back_without_loss(label):
+    assert to_scheme(from_scheme(label, "meddocan"), "meddocan") == label
+
+
+@pytest.mark.parametrize("label", I2B2)
+def test_i2b2_maps_in_and_back_without_loss(label):
+    assert to_scheme(from_scheme(label, "i2b2"), "i2b2") == label
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("name", LABELS)
+def test_every_canonical_label_has_a_label_in_every_scheme(name, scheme):
+    assert from_scheme(to_scheme(name, scheme), scheme) in LABELS
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_the_canonical_scheme_maps_to_itself(name):
+    assert from_scheme(name, "canonical") == to_scheme(name, "canonical") == name
+
+
+@pytest.mark.parametrize("label", LABELS.values(), ids=lambda label: label.name)
+def test_a_label_names_its_safe_harbor_category_or_says_that_it_has_none(label):
+    assert label.hipaa in HIPAA or label.beyond_hipaa
+    assert label.description
+
+
+def test_hipaa_has_the_eighteen_categories():
+    assert "".join(HIPAA) == "ABCDEFGHIJKLMNOPQR"
+
+
+@pytest.mark.parametrize("letter", sorted(set("ABCDEFGHIJKLMNOPQR") - {"Q"}))
+def test_every_safe_harbor_category_that_text_can_hold_has_a_label(letter):
+    assert any(label.hipaa == letter for label in LABELS.values())
+
+
+def test_clinician_professions_and_organizations_are_beyond_hipaa():
+    assert all(get_label(name).beyond_hipaa for name in ("CLINICIAN", "PROFESSION", "ORGANIZATION", "SEX", "STATE"))
+
+
+def test_an_unknown_label_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match=r"unknown label 'NAME' in scheme 'canonical'.*PATIENT"):
+        get_label("NAME")
+    with pytest.raises(ConfigError, match="unknown label 'PATIENT' in scheme 'meddocan'"):
+        from_scheme("PATIENT", "meddocan")
+    with pytest.raises(ConfigError, match="unknown label 'CALLE'"):
+        to_scheme("CALLE", "meddocan")
+
+
+def test_an_unknown_scheme_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match=r"unknown label scheme 'brat'.*meddocan"):
+        from_scheme("CALLE", "brat")
+    with pytest.raises(ConfigError, match="unknown label scheme"):
+        to_scheme("PATIENT", "labels")
+
+
+def test_the_scheme_cannot_be_changed_by_accident():
+    with pytest.raises(TypeError):
+        LABELS["NAME"] = get_label("PATIENT")
+    with pytest.raises(AttributeError):
+        get_label("PATIENT").hipaa = ""

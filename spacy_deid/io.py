@@ -108,7 +108,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield temporary
-        with open(temporary, "rb") as file:
+        with open(temporary, "r+b") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
@@ -133,7 +133,7 @@ def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tu
 
     paths (Sequence[Path]): files and folders.
     suffixes (Sequence[str]): ".txt", ".jsonl": what is taken from folders.
-    skip (Path): the folder that is written to; what lies in it is no input.
+    skip (Path): the folder that is written to. If it lies in a folder that is read, what is in it is no input.
     RETURNS (tuple): each file with its path relative to the folder that was given (a file that was given itself: its
         name), in order; and how many files of the folders were left alone.
     RAISES: InputError if a path is not there (D402) or a file is of another kind (D403, D404).
@@ -144,7 +144,8 @@ def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tu
         if not path.is_dir():
             found.append((_check_file(path, suffixes), Path(path.name)))
             continue
-        files = [file for file in _walk(path) if not _within(file, skip)]
+        inside = skip.resolve() != path.resolve() and _within(skip, path)
+        files = [file for file in _walk(path) if not (inside and _within(file, skip))]
         taken = [file for file in files if file.suffix.lower() in suffixes and not file.name.startswith(".")]
         found += [(file, file.relative_to(path)) for file in taken]
         others += len(files) - len(taken)
@@ -206,7 +207,7 @@ def plan(
     written = [path for job in todo for path in job.targets] + list(shared)
     there = [] if overwrite or resume else [path for path in written if os.path.lexists(path)]
     if there:
-        other = "another place to write to" if shared else "--resume"
+        other = "another place to write to" if there[0] in shared else "--resume"
         raise InputError(Errors.D409.format(count=len(there), path=there[0], other=other))
     return todo, len(jobs) - len(todo)
 

@@ -1,0 +1,45 @@
+"""The command line: ``spacy-deid`` and ``python -m spacy_deid``. One command a file.
+
+Typer's own tracebacks are off: they print the local variables, and those hold notes.
+"""
+
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from .annotate import annotate
+from .calibrate import calibrate
+from .convert import convert
+from .demo import demo
+from .evaluate import evaluate
+from .info import info
+from .redact import redact
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="spacy-deid",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
+)
+for command in (redact, annotate, evaluate, info, demo, convert, calibrate):
+    app.command()(command)
+
+
+def _print_version(value: bool) -> None:
+    """Print the version and stop."""
+    if value:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Version.")
+    ] = False,
+) -> None:
+    """De-identify clinical text."""

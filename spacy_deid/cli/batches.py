@@ -1,0 +1,133 @@
+"""Notes through a pipeline in batches: memory stays flat, and a note that fails fails alone.
+
+Each batch runs in a memory zone of its own, after which its Docs and the strings of its notes are gone. What is wanted
+of a Doc is copied out as plain values before.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..errors import ConfigError, Errors
+from ..loading import load
+from .console import describe
+
+__all__ = ["Failure", "cut", "find_component", "load_pipeline", "process"]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+# A batch ends at so many characters, so that ten notes of 5 MB are not held at once.
+_CHARACTERS = 1_000_000
+# With worker processes, which are started anew for each, batches are larger.
+_PER_PROCESS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A note that could not be processed, and why, without its content."""
+
+    reason: str
+
+
+def load_pipeline(name: str) -> Language:
+    """Load a pipeline that takes notes of any length.
+
+    name (str): as `spacy_deid.load`.
+    RETURNS (Language): the pipeline.
+    """
+    nlp = load(name)
+    nlp.max_length = sys.maxsize
+    return nlp
+
+
+def find_component(nlp: Language, factory: str, name: str) -> Any:
+    """Find the component that a factory made, whatever it is called.
+
+    nlp (Language): the pipeline.
+    factory (str): name of the factory.
+    name (str): name of the pipeline, for the error.
+    RETURNS: the component.
+    RAISES: ConfigError (D415).
+    """
+    for part in nlp.pipe_names:
+        if nlp.get_pipe_meta(part).factory == factory:
+            return nlp.get_pipe(part)
+    known = ", ".join(nlp.pipe_names) or "none"
+    raise ConfigError(Errors.D415.format(name=name, factory=factory, known=known))
+
+
+def cut(items: Iterable[U], size: Callable[[U], int], *, batch_size: int, n_process: int) -> Iterator[list[U]]:
+    """Cut a stream into batches of a number of notes and about a million characters.
+
+    items (Iterable): the stream; it is read no further than the batch needs.
+    size (Callable): characters of an item.
+    batch_size, n_process (int): as ``nlp.pipe``.
+    YIELDS (list): batches; no empty one.
+    """
+    batch: list[U] = []
+    characters = 0
+    factor = 1 if n_process == 1 else n_process * _PER_PROCESS
+    for item in items:
+        batch.append(item)
+        characters += size(item)
+        if len(batch) >= batch_size * factor or characters >= _CHARACTERS * n_process:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def process(
+    nlp: Language, texts: Sequence[str], take: Callable[[Doc], T], *, batch_size: int, n_process: int
+) -> list[T | Failure]:
+    """Run one batch of notes.
+
+    nlp (Language): the pipeline.
+    texts (Sequence[str]): the notes.
+    take (Callable[[Doc], T]): copies out of a Doc what is wanted: plain values, nothing of spaCy's.
+    batch_size, n_process (int): as ``nlp.pipe``.
+    RETURNS (list): for each note what `take` gave, or a `Failure`.
+    """
+    results: dict[int, T | Failure] = {}
+    # A batch of one goes through ``nlp`` alone: no process is worth starting for it, and no failure is met twice.
+    with nlp.memory_zone():
+        if len(texts) > 1:
+            _run(nlp, texts, take, results, batch_size, n_process)
+        for i, text in enumerate(texts):
+            if i not in results:
+                results[i] = _attempt(lambda note: take(nlp(note)), text)
+    return [results[i] for i in range(len(texts))]
+
+
+def _run(
+    nlp: Language,
+    texts: Sequence[str],
+    take: Callable[[Doc], T],
+    results: dict[int, T | Failure],
+    batch_size: int,
+    n_process: int,
+) -> None:
+    """Run notes together, as far as it goes.
+
+    One note that fails ends the stream or, under spaCy's ``ignore_error``, is left out of it; in a worker process its
+    whole batch is. So notes carry their number, and those that are missing at the end are run again one by one.
+    """
+    numbered = ((text, i) for i, text in enumerate(texts))
+    try:
+        for doc, i in nlp.pipe(numbered, as_tuples=True, batch_size=batch_size, n_process=n_process):
+            results[i] = _attempt(take, doc)
+    except Exception:
+        return
+
+
+def _attempt(action: Callable[[U], T], note: U) -> T | Failure:
+    """Do something with one note, and say what went wrong."""
+    try:
+        return action(note)
+    except Exception as error:
+        return Failure(describe(error))

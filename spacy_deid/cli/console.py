@@ -1,0 +1,80 @@
+"""What the commands say: to stderr, by names and numbers, never by content.
+
+An exception that is not ours may quote a note in its message, and a traceback with local variables certainly does. So
+of those only the kind and the place are shown.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..errors import DeidError, Errors
+
+__all__ = ["describe", "progress", "quiet_warnings", "reporting", "say"]
+
+
+def say(message: str) -> None:
+    """Print a line to stderr."""
+    typer.echo(message, err=True)
+
+
+def describe(error: BaseException) -> str:
+    """Say what went wrong without quoting a note.
+
+    error (BaseException): any exception.
+    RETURNS (str): our own message, the system's message, or the kind of the exception and where it was raised.
+    """
+    if isinstance(error, DeidError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
+    return Errors.D418.format(kind=type(error).__name__, where=where)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Turn whatever a command raises into a line on stderr and exit code 1."""
+    try:
+        with quiet_warnings():
+            yield
+    except (typer.Exit, typer.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        say(f"error: {describe(error)}")
+    else:
+        return
+    # Outside the handler, so that the exception and the note in its frames do not travel on as a context.
+    raise typer.Exit(1)
+
+
+@contextmanager
+def quiet_warnings() -> Iterator[None]:
+    """Show of a warning its kind and place alone: spaCy's W030 quotes the text, and other libraries do the like."""
+
+    def show(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+        say(f"warning: {category.__name__} at {Path(filename).name}:{lineno}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+@contextmanager
+def progress(length: int) -> Iterator[Any]:
+    """A progress bar on stderr, hidden where that is no terminal.
+
+    length (int): how many steps there are.
+    YIELDS: an object with a method ``update(steps)``.
+    """
+    with typer.progressbar(length=length, label="notes", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        yield bar

@@ -1,0 +1,63 @@
+"""Options that several commands have, each said once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "BatchSize",
+    "Encoding",
+    "Format",
+    "OutputFolder",
+    "Overwrite",
+    "Paths",
+    "Pipeline",
+    "Processes",
+    "Resume",
+    "Scheme",
+    "Style",
+    "TextField",
+]
+
+
+class Style(StrEnum):
+    """How replaced spans are written."""
+
+    tag = "tag"
+    numbered = "numbered"
+    mask = "mask"
+    remove = "remove"
+
+
+class Format(StrEnum):
+    """Formats of annotation."""
+
+    brat = "brat"
+    i2b2 = "i2b2"
+    jsonl = "jsonl"
+    spacy = "spacy"
+
+
+class Scheme(StrEnum):
+    """Label schemes that a corpus of whole notes is annotated in."""
+
+    canonical = "canonical"
+    meddocan = "meddocan"
+    i2b2 = "i2b2"
+
+
+Paths = Annotated[
+    list[Path], typer.Argument(metavar="PATH...", help="Notes: .txt or .jsonl files, or folders of them.")
+]
+Pipeline = Annotated[str, typer.Option(help="A pipeline that ships, a folder, or an installed package.")]
+OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]
+TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there. Never the input.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Skip notes whose output is there and not older, as after an interruption.")
+]
+BatchSize = Annotated[int, typer.Option(min=1, help="Notes in a batch.")]
+Processes = Annotated[int, typer.Option(min=1, help="Worker processes.")]

@@ -1,0 +1,181 @@
+"""Redacting files: what the command ``redact`` does, once its options are read."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..errors import DeidError, Errors, InputError
+from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
+from .batches import Failure, cut, process
+from .rows import Row, read_rows
+
+__all__ = ["Redaction", "Released", "Tally", "targets"]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A released note, as plain values.
+
+    text (str): the released text.
+    trace (list[dict]): why each span was changed or kept; empty if it was not asked for.
+    labels (Counter): how many spans of each label were changed.
+    """
+
+    text: str = field(repr=False)
+    trace: list[dict[str, Any]]
+    labels: Counter[str]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a run. Names stand in `failed` alone, which is for the screen and not for the report."""
+
+    written: int = 0
+    skipped: int = 0
+    notes: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    failed: list[tuple[Path, str]] = field(default_factory=list)
+
+    def fail(self, path: Path, reason: str) -> None:
+        """Note a file that failed."""
+        self.failed.append((path, reason.removeprefix(f"{path}: ")))
+
+    def succeed(self, notes: int, labels: Counter[str]) -> None:
+        """Note a file that was written."""
+        self.written += 1
+        self.notes += notes
+        self.labels += labels
+
+
+def targets(output: Path, relative: Path, trace: bool) -> list[Path]:
+    """The files that are written for a note: the trace, if it is wanted, and last the note, which says "done"."""
+    traces = [output / relative.with_name(f"{relative.stem}.trace.json")] if trace else []
+    return [*traces, output / relative]
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Redacts files, one after the other.
+
+    nlp (Language): the pipeline.
+    stamp (dict): what decided: pipeline, versions, policy, style. It heads each trace.
+    encoding (str): encoding of the notes.
+    text_field (str): key of the note in the rows of a JSONL file.
+    keep_fields (Sequence[str]): the other keys that are written. Nobody has de-identified them.
+    trace (bool): whether to write traces.
+    batch_size, n_process (int): as ``nlp.pipe``.
+    """
+
+    nlp: Language
+    stamp: dict[str, Any]
+    encoding: str = "utf-8"
+    text_field: str = "text"
+    keep_fields: Sequence[str] = ()
+    trace: bool = False
+    batch_size: int = 64
+    n_process: int = 1
+    tally: Tally = field(default_factory=Tally)
+
+    def run(self, jobs: Sequence[Job], bar: Any) -> None:
+        """Redact files. Each one is written whole or not at all; one that fails is noted and the others go on.
+
+        jobs (Sequence[Job]): what to read and write.
+        bar: has a method ``update(steps)``.
+        """
+        texts = (job for job in jobs if job.source.suffix.lower() != ".jsonl")
+        read = self._read(texts, bar)
+        for batch in cut(read, lambda item: len(item[1]), batch_size=self.batch_size, n_process=self.n_process):
+            for (job, _, encoding), result in zip(batch, self.release([item[1] for item in batch]), strict=True):
+                self._finish(job, result, encoding)
+                bar.update(1)
+        for job in jobs:
+            if job.source.suffix.lower() == ".jsonl":
+                self._rewrite(job)
+                bar.update(1)
+
+    def release(self, texts: Sequence[str]) -> list[Released | Failure]:
+        """Run one batch of notes."""
+        return process(self.nlp, texts, self._take, batch_size=self.batch_size, n_process=self.n_process)
+
+    def _take(self, doc: Doc) -> Released:
+        """Copy out of a Doc what is written of it."""
+        labels = Counter(edit.label for edit in doc._.deid_edits)
+        return Released(doc._.deid_text, doc._.deid_trace if self.trace else [], labels)
+
+    def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
+        """Read the notes of .txt files: job, text, encoding."""
+        for job in jobs:
+            try:
+                text, encoding = decode(read_bytes(job.source), self.encoding, str(job.source))
+            except InputError as error:
+                self.tally.fail(job.source, str(error))
+                bar.update(1)
+                continue
+            yield job, text, encoding
+
+    def _finish(self, job: Job, result: Released | Failure, encoding: str) -> None:
+        """Write what came of a .txt file."""
+        if isinstance(result, Failure):
+            return self.tally.fail(job.source, result.reason)
+        try:
+            data = encode(result.text, encoding, str(job.source))
+            if self.trace:
+                write_whole(job.targets[0], (_dump({**self.stamp, "spans": result.trace}) + "\n").encode("utf-8"))
+            write_whole(job.targets[-1], data)
+        except DeidError as error:
+            return self.tally.fail(job.source, str(error))
+        self.tally.succeed(1, result.labels)
+
+    def _rewrite(self, job: Job) -> None:
+        """Redact a JSONL file."""
+        try:
+            with ExitStack() as stack:
+                # The file is entered first and so takes its name last.
+                parts = [stack.enter_context(whole_file(path)) for path in reversed(job.targets)]
+                files = [
+                    stack.enter_context(open(part, "w", encoding=encoding, newline=""))
+                    for part, encoding in zip(parts, (self.encoding, "utf-8"), strict=False)
+                ]
+                notes, labels = self._write_rows(job, *files)
+        except DeidError as error:
+            return self.tally.fail(job.source, str(error))
+        self.tally.succeed(notes, labels)
+
+    def _write_rows(self, job: Job, file: TextIO, trace: TextIO | None = None) -> tuple[int, Counter[str]]:
+        """Redact the rows of a file as a stream; one bad row fails the file."""
+        notes, labels = 0, Counter[str]()
+        if trace:
+            trace.write(_dump(self.stamp)[:-1] + ', "rows": [')
+        rows = read_rows(job.source, self.text_field, self.encoding)
+        for batch in cut(rows, lambda row: len(row.text), batch_size=self.batch_size, n_process=self.n_process):
+            for row, result in zip(batch, self.release([row.text for row in batch]), strict=True):
+                if isinstance(result, Failure):
+                    raise InputError(Errors.D405.format(row=row.number, reason=result.reason))
+                file.write(self._line(row, result, job))
+                if trace:
+                    trace.write((",\n" if notes else "\n") + _dump({"row": row.number, "spans": result.trace}))
+                notes += 1
+                labels += result.labels
+        if trace:
+            trace.write("]}\n")
+        return notes, labels
+
+    def _line(self, row: Row, result: Released, job: Job) -> str:
+        """Write a row: the note and the keys that are kept."""
+        kept = {*self.keep_fields, self.text_field}
+        record = {key: value for key, value in row.record.items() if key in kept} | {self.text_field: result.text}
+        line = row.start + json.dumps(record, ensure_ascii=False) + row.end
+        encode(line, self.encoding, str(job.source))
+        return line
+
+
+def _dump(value: Any) -> str:
+    """Write a trace's JSON."""
+    return json.dumps(value, ensure_ascii=False)

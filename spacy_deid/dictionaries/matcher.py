@@ -32,7 +32,7 @@ _BITS = MAX_LENGTH.bit_length()
 _LENGTH = (1 << _BITS) - 1
 _MAX_TERMS = 1 << (31 - _BITS)
 
-Tag = tuple[str, str]
+Tags = tuple[tuple[str, str], ...]  # label and rule of each list that holds a term
 Hit = tuple[int, int, int]
 
 
@@ -55,13 +55,16 @@ class TermMatcher:
 
     def __init__(self) -> None:
         self.lists: dict[str, str] = {}  # name → digest of the content
-        self._tags: list[tuple[Tag, ...]] = []  # the different sets of (label, rule); few
-        self._numbers: dict[tuple[Tag, ...], int] = {}
         self._build({})
 
     def __len__(self) -> int:
         """The number of terms, each counted once."""
         return len(self._tag_of)
+
+    @property
+    def labels(self) -> set[str]:
+        """The labels of the terms."""
+        return {label for tags in self._tags for label, _ in tags}
 
     def add_lists(self, paths: Sequence[str | Path], label: str | None = None) -> None:
         """Add list files. Nothing is added unless all of them are right.
@@ -83,18 +86,17 @@ class TermMatcher:
         lists (Iterable[tuple[str, Iterable[Entry]]]): name and terms of each list.
         RAISES: ConfigError if there are too many terms (D159).
         """
-        numbers = dict(zip(self._terms(), self._tag_of, strict=True))
+        tagged = dict(zip(self._terms(), (self._tags[number] for number in self._tag_of), strict=True))
+        shared: dict[Tags, Tags] = {}
         digests = {}
         for name, entries in lists:
             digest = hashlib.sha256(self.lists.get(name, "").encode())
             for term, label, rule in entries:
                 digest.update(f"{term}\n{label}\n{rule}\n".encode())
-                known = numbers.get(term)
-                tags = () if known is None else self._tags[known]
-                if (label, rule) not in tags:
-                    numbers[term] = self._number((*tags, (label, rule)))
+                tags = tuple(sorted({*tagged.get(term, ()), (label, rule)}))
+                tagged[term] = shared.setdefault(tags, tags)
             digests[name] = digest.hexdigest()
-        self._build(numbers)
+        self._build(tagged)
         self.lists |= digests
 
     def find(self, text: str) -> list[Match]:
@@ -131,16 +133,18 @@ class TermMatcher:
                 if edges[end] and (end == last + 1 or text.startswith(terms[offset : offset + length], start)):
                     yield start, end, value >> _BITS
 
-    def _build(self, numbers: dict[str, int]) -> None:
+    def _build(self, tagged: dict[str, Tags]) -> None:
         """Build the automaton: beginning of a term → its number and the beginning's length.
 
-        numbers (dict[str, int]): term → number of its tags. It is emptied, to make room for the automaton.
+        tagged (dict[str, Tags]): term → tags. It is emptied, to make room for the automaton.
         RAISES: ConfigError if there are too many terms (D159).
         """
-        if len(numbers) > _MAX_TERMS:
+        if len(tagged) > _MAX_TERMS:
             raise ConfigError(Errors.D159.format(limit=_MAX_TERMS))
-        terms = sorted(numbers)
-        self._tag_of = array("I", map(numbers.pop, terms))
+        terms = sorted(tagged)
+        self._tags = sorted(set(tagged.values()))
+        numbers = {tags: number for number, tags in enumerate(self._tags)}
+        self._tag_of = array("I", (numbers[tagged.pop(term)] for term in terms))
         self._joined = "".join(terms)
         offsets = accumulate(map(len, terms), initial=0)
         self._places = array("Q", (offset << _BITS | len(term) for term, offset in zip(terms, offsets, strict=False)))
@@ -153,27 +157,17 @@ class TermMatcher:
         """The terms, in order."""
         return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in self._places)
 
-    def _number(self, tags: Iterable[Tag]) -> int:
-        """The number of a set of tags, new or known."""
-        ordered = tuple(sorted(tags))
-        if ordered not in self._numbers:
-            self._numbers[ordered] = len(self._tags)
-            self._tags.append(ordered)
-        return self._numbers[ordered]
-
     def to_bytes(self) -> bytes:
         """Write the terms; equal lists give equal bytes, in whatever order they were added.
 
         RETURNS (bytes): msgpack of the lists, the tags and the terms.
         """
-        tags = sorted(self._tags)
-        renumbered = {self._numbers[tag]: i for i, tag in enumerate(tags)}
         message = {
             "version": _VERSION,
             "lists": dict(sorted(self.lists.items())),
-            "tags": tags,
+            "tags": self._tags,
             "terms": list(self._terms()),
-            "tag_of": [renumbered[number] for number in self._tag_of],
+            "tag_of": self._tag_of.tolist(),
         }
         data: bytes = srsly.msgpack_dumps(message)
         return data
@@ -194,9 +188,8 @@ class TermMatcher:
         if not isinstance(message, dict) or message.get("version") != _VERSION:
             raise ConfigError(Errors.D157.format(name=name))
         matcher = cls()
-        numbers = [matcher._number((label, rule) for label, rule in tags) for tags in message["tags"]]
-        terms = zip(message["terms"], message["tag_of"], strict=True)
-        matcher._build({term: numbers[number] for term, number in terms})
+        tags: list[Tags] = [tuple((label, rule) for label, rule in pairs) for pairs in message["tags"]]
+        matcher._build({term: tags[i] for term, i in zip(message["terms"], message["tag_of"], strict=True)})
         matcher.lists = message["lists"]
         return matcher
 

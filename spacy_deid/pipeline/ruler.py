@@ -86,6 +86,11 @@ class Ruler(Pipe):
         self.expects_lists = 0
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the public and the confidential terms."""
+        return tuple(sorted(self.public.labels | self.confidential.labels))
+
+    @property
     def version(self) -> str:
         """Short hash of the lists. Confidential ones count by name and size: a hash of names can be guessed."""
         parts = [self.public.lists, {name: len(self.confidential) for name in self.confidential.lists}]

@@ -1,0 +1,201 @@
+"""The released text: there is none unless every step ran, whatever an error handler let pass."""
+
+import pytest
+import spacy
+from spacy.tokens import Doc, DocBin
+from spacy.util import ignore_error
+
+from spacy_deid import NotDeidentified, install_extensions
+from spacy_deid.spans import MERGED, Evidence, write_evidence
+
+TEXT = "Paciente: Ana Ruiz. Tel. 600 123 456. Médico: Luis Mas."
+RELEASED = "Paciente: [PATIENT]. Tel. 600 123 456. Médico: [CLINICIAN]."
+
+
+class Broken:
+    """A detector that raises: what a bug, a full memory or a lost model looks like."""
+
+    key = "deid/broken"
+
+    def __call__(self, doc):
+        raise RuntimeError("no model")
+
+
+def make(*names):
+    nlp = spacy.blank("es")
+    ruler = nlp.add_pipe("deid_ruler")
+    ruler.add_terms(["Ana Ruiz"], "PATIENT", name="patients")
+    ruler.add_terms(["Luis Mas"], "CLINICIAN", name="staff")
+    for name in names:
+        nlp.add_pipe(name)
+    return nlp
+
+
+@pytest.fixture
+def nlp():
+    return make("deid_merge", "deid_surrogate")
+
+
+@pytest.fixture
+def broken():
+    if not spacy.Language.has_factory("test_broken"):
+        spacy.Language.factory("test_broken", func=lambda nlp, name: Broken())
+    return make("test_broken", "deid_merge", "deid_surrogate")
+
+
+def test_a_finished_pipeline_releases_a_text(nlp):
+    assert nlp(TEXT)._.deid_text == RELEASED
+
+
+@pytest.mark.parametrize("getter", ["deid_text", "deid_edits", "deid_trace"])
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [([], "deid_merge"), (["deid_merge"], "deid_surrogate")],
+    ids=["nothing merged", "nothing edited"],
+)
+def test_every_getter_raises_while_a_step_is_missing(names, missing, getter):
+    doc = make(*names)(TEXT)
+    with pytest.raises(NotDeidentified, match=f"'{missing}' did not run"):
+        getattr(doc._, getter)
+    with pytest.raises(NotDeidentified, match=f"'{missing}' did not run"):
+        doc._.deid_map(0)
+
+
+def test_a_bare_doc_has_no_released_text():
+    with pytest.raises(NotDeidentified, match="deid_merge"):
+        spacy.blank("es")(TEXT)._.deid_text  # noqa: B018
+
+
+def test_a_detector_that_raises_stops_the_pipeline(broken):
+    with pytest.raises(RuntimeError, match="no model"):
+        broken(TEXT)
+
+
+def test_ignoring_errors_does_not_release_what_a_detector_did_not_read(broken):
+    broken.set_error_handler(ignore_error)
+    assert list(broken.pipe([TEXT])) == []
+    doc = broken(TEXT)
+    assert doc.text == TEXT
+    with pytest.raises(NotDeidentified):
+        doc._.deid_text  # noqa: B018
+
+
+def test_ignoring_errors_of_the_last_step_releases_nothing(nlp):
+    nlp.set_error_handler(ignore_error)
+    nlp.get_pipe("deid_surrogate").set_style(lambda spans: [])
+    with pytest.raises(NotDeidentified, match="'deid_surrogate' did not run"):
+        nlp(TEXT)._.deid_text  # noqa: B018
+
+
+def test_a_disabled_detector_releases_nothing(nlp):
+    with nlp.select_pipes(disable="deid_ruler"), pytest.raises(NotDeidentified, match="deid/ruler"):
+        nlp(TEXT)
+
+
+def test_a_removed_detector_releases_nothing(nlp):
+    nlp.set_error_handler(ignore_error)
+    nlp.remove_pipe("deid_ruler")
+    with pytest.raises(NotDeidentified):
+        nlp(TEXT)._.deid_text  # noqa: B018
+
+
+def test_a_detector_that_is_loaded_disabled_releases_nothing(nlp, tmp_path):
+    nlp.get_pipe("deid_ruler").drop_lists()
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path, disable=["deid_ruler"])
+    with pytest.raises(NotDeidentified, match="deid/ruler"):
+        loaded(TEXT)
+
+
+def test_a_group_that_was_taken_out_afterwards_is_missed(nlp):
+    doc = nlp(TEXT)
+    del doc.spans["deid/ruler"]
+    with pytest.raises(NotDeidentified, match="deid/ruler are missing"):
+        doc._.deid_text  # noqa: B018
+
+
+def test_a_detector_that_ran_after_merging_is_noticed(nlp):
+    doc = nlp(TEXT)
+    write_evidence(doc, "deid/late", [Evidence(25, 36, "PHONE", "late")])
+    with pytest.raises(NotDeidentified, match="deid/late have detections that 'deid_merge' did not merge"):
+        doc._.deid_text  # noqa: B018
+
+
+def test_a_merged_group_that_was_assigned_again_is_no_receipt(nlp):
+    doc = nlp(TEXT)
+    doc.spans[MERGED] = list(doc.spans[MERGED])
+    with pytest.raises(NotDeidentified, match="deid_merge"):
+        doc._.deid_text  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # spaCy says which user_data it drops
+def test_docs_that_were_joined_have_no_released_text(nlp):
+    joined = Doc.from_docs([nlp(TEXT), nlp(TEXT)])
+    with pytest.raises(NotDeidentified):
+        joined._.deid_text  # noqa: B018
+
+
+def test_a_part_of_a_doc_has_no_released_text(nlp):
+    part = nlp(TEXT)[3:9].as_doc(copy_user_data=True)
+    with pytest.raises(NotDeidentified):
+        part._.deid_text  # noqa: B018
+
+
+def test_released_text_survives_bytes_and_a_docbin_with_user_data(nlp):
+    doc = nlp(TEXT)
+    assert Doc(nlp.vocab).from_bytes(doc.to_bytes())._.deid_text == RELEASED
+    kept = DocBin(store_user_data=True, docs=[doc]).to_bytes()
+    (loaded,) = DocBin(store_user_data=True).from_bytes(kept).get_docs(nlp.vocab)
+    assert loaded._.deid_text == RELEASED
+    assert loaded._.deid_trace == doc._.deid_trace
+
+
+def test_a_docbin_without_user_data_has_no_released_text(nlp):
+    (loaded,) = DocBin().from_bytes(DocBin(docs=[nlp(TEXT)]).to_bytes()).get_docs(nlp.vocab)
+    with pytest.raises(NotDeidentified, match="'deid_surrogate' did not run"):
+        loaded._.deid_text  # noqa: B018
+
+
+def test_offsets_are_carried_both_ways(nlp):
+    doc = nlp(TEXT)
+    there = doc._.deid_map(TEXT.index("Tel"))
+    assert doc._.deid_text[there:].startswith("Tel")
+    assert doc._.deid_map(there, side="released") == TEXT.index("Tel")
+
+
+def test_the_trace_says_why_without_saying_what(nlp):
+    rows = nlp(TEXT)._.deid_trace
+    assert [(row["start"], row["end"], row["label"], row["action"]) for row in rows] == [
+        (10, 18, "PATIENT", "replace"),
+        (46, 54, "CLINICIAN", "replace"),
+    ]
+    assert {row["policy"] for row in rows} == {"strict"}
+    assert {row["style"] for row in rows} == {"tag"}
+    (found,) = rows[0]["evidence"]
+    assert found["source"] == "deid_ruler"
+    assert found["rule"] == "patients"
+    assert found["version"]
+    assert not {"Ana", "Ruiz", "Luis", "Mas"} & {word for row in rows for word in str(row).replace("'", " ").split()}
+
+
+def test_the_trace_holds_every_detection_that_touches_a_span():
+    nlp = make()
+    doc = nlp(TEXT)
+    write_evidence(doc, "deid/x", [Evidence(0, 14, "OTHER", "x"), Evidence(14, 18, "PATIENT", "x")])
+    nlp.add_pipe("deid_merge", config={"sources": ["deid/ruler", "deid/x"]})(doc)
+    nlp.add_pipe("deid_surrogate")(doc)
+    touching = {(row["start"], row["end"]): len(row["evidence"]) for row in doc._.deid_trace}
+    assert touching == {(0, 9): 1, (10, 18): 3, (46, 54): 1}
+
+
+def test_ehr_context_belongs_to_its_doc(nlp):
+    doc, other = nlp.make_doc("a"), nlp.make_doc("b")
+    doc._.ehr["patient_id"] = "7"
+    assert doc._.ehr == {"patient_id": "7"}
+    assert other._.ehr == {}
+
+
+def test_installing_the_extensions_again_changes_nothing(nlp):
+    doc = nlp(TEXT)
+    install_extensions()
+    assert doc._.deid_text == RELEASED

@@ -1,0 +1,42 @@
+"""Loading pipelines by name, folder or package."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+
+import spacy_deid
+from spacy_deid.errors import ConfigError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    nlp = spacy.blank("es")
+    nlp.add_pipe("deid_ruler").add_terms(["Ana Ruiz"], "PATIENT")
+    nlp.add_pipe("deid_merge")
+    nlp.add_pipe("deid_surrogate")
+    nlp.get_pipe("deid_ruler").drop_lists()
+    nlp.to_disk(tmp_path / "saved")
+    return tmp_path / "saved"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_folder_is_loaded(folder, kind):
+    nlp = spacy_deid.load(kind(folder))
+    assert nlp.pipe_names == ["deid_ruler", "deid_merge", "deid_surrogate"]
+
+
+def test_settings_are_passed_on(folder):
+    nlp = spacy_deid.load(folder, config={"components": {"deid_surrogate": {"policy": "safe_harbor"}}})
+    assert nlp.get_pipe("deid_surrogate").policy.name == "safe_harbor"
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="unknown pipeline 'nowhere': not a shipped pipeline"):
+        spacy_deid.load("nowhere")
+
+
+def test_the_shipped_pipelines_are_folders_with_a_config():
+    for name, path in spacy_deid.shipped_pipelines().items():
+        assert path.name == name
+        assert (path / "config.cfg").is_file()

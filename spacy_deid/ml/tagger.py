@@ -106,14 +106,12 @@ def build_tag_scorer(
 
 
 @registry.architectures("spacy_deid.Committee.v1")
-def build_committee(member: Model[list[Doc], list[Floats2d]], size: int) -> Model[list[Doc], list[Floats3d]]:
-    """Several networks of one shape, initialized apart and trained each on its own loss.
+def build_committee(*members: Model[list[Doc], list[Floats2d]]) -> Model[list[Doc], list[Floats3d]]:
+    """Several networks side by side, initialized apart and trained each on its own loss.
 
-    member (Model): a tag scorer; it is copied.
-    size (int): number of members.
+    members (Model): tag scorers, alike or not; networks that err differently gain most from being averaged.
     RETURNS (Model): Docs → float32 arrays of shape (members, tokens, tags).
     """
-    members = [member, *(member.copy() for _ in range(size - 1))]
     return Model("committee", _committee_forward, init=_committee_init, layers=members, dims={"nO": None})
 
 

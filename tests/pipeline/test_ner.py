@@ -20,10 +20,12 @@ LINES = [
 ]
 COMMITTEE = {
     "@architectures": "spacy_deid.Committee.v1",
-    "size": 2,
-    "member": {
-        "@architectures": "spacy_deid.TagScorer.v1",
-        "tok2vec": {"@architectures": "spacy_deid.NoteTok2Vec.v1", "width": 32, "depth": 1, "embed_size": 8},
+    "*": {
+        name: {
+            "@architectures": "spacy_deid.TagScorer.v1",
+            "tok2vec": {"@architectures": "spacy_deid.NoteTok2Vec.v1", "width": width, "depth": 1, "embed_size": 8},
+        }
+        for name, width in [("one", 32), ("two", 16)]
     },
 }
 TOK2VEC = {

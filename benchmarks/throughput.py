@@ -1,0 +1,171 @@
+"""Words per second on one core: the pipeline, each of its components, and stock spaCy `ner` of the same size.
+
+    python benchmarks/throughput.py speed corpus/meddocan/dev/brat --data meddocan --split dev
+    python benchmarks/throughput.py memory --notes 100000
+
+`speed` runs all candidates over the same notes in turn, several rounds, and reports the median of each and the ratios;
+a word is what white space separates. `memory` streams notes that are all different, so that whatever grows with new
+words shows, and reads the resident memory on the way. Rows go to metrics/foundation.json, tables to standard output.
+"""
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import random
+import statistics
+import string
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import psutil
+import spacy
+import typer
+from spacy.language import Language
+from spacy.training import Example
+
+import spacy_deid
+from spacy_deid.evaluation import MetricRow, read_folder, write_rows
+
+app = typer.Typer(pretty_exceptions_enable=False)
+METRICS = Path("metrics/foundation.json")
+# makes a fresh stream of Docs; only running it to its end is timed
+Candidate = Callable[[], Iterable[object]]
+SAMPLES = Path(spacy_deid.__file__).parent / "resources" / "samples" / "es"
+
+
+@app.command()
+def speed(
+    notes: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 XML files")],
+    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
+    split: Annotated[str, typer.Option(help="Name of the split, for the rows")],
+    pipeline: Annotated[str, typer.Option(help="Pipeline to time")] = "es",
+    rounds: Annotated[int, typer.Option(help="Rounds over the notes")] = 5,
+    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "meddocan",
+) -> None:
+    """Time the pipeline, its parts and stock spaCy on the same notes."""
+    texts = [text.text for text in read_folder(notes, scheme=scheme)]
+    words = sum(len(text.split()) for text in texts)
+    nlp = spacy_deid.load(pipeline)
+    stock = stock_ner(nlp, texts[:50])
+    candidates: dict[str, Candidate] = {"pipeline, nlp.pipe": lambda: nlp.pipe(texts)}
+    candidates |= {"pipeline, one call a note": lambda: map(nlp, texts)}
+    candidates |= split_by_component(nlp, texts)
+    candidates |= {"stock spaCy ner": lambda: stock.pipe(texts)}
+    seconds = time_all(candidates, rounds)
+    rates = {name: words / value for name, value in seconds.items()}
+    whole = rates["pipeline, nlp.pipe"]
+    typer.echo(f"{len(texts)} notes, {words} words, one core, median of {rounds} rounds\n")
+    typer.echo(f"{'':<28}{'words/s':>10}{'of pipeline':>13}")
+    for name, rate in rates.items():
+        typer.echo(f"{name:<28}{rate:>10,.0f}{rate / whole:>12.2f}x")
+    command = f"python benchmarks/throughput.py speed … --data {data} --split {split}"
+    stamp = {"data": data, "split": split, "command": command, "date": date.today().isoformat()}
+    rows = [MetricRow("pipeline words/s on one core", round(whole), 10_000, "higher", **stamp)]
+    ratio = whole / rates["stock spaCy ner"]
+    rows += [MetricRow("pipeline speed over stock spaCy ner", round(ratio, 3), None, "higher", **stamp)]
+    rows += [MetricRow(f"words/s: {name}", round(rate), None, "higher", **stamp) for name, rate in rates.items()]
+    write_rows(METRICS, rows)
+
+
+@app.command()
+def memory(
+    notes: Annotated[int, typer.Option(help="Notes to stream")] = 100_000,
+    pipeline: Annotated[str, typer.Option(help="Pipeline to run")] = "es",
+    batch: Annotated[int, typer.Option(help="Notes in one memory zone")] = 1000,
+) -> None:
+    """Stream notes that are all different and watch the resident memory."""
+    process = psutil.Process()
+    nlp = spacy_deid.load(pipeline)
+    stream, done, resident = make_notes(random.Random(0)), 0, {}
+    while done < notes:
+        with nlp.memory_zone():
+            done += drain(nlp.pipe(islice(stream, min(batch, notes - done))))
+        resident[done] = process.memory_info().rss / 1e6
+        if done % (10 * batch) == 0 or done == notes:
+            typer.echo(f"{done:>9,} notes {resident[done]:>8.0f} MB")
+    early = next(value for count, value in resident.items() if count >= notes // 10)
+    command = f"python benchmarks/throughput.py memory --notes {notes}"
+    stamp = {"data": "made notes", "split": "none", "command": command, "date": date.today().isoformat()}
+    peak = max(resident.values())
+    rows = [
+        MetricRow("resident memory in MB, highest", round(peak), 1000, "lower", **stamp),
+        MetricRow(
+            "memory at the end over memory after a tenth", round(resident[done] / early, 3), 1.05, "lower", **stamp
+        ),
+    ]
+    write_rows(METRICS, rows)
+
+
+def drain(docs: Iterable[object]) -> int:
+    """Run a stream to its end and count."""
+    return sum(1 for _ in docs)
+
+
+def split_by_component(nlp: Language, texts: list[str]) -> dict[str, Candidate]:
+    """The tokenizer and each component by itself, on Docs that what stands before it has run on."""
+
+    def candidate(name: str) -> Candidate:
+        before = nlp.pipe_names[: nlp.pipe_names.index(name)]
+        ready = list(nlp.pipe(texts, disable=[n for n in nlp.pipe_names if n not in before]))
+        part = nlp.get_pipe(name)
+
+        def prepare() -> Iterable[object]:
+            docs = [doc.copy() for doc in ready]
+            return part.pipe(docs, batch_size=nlp.batch_size) if hasattr(part, "pipe") else map(part, docs)
+
+        return prepare
+
+    tokenizer: dict[str, Candidate] = {"tokenizer": lambda: map(nlp.make_doc, texts)}
+    return tokenizer | {name: candidate(name) for name in nlp.pipe_names}
+
+
+def stock_ner(nlp: Language, texts: list[str]) -> Language:
+    """Stock tok2vec and `ner`: the width, rows and labels of our classifier, trained for a few steps."""
+    stock = spacy.blank(nlp.lang)
+    tok2vec = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 128, "depth": 4, "embed_size": 6000}
+    tok2vec |= {"window_size": 1, "maxout_pieces": 3, "subword_features": True, "pretrained_vectors": None}
+    model = {"@architectures": "spacy.TransitionBasedParser.v2", "state_type": "ner", "extra_state_tokens": False}
+    model |= {"hidden_width": 64, "maxout_pieces": 2, "use_upper": True, "tok2vec": tok2vec}
+    stock.add_pipe("ner", config={"model": model})
+    examples = []
+    for doc in nlp.pipe(texts):
+        reference = stock.make_doc(doc.text)
+        spans = [reference.char_span(e.start_char, e.end_char, e.label_, alignment_mode="expand") for e in doc.ents]
+        reference.ents = spacy.util.filter_spans([span for span in spans if span is not None])
+        examples.append(Example(stock.make_doc(doc.text), reference))
+    optimizer = stock.initialize(lambda: examples)
+    for start in range(0, len(examples), 10):
+        stock.update(examples[start : start + 10], sgd=optimizer)
+    return stock
+
+
+def time_all(candidates: dict[str, Candidate], rounds: int) -> dict[str, float]:
+    """Median seconds of each candidate; they take turns, so that a busy machine slows them alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for turn in range(rounds + 1):
+        for name, prepare in candidates.items():
+            stream = prepare()
+            start = time.perf_counter()
+            drain(stream)
+            if turn:  # the first round warms caches
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def make_notes(rng: random.Random) -> Iterator[str]:
+    """Endless notes from the samples that ship, each with words and numbers of its own."""
+    texts = [path.read_text(encoding="utf8") for path in sorted(SAMPLES.glob("*.txt"))]
+    lines = [line for text in texts for line in text.splitlines() if line.strip()]
+    while True:
+        words = ["".join(rng.choices(string.ascii_lowercase, k=8)) for _ in range(10)]
+        yield "\n".join([*rng.sample(lines, 4), f"{words[0].title()} {' '.join(words[1:])} {rng.randrange(10**8)}"])
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,51 @@
+"""Unpack a corpus archive into corpus/NAME, from assets/ or from a folder of local copies.
+
+The archive may be a zip or a tar file. Only the folders that are asked for are kept, whatever stands above them in the
+archive, so that the publisher's zip and a local tar give the same tree.
+"""
+
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def main(
+    name: Annotated[str, typer.Argument(help="Name of the corpus; the archive is NAME.zip or NAME.tar.*")],
+    folders: Annotated[list[str], typer.Argument(help="Folders to keep, as 'train/brat'")],
+    assets_dir: Annotated[str, typer.Option(help="Folder of local copies; empty for assets/")] = "",
+    corpus: Annotated[Path, typer.Option(help="Folder to unpack into")] = Path("corpus"),
+) -> None:
+    """Unpack an archive."""
+    where = Path(assets_dir or "assets")
+    archives = sorted(path for path in where.glob(f"{name}.*") if path.suffix in {".zip", ".xz", ".gz", ".tar"})
+    if not archives:
+        raise typer.BadParameter(f"no archive {name}.zip or {name}.tar.* in {where}: run 'spacy project assets' first")
+    with tempfile.TemporaryDirectory() as scratch:
+        extract(archives[0], Path(scratch))
+        for folder in folders:
+            found = [path for path in sorted(Path(scratch).rglob(folder)) if path.is_dir()]
+            if not found:
+                raise typer.BadParameter(f"{archives[0].name} has no folder {folder}")
+            target = corpus / name / folder
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(found[0], target)
+            typer.echo(f"{target}: {sum(1 for _ in target.iterdir())} files")
+
+
+def extract(archive: Path, target: Path) -> None:
+    """Unpack a zip or tar file; members that would leave the folder are refused."""
+    if archive.suffix == ".zip":
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(target)
+    else:
+        with tarfile.open(archive) as file:
+            file.extractall(target, filter="data")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,174 @@
+"""The arrows between modules: who may import whom, read from the source.
+
+The map is the decision; a new arrow is drawn here first, with a reason that holds for whoever reads it later.
+"""
+
+import ast
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(find_spec("spacy_deid").origin).parent
+
+# room → the rooms it may import. A room is a module or a folder of the package; its own files are always allowed,
+# except in pipeline/, where a component knows no other component.
+ARROWS = {
+    "errors": "",
+    "tokenizer": "",
+    "labels": "errors",
+    "offsets": "errors",
+    "io": "errors",
+    "saving": "errors",
+    "loading": "errors saving",
+    "policies": "errors labels",
+    "spans": "errors labels",
+    "context": "errors offsets spans",
+    "ml": "errors",
+    "patterns": "errors labels",
+    "dictionaries": "errors labels",
+    "surrogates": "errors labels",
+    "evaluation": "errors labels offsets spans",
+    "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
+    "cli": "__init__ context errors evaluation io labels loading offsets policies saving spans",
+    "__init__": "context errors loading offsets spans",
+    "__main__": "cli",
+}
+ISOLATED = {"pipeline"}
+WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "dictionaries", "surrogates"}
+HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(parts):
+    """The room that a path or a dotted name within the package belongs to."""
+    return Path(parts[0]).stem if parts else "__init__"
+
+
+def is_module(parts):
+    path = PACKAGE.joinpath(*parts)
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def imported(tree, path):
+    """Every module that a file imports, at its top or inside a function: (absolute dotted parts, line)."""
+    inside = ["spacy_deid", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split("."), node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = inside[: len(inside) - node.level + 1] if node.level else []
+            base = base + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                full = [*base, alias.name]
+                deeper = full[0] == "spacy_deid" and is_module(full[1:])
+                yield (full if deeper else base), node.lineno
+
+
+def forbidden(source, path):
+    """Arrows of a file that the map does not have."""
+    room = room_of(path.relative_to(PACKAGE).parts)
+    found = []
+    for target, line in imported(ast.parse(source), path):
+        if target[0] != "spacy_deid":
+            continue
+        to = room_of(target[1:])
+        own = to == room and not (room in ISOLATED and target[1:] != [room])
+        if not own and to not in ARROWS[room].split():
+            found.append(f"{path.relative_to(PACKAGE)}:{line}: {room} → {'.'.join(target)}")
+    return found
+
+
+def top_level(tree):
+    """The statements that run when a module is imported, those of its if, try and class blocks too."""
+    todo = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        yield node
+        todo += ast.iter_child_nodes(node)
+
+
+def heavy(source):
+    """Heavy packages that a module imports as soon as it is imported itself."""
+    for node in top_level(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] in HEAVY)
+
+
+def by_path(path):
+    return str(path.relative_to(PACKAGE))
+
+
+def test_the_map_has_every_room_and_no_other():
+    assert {room_of(path.relative_to(PACKAGE).parts) for path in FILES} == set(ARROWS)
+
+
+def test_the_map_has_no_circle():
+    left = {room: set(targets.split()) for room, targets in ARROWS.items()}
+    while free := {room for room, targets in left.items() if not targets}:
+        left = {room: targets - free for room, targets in left.items() if room not in free}
+    assert left == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=by_path)
+def test_a_file_imports_only_what_the_map_allows(path):
+    assert forbidden(path.read_text(encoding="utf8"), path) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=by_path)
+def test_no_heavy_package_is_imported_at_the_top(path):
+    assert list(heavy(path.read_text(encoding="utf8"))) == []
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if room_of(p.relative_to(PACKAGE).parts) in WITHOUT_SPACY], ids=by_path
+)
+def test_the_plain_rooms_know_nothing_of_spacy(path):
+    targets = {target[0] for target, _ in imported(ast.parse(path.read_text(encoding="utf8")), path)}
+    assert not {"spacy", "thinc"} & targets
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("spans.py", "from .context import EDITS"),
+        ("spans.py", "from . import context"),
+        ("spans.py", "import spacy_deid.context"),
+        ("spans.py", "from spacy_deid.pipeline.merge import Merge"),
+        ("spans.py", "def lazily():\n    from .cli import app"),
+        ("pipeline/merge.py", "from .surrogate import Surrogate"),
+        ("pipeline/merge.py", "from . import surrogate"),
+        ("pipeline/merge.py", "from ..pipeline.surrogate import Surrogate"),
+        ("evaluation/metrics.py", "from ..context import get_text"),
+        ("ml/crf.py", "from ..spans import Evidence"),
+        ("errors.py", "from . import labels"),
+    ],
+)
+def test_an_arrow_against_the_map_is_found(file, source):
+    assert len(forbidden(source, PACKAGE / file)) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("evaluation/metrics.py", "from .counts import coverage_mask"),
+        ("pipeline/merge.py", "from ..spans import Evidence\nimport spacy"),
+        ("cli/info.py", "from .. import __version__\nfrom ..evaluation.brat import read_brat"),
+    ],
+)
+def test_an_arrow_of_the_map_is_let_be(file, source):
+    assert forbidden(source, PACKAGE / file) == []
+
+
+def test_a_heavy_import_is_found_wherever_it_runs_at_once():
+    assert list(heavy("import torch.nn")) == ["torch.nn"]
+    assert list(heavy("try:\n    from transformers import AutoModel\nexcept ImportError:\n    pass")) == ["transformers"]
+    assert list(heavy("def load():\n    import torch")) == []

@@ -1,0 +1,56 @@
+"""What the package offers: names that exist, are documented, and say so in one place."""
+
+import importlib
+import inspect
+import pkgutil
+from importlib.metadata import version
+
+import pytest
+
+import spacy_deid
+
+MODULES = sorted(
+    name
+    for _, name, _ in pkgutil.walk_packages(spacy_deid.__path__, "spacy_deid.")
+    if not name.rpartition(".")[2].startswith("_") and not name.startswith("spacy_deid.pipelines")
+)
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert spacy_deid.__version__ == version("spacy-deid")
+
+
+def test_the_public_names_are_these():
+    assert spacy_deid.__all__ == [
+        "ConfigError",
+        "DeidError",
+        "Edit",
+        "Evidence",
+        "InputError",
+        "NotDeidentified",
+        "__version__",
+        "install_extensions",
+        "load",
+        "shipped_pipelines",
+    ]
+
+
+def test_there_are_modules_to_look_at():
+    assert {"spacy_deid.spans", "spacy_deid.pipeline.merge"} <= set(MODULES)
+
+
+@pytest.mark.parametrize("name", ["spacy_deid", *MODULES])
+def test_what_a_module_lists_is_there_and_has_a_docstring(name):
+    module = importlib.import_module(name)
+    listed = getattr(module, "__all__", [])
+    assert len(set(listed)) == len(listed)
+    for each in listed:
+        thing = getattr(module, each)
+        assert not (inspect.isfunction(thing) or inspect.isclass(thing)) or inspect.getdoc(thing), each
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_with_code_lists_its_names_and_says_what_it_is_for(name):
+    module = importlib.import_module(name)
+    own = [n for n, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == name and n[0] != "_"]
+    assert not own or (module.__doc__ and module.__all__)

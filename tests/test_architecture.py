@@ -170,5 +170,7 @@ def test_an_arrow_of_the_map_is_let_be(file, source):
 
 def test_a_heavy_import_is_found_wherever_it_runs_at_once():
     assert list(heavy("import torch.nn")) == ["torch.nn"]
-    assert list(heavy("try:\n    from transformers import AutoModel\nexcept ImportError:\n    pass")) == ["transformers"]
+    assert list(heavy("try:\n    from transformers import AutoModel\nexcept ImportError:\n    pass")) == [
+        "transformers"
+    ]
     assert list(heavy("def load():\n    import torch")) == []

@@ -73,7 +73,8 @@ def test_the_map_keeps_the_order_and_stays_within_the_other_side(case, side):
     here, there = (text, released) if side == "original" else (released, text)
     mapped = [map_offset(edits, i, len(text), side) for i in range(len(here) + 1)]
     assert mapped == sorted(mapped)
-    assert 0 <= mapped[0] and mapped[-1] == len(there)
+    assert mapped[0] >= 0
+    assert mapped[-1] == len(there)
 
 
 def test_an_offset_outside_the_text_is_refused():

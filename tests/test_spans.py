@@ -1,5 +1,7 @@
 """Evidence in span groups, and the filter that unites it without uncovering a token."""
 
+from itertools import pairwise
+
 import pytest
 import spacy
 from hypothesis import given
@@ -86,11 +88,11 @@ def test_no_character_that_belongs_to_a_token_is_lost_by_widening(text, data):
     assert tokens & set(range(start, end)) <= set(range(span.start_char, span.end_char))
 
 
-@pytest.mark.parametrize(
-    ("start", "end"), [(-1, 3), (3, 3), (5, 4), (20, 27), (26, 27), (11, 11)], ids=str
-)
+@pytest.mark.parametrize(("start", "end"), [(-1, 3), (3, 3), (5, 4), (20, 27), (26, 27), (11, 11)], ids=str)
 def test_evidence_outside_the_text_is_refused_by_its_offsets(doc, start, end):
-    with pytest.raises(DeidError, match=f"evidence {start}:{end} of 'x' is outside the text of 26 characters or empty"):
+    with pytest.raises(
+        DeidError, match=f"evidence {start}:{end} of 'x' is outside the text of 26 characters or empty"
+    ):
         write_evidence(doc, KEY, [Evidence(start, end, "OTHER", "x")])
 
 
@@ -163,7 +165,7 @@ def test_the_tokens_of_the_union_are_exactly_those_of_the_candidates(candidates)
 @given(CANDIDATES)
 def test_the_union_is_in_order_and_disjoint(candidates):
     merged = union_filter(candidates)
-    assert all(left.end <= right.start for left, right in zip(merged, merged[1:], strict=False))
+    assert all(left.end <= right.start for left, right in pairwise(merged))
 
 
 @given(CANDIDATES)

@@ -66,7 +66,9 @@ def test_where_two_overlap_the_loser_is_trimmed_and_stays():
 
 def test_the_first_source_is_trusted_most():
     nlp, merge = merger()
-    assert ents(merge(detected(nlp, a=[(10, 22, "CLINICIAN", 0.1)], b=[FULL_NAME]))) == [(f"Ana {CANARY}", "CLINICIAN")]
+    assert ents(merge(detected(nlp, a=[(10, 22, "CLINICIAN", 0.1)], b=[FULL_NAME]))) == [
+        (f"Ana {CANARY}", "CLINICIAN")
+    ]
 
 
 def test_of_one_source_the_longer_span_wins():
@@ -134,7 +136,9 @@ def test_a_group_that_is_no_source_stops_merging():
     nlp, merge = merger()
     doc = detected(nlp)
     write_evidence(doc, "deid/c", [Evidence(0, 8, "OTHER", "c")])
-    with pytest.raises(NotDeidentified, match="deid/c have detections that 'deid_merge' did not merge.*deid/a, deid/b"):
+    with pytest.raises(
+        NotDeidentified, match=r"deid/c have detections that 'deid_merge' did not merge.*deid/a, deid/b"
+    ):
         merge(doc)
 
 
@@ -180,7 +184,12 @@ def test_the_shipped_priority_names_known_labels():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "is not JSON"), ("[]", "is not an object"), ('{"DATE": "1"}', "is not an object"), ('{"X": 1}', "label 'X'")],
+    [
+        ("{", "is not JSON"),
+        ("[]", "is not an object"),
+        ('{"DATE": "1"}', "is not an object"),
+        ('{"X": 1}', "label 'X'"),
+    ],
 )
 def test_a_wrong_priority_file_is_refused(tmp_path, text, message):
     path = tmp_path / "priority.json"

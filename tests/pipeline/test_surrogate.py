@@ -88,7 +88,9 @@ def test_the_trace_names_the_style(style):
 
 
 def test_an_unknown_style_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="unknown surrogate style 'fake'. Known styles: tag, numbered, mask, remove"):
+    with pytest.raises(
+        ConfigError, match=r"unknown surrogate style 'fake'. Known styles: tag, numbered, mask, remove"
+    ):
         make(style="fake")
 
 
@@ -183,7 +185,7 @@ def test_entities_that_another_component_took_away_are_missed():
     nlp = make()
     doc = nlp.get_pipe("deid_merge")(nlp.get_pipe("deid_ruler")(nlp.make_doc(NOTE)))
     doc.ents = [ent for ent in doc.ents if ent.label_ != "PATIENT"]
-    with pytest.raises(NotDeidentified, match="4 merged token.* 'deid_surrogate' took them out"):
+    with pytest.raises(NotDeidentified, match=r"4 merged token.* 'deid_surrogate' took them out"):
         nlp.get_pipe("deid_surrogate")(doc)
     with pytest.raises(NotDeidentified):
         doc._.deid_text  # noqa: B018

@@ -29,14 +29,27 @@ def test_values_are_numbered_by_first_appearance():
         (["Ana", "Ana"], [1, 1]),
         (["", "...", " "], [1, 2, 1]),
     ],
-    ids=["parts", "before", "last one", "first fits", "title", "initial", "initials", "bare title", "same", "no words"],
+    ids=[
+        "parts",
+        "before",
+        "last one",
+        "first fits",
+        "title",
+        "initial",
+        "initials",
+        "bare title",
+        "same",
+        "no words",
+    ],
 )
 def test_a_mention_belongs_to_the_fuller_name_that_has_its_words(mentions, numbers):
     assert number_persons(mentions) == numbers
 
 
 NAMES = st.lists(
-    st.lists(st.sampled_from(["Ana", "García", "Luis", "Mas", "A.", "Dr.", "L."]), min_size=1, max_size=3).map(" ".join),
+    st.lists(st.sampled_from(["Ana", "García", "Luis", "Mas", "A.", "Dr.", "L."]), min_size=1, max_size=3).map(
+        " ".join
+    ),
     max_size=12,
 )
 

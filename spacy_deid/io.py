@@ -8,7 +8,7 @@ import codecs
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def check_encoding(encoding: str) -> str:
     RAISES: ConfigError (D401).
     """
     try:
-        b"".decode(encoding)
+        " ".encode(encoding)
         name = codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise ConfigError(Errors.D401.format(encoding=ascii(encoding)[1:-1])) from None
@@ -114,7 +114,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise InputError(Errors.D402.format(path=path, reason=os.strerror(error.errno or 0))) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -215,7 +216,7 @@ def plan(
 def _check_targets(jobs: Sequence[Job], shared: Sequence[Path]) -> None:
     """Make sure that no file is written twice, or read and written; links and ".." are followed first."""
     sources = {os.path.realpath(job.source): job.source for job in jobs}
-    inodes = {(stat.st_dev, stat.st_ino) for stat in map(os.stat, sources)}
+    inodes = {_inode(path) for path in sources if os.path.exists(path)}
     owners: dict[str, Path] = {}
     for source, path in [(job.source, path) for job in jobs for path in job.targets] + [(p, p) for p in shared]:
         real = os.path.realpath(path)
@@ -234,5 +235,8 @@ def _inode(path: str) -> tuple[int, int]:
 
 def _done(job: Job) -> bool:
     """Whether everything was written after the note was."""
-    written = job.source.stat().st_mtime_ns
-    return all(path.is_file() and path.stat().st_mtime_ns >= written for path in job.targets)
+    try:
+        written = job.source.stat().st_mtime_ns
+        return all(path.stat().st_mtime_ns >= written for path in job.targets)
+    except OSError:
+        return False

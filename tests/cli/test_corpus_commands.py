@@ -1,0 +1,107 @@
+"""evaluate and convert: corpora in, figures and binary files out."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import NOTE
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+
+from spacy_deid.cli.convert import hash_folder
+from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
+
+CITY = Entity(NOTE.index("Puerto"), NOTE.index(".\nCorreo"), "CITY")
+EMAIL = Entity(NOTE.index("ana.l"), len(NOTE) - 1, "EMAIL")
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Gold with two entities, predictions with one of them."""
+    gold, pred = tmp_path / "gold", tmp_path / "pred"
+    write_folder([AnnotatedText("a", NOTE, (CITY, EMAIL))], gold, "brat", scheme="meddocan")
+    write_folder([AnnotatedText("a", NOTE, (EMAIL,))], pred, "brat", scheme="meddocan")
+    return gold, pred
+
+
+def test_figures_are_printed_and_written(cli, folders: tuple[Path, Path], tmp_path: Path):
+    result = cli("evaluate", *folders, "--scheme", "meddocan", "--output", tmp_path / "m" / "metrics.json")
+    assert result.exit_code == 0, result.stderr
+    assert "TERRITORIO" in result.stdout
+    figures = json.loads((tmp_path / "m" / "metrics.json").read_text())
+    assert figures["all"]["ner"]["recall"] == 0.5
+    assert figures["all"]["ner"]["precision"] == 1.0
+
+
+def test_figures_never_replace_annotations(cli, folders: tuple[Path, Path]):
+    gold, _ = folders
+    before = (gold / "a.ann").read_bytes()
+    for output in (gold / "a.ann", gold / "b.ann", gold):
+        assert cli("evaluate", *folders, "--scheme", "meddocan", "--output", output).exit_code == 1
+    assert (gold / "a.ann").read_bytes() == before
+
+
+def test_wrong_scheme_lists_the_labels(cli, folders: tuple[Path, Path]):
+    result = cli("evaluate", *folders, "--scheme", "i2b2")
+    assert result.exit_code == 1
+    assert "MEDICALRECORD" in result.stderr
+
+
+def test_unknown_scheme_lists_the_schemes(cli, folders: tuple[Path, Path]):
+    result = cli("evaluate", *folders, "--scheme", "nope")
+    assert result.exit_code == 2
+    assert "meddocan" in result.stderr
+
+
+def test_corpus_becomes_docs_with_canonical_labels(cli, folders: tuple[Path, Path], tmp_path: Path):
+    result = cli("convert", folders[0], tmp_path / "dev.spacy", "--scheme", "meddocan")
+    assert result.exit_code == 0, result.stderr
+    assert "1 documents, 2 entities, 0 misaligned, 0 overlapping" in result.stdout
+    (doc,) = DocBin().from_disk(tmp_path / "dev.spacy").get_docs(Vocab())
+    assert [(e.start_char, e.end_char, e.label_) for e in doc.ents] == [
+        (CITY.start, CITY.end, "TERRITORY"),
+        (EMAIL.start, EMAIL.end, "EMAIL"),
+    ]
+
+
+def test_misaligned_and_overlapping_entities_are_counted(cli, tmp_path: Path):
+    entities = (Entity(0, 3, "CITY"), Entity(0, 6, "CITY"), Entity(7, 14, "CITY"))
+    write_folder([AnnotatedText("a", "Madrid Esparza", entities)], tmp_path / "gold", "jsonl")
+    result = cli("convert", tmp_path / "gold", tmp_path / "dev.spacy", "--scheme", "canonical")
+    assert "1 documents, 3 entities, 1 misaligned, 1 overlapping" in result.stdout
+
+
+def test_hash_must_be_the_given_one(cli, folders: tuple[Path, Path], tmp_path: Path):
+    digest = hash_folder(folders[0])
+    args = ["convert", folders[0], tmp_path / "dev.spacy", "--scheme", "meddocan", "--sha256"]
+    result = cli(*args, "0" * 64)
+    assert result.exit_code == 1
+    assert digest in result.stderr
+    assert not (tmp_path / "dev.spacy").exists()
+    assert cli(*args, digest.upper()).exit_code == 0
+
+
+def test_hash_tells_names_and_contents_apart(tmp_path: Path):
+    def made(**files: str) -> str:
+        folder = tmp_path / "-".join([*files, *map(str, map(hash, files.values()))])
+        folder.mkdir()
+        for name, text in files.items():
+            (folder / f"{name}.jsonl").write_text(text)
+        return hash_folder(folder)
+
+    hashes = [made(a="x", b="y"), made(a="xy", b=""), made(a="x", c="y"), made(a="x", b="z"), made(a="x")]
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_broken_development_data_is_named(cli, pipeline_folder: Path, tmp_path: Path):
+    (tmp_path / "dev.spacy").write_bytes(b"Ana Lopez")
+    result = cli("calibrate", pipeline_folder, tmp_path / "dev.spacy", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "no component 'deid_ner'" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_calibrated_pipeline_never_replaces_its_source(cli, pipeline_folder: Path, tmp_path: Path):
+    result = cli("calibrate", pipeline_folder, tmp_path / "dev.spacy", "--output", pipeline_folder)
+    assert result.exit_code == 1
+    assert "Choose another place" in result.stderr

@@ -1,0 +1,64 @@
+"""A small pipeline made of the real parts, saved once for all tests that need a folder to load."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.language import Language
+from typer.testing import CliRunner, Result
+
+import spacy_deid
+from spacy_deid.cli import app
+from spacy_deid.saving import save
+
+TOWNS = "term,label\nVillarrubia del Monte,CITY\nPuerto Esparza,CITY\n"
+NOTE = "Nombre: Ana.\nVive en Puerto Esparza.\nCorreo: ana.lopez@ejemplo.es\n"
+REDACTED = "Nombre: Ana.\nVive en [CITY].\nCorreo: [EMAIL]\n"
+
+
+def build_pipeline(folder: Path, languages: tuple[str, ...] = (), towns: str = TOWNS) -> Language:
+    """Patterns common to all languages and those of `languages`, and a list of towns, merged and tagged."""
+    path = folder / "towns.csv"
+    path.write_text(towns, encoding="utf8")
+    nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    nlp.add_pipe("deid_patterns", config={"languages": list(languages)})
+    nlp.add_pipe("deid_ruler", config={"paths": [str(path)]})
+    nlp.add_pipe("deid_merge")
+    nlp.add_pipe("deid_surrogate")
+    nlp.meta["name"] = "towns"
+    return nlp
+
+
+@pytest.fixture(scope="session")
+def pipeline_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a saved pipeline. Tests read it and change nothing in it."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    save(build_pipeline(folder), folder / "es_towns")
+    return folder / "es_towns"
+
+
+@pytest.fixture
+def nlp(pipeline_folder: Path) -> Language:
+    """The pipeline, loaded afresh."""
+    return spacy_deid.load(pipeline_folder)
+
+
+@pytest.fixture
+def cli():
+    """Run the command line in this process: ``cli("redact", path, …)``."""
+
+    def run(*args: object, input: bytes | None = None) -> Result:
+        return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
+
+    return run
+
+
+@pytest.fixture
+def redact(cli, pipeline_folder: Path, tmp_path: Path):
+    """Run ``redact`` with the pipeline, into the folder "out"."""
+
+    def run(*args: object, output: Path | None = tmp_path / "out", input: bytes | None = None) -> Result:
+        target = ["--output", output] if output else []
+        return cli("redact", *args, "--pipeline", pipeline_folder, *target, input=input)
+
+    return run

@@ -10,17 +10,18 @@ end to end in one string, where each report is checked against the rest of its t
 """
 
 import hashlib
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import ahocorasick
+import numpy as np
 import srsly
+from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
-from .normalise import normalise
+from .normalise import Normalised, normalise
 from .terms import MAX_LENGTH, Entry, list_name, read_list
 
 __all__ = ["Match", "TermMatcher"]
@@ -33,7 +34,7 @@ _LENGTH = (1 << _BITS) - 1
 _MAX_TERMS = 1 << (31 - _BITS)
 
 Tags = tuple[tuple[str, str], ...]  # label and rule of each list that holds a term
-Hit = tuple[int, int, int]
+Integers = NDArray[np.int64]
 
 
 class Match(NamedTuple):
@@ -108,30 +109,39 @@ class TermMatcher:
         if not text or not self:
             return []
         folded = normalise(text)
-        hits = _drop_inner(self._find(folded.text, folded.edges.tolist()))
-        starts, ends = folded.original([start for start, _, _ in hits], [end for _, end, _ in hits])
+        starts, ends, numbers = self._find(folded)
+        kept = _outer(starts, ends)
+        spans = zip(*folded.original(starts[kept], ends[kept]), strict=True)
+        tags = (self._tags[i] for i in self._tag_of[numbers[kept]].tolist())
         return [
             Match(start, end, label, rule)
-            for start, end, (_, _, i) in zip(starts, ends, hits, strict=True)
-            for label, rule in self._tags[self._tag_of[i]]
+            for (start, end), pairs in zip(spans, tags, strict=True)
+            for label, rule in pairs
         ]
 
-    def _find(self, text: str, edges: list[bool]) -> Iterator[Hit]:
-        """Yield (start, end, number of the term) of every term at word edges of a normalised text.
+    def _find(self, folded: Normalised) -> tuple[Integers, Integers, Integers]:
+        """Starts, ends and numbers of all terms that stand at word edges of a normalised text.
 
-        Runs once for each report of the automaton, and a look-up by term is a cache miss: most reports are settled by
-        the key's length, which comes with them, and the others by one look-up.
+        The automaton reports once in ten characters or so. Most reports fall at the first look at an edge, for all of
+        them at once: a look-up by term is a cache miss, and a loop in Python would take longer than the automaton.
         """
-        edges = edges + [False] * MAX_LENGTH  # for ends beyond the text
-        places, terms = self._places, self._joined
-        for last, value in self._automaton.iter(text):
-            start = last + 1 - (value & _LENGTH)
-            if edges[start]:
-                place = places[value >> _BITS]
-                length, offset = place & _LENGTH, place >> _BITS
-                end = start + length
-                if edges[end] and (end == last + 1 or text.startswith(terms[offset : offset + length], start)):
-                    yield start, end, value >> _BITS
+        reports = np.fromiter(chain.from_iterable(self._automaton.iter(folded.text)), dtype=np.int64).reshape(-1, 2)
+        edges = np.append(folded.edges, np.zeros(MAX_LENGTH, dtype=bool))  # none beyond the text
+        starts = reports[:, 0] + 1 - (reports[:, 1] & _LENGTH)
+        reports, starts = reports[edges[starts]], starts[edges[starts]]
+        numbers = reports[:, 1] >> _BITS
+        places = self._places[numbers]
+        ends = starts + (places & _LENGTH)
+        held = edges[ends]
+        unread = np.flatnonzero(held & (ends > reports[:, 0] + 1))
+        held[unread] = self._match_rest(folded.text, starts[unread], places[unread])
+        return starts[held], ends[held], numbers[held]
+
+    def _match_rest(self, text: str, starts: Integers, places: Integers) -> list[bool]:
+        """Whether whole terms follow where their beginnings were found."""
+        offsets, ends = places >> _BITS, (places >> _BITS) + (places & _LENGTH)
+        triples = zip(starts.tolist(), offsets.tolist(), ends.tolist(), strict=True)
+        return [text.startswith(self._joined[offset:end], start) for start, offset, end in triples]
 
     def _build(self, tagged: dict[str, Tags]) -> None:
         """Build the automaton: beginning of a term → its number and the beginning's length.
@@ -144,10 +154,10 @@ class TermMatcher:
         terms = sorted(tagged)
         self._tags = sorted(set(tagged.values()))
         numbers = {tags: number for number, tags in enumerate(self._tags)}
-        self._tag_of = array("I", (numbers[tagged.pop(term)] for term in terms))
+        self._tag_of = np.fromiter((numbers[tagged.pop(term)] for term in terms), dtype=np.int32)
         self._joined = "".join(terms)
-        offsets = accumulate(map(len, terms), initial=0)
-        self._places = array("Q", (offset << _BITS | len(term) for term, offset in zip(terms, offsets, strict=False)))
+        lengths = np.fromiter(map(len, terms), dtype=np.int64)
+        self._places = (np.cumsum(lengths) - lengths) << _BITS | lengths
         self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
         for i, length in enumerate(_distinct(terms)):
             self._automaton.add_word(terms[i][:length], i << _BITS | length)
@@ -155,7 +165,8 @@ class TermMatcher:
 
     def _terms(self) -> Iterator[str]:
         """The terms, in order."""
-        return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in self._places)
+        places = map(int, self._places)
+        return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in places)
 
     def to_bytes(self) -> bytes:
         """Write the terms; equal lists give equal bytes, in whatever order they were added.
@@ -198,13 +209,11 @@ class TermMatcher:
         return TermMatcher.from_bytes, (self.to_bytes(),)
 
 
-def _drop_inner(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits that lie within no other, by start: those that reach beyond all that began before them."""
-    kept: list[Hit] = []
-    for hit in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
-        if not kept or hit[1] > kept[-1][1]:
-            kept.append(hit)
-    return kept
+def _outer(starts: Integers, ends: Integers) -> Integers:
+    """The places of the spans that lie within no other, by start: those that reach beyond all that began before."""
+    order = np.lexsort((-ends, starts))
+    reach = np.maximum.accumulate(np.append(0, ends[order]))
+    return order[ends[order] > reach[:-1]]
 
 
 def _distinct(terms: Sequence[str]) -> Iterator[int]:

@@ -11,7 +11,6 @@ a second. Every folded character knows the original one that it came from.
 
 import sys
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,14 +58,14 @@ class Normalised:
     edges: NDArray[np.bool_]
     classes: NDArray[np.uint8]
 
-    def original(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[list[int], list[int]]:
+    def original(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[list[int], list[int]]:
         """Carry stretches of the folded text back, each with the marks that follow its last letter.
 
-        starts, ends (Sequence[int]): folded characters, end exclusive and greater than start.
+        starts, ends (NDArray): folded characters, end exclusive and greater than start. Shape (k,).
         RETURNS (tuple[list[int], list[int]]): characters of the original, end exclusive.
         """
-        first = self.origin[np.array(starts, dtype=np.int64)]
-        last = self.origin[np.array(ends, dtype=np.int64) - 1] + 1
+        first = self.origin[starts]
+        last = self.origin[ends - 1] + 1
         kinds = np.append(self.classes, np.uint8(_OTHER))
         while (marked := kinds[last] == _MARK).any():
             last += marked

@@ -118,7 +118,7 @@ def _check(
             raise ConfigError(message.format(path=source, row=row, known=", ".join(LABELS)))
         if len(entry.term) > MAX_LENGTH:
             raise _broken(source, row, f"the term is longer than {MAX_LENGTH} characters")
-        if normal_form(entry.rule) == entry.term:
+        if values.get("rule") and normal_form(entry.rule) == entry.term:
             raise _broken(source, row, "the rule repeats the term, and rules are written to logs")
         if any("\ud800" <= char <= "\udfff" for char in entry.term):
             raise _broken(source, row, "the term holds half of a surrogate pair")

@@ -1,6 +1,7 @@
 import pickle
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -143,7 +144,7 @@ def test_the_matches_are_those_of_a_search_for_each_term_in_turn(written, text):
         if folded.text.startswith(term, start) and folded.edges[start] and folded.edges[start + len(term)]
     }
     outer = sorted(a for a in spans if not any(b != a and b[0] <= a[0] and a[1] <= b[1] for b in spans))
-    starts, ends = folded.original([start for start, _ in outer], [end for _, end in outer])
+    starts, ends = folded.original(*np.array(outer, dtype=np.int64).reshape(-1, 2).T)
     assert [match[:2] for match in matcher.find(text)] == list(zip(starts, ends, strict=True))
 
 

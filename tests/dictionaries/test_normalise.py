@@ -58,7 +58,7 @@ def test_every_folded_character_knows_its_original(text):
 def test_stretches_go_back_with_the_marks_of_their_last_letter():
     text = "¡Lo\u0301pe\u0301\u0328, Weiß!"
     folded = normalise(text)
-    starts, ends = folded.original([1, 7], [5, 12])
+    starts, ends = folded.original(np.array([1, 7]), np.array([5, 12]))
     assert [text[start:end] for start, end in zip(starts, ends, strict=True)] == ["Lo\u0301pe\u0301\u0328", "Weiß"]
 
 

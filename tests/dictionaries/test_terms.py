@@ -145,6 +145,10 @@ def test_all_general_terms_are_named_at_once(tmp_path):
     assert "and 10 more" in message
 
 
+def test_a_list_may_have_the_name_of_one_of_its_terms(tmp_path):
+    assert [entry.term for entry in read_list(write(tmp_path, "term,label\nStaff,OTHER\n"))] == ["staff"]
+
+
 def test_terms_from_memory_are_named_by_place():
     with pytest.raises(ConfigError, match=r"'?kin'?, row 2: unknown|list kin: the terms of row\(s\) 2 "):
         list(check_terms(["Ana Ruiz", "de"], "PERSON", "kin"))

@@ -30,6 +30,9 @@ def calibrate(
             gold = list(DocBin().from_disk(dev).get_docs(nlp.vocab))
         except Exception:  # msgpack and zlib raise whatever they meet, some with the bytes in the message
             raise InputError(Errors.D402.format(path=dev, reason="cannot be read as a DocBin")) from None
-        ner.calibrate([Example(nlp.make_doc(doc.text), doc) for doc in gold])
+        report = ner.calibrate([Example(nlp.make_doc(doc.text), doc) for doc in gold])
         save(nlp, output)
+        for kind in ("tokens", "spans"):
+            before, after = report[f"{kind} ece_before"], report[f"{kind} ece_after"]
+            typer.echo(f"{kind}: expected calibration error {before:.4f} before, {after:.4f} after")
         typer.echo(f"calibrated on {len(gold)} documents, saved to {output}")

@@ -30,6 +30,8 @@ def calibrate(
             gold = list(DocBin().from_disk(dev).get_docs(nlp.vocab))
         except Exception:  # msgpack and zlib raise whatever they meet, some with the bytes in the message
             raise InputError(Errors.D402.format(path=dev, reason="cannot be read as a DocBin")) from None
+        if not gold:
+            raise InputError(Errors.D402.format(path=dev, reason="holds no documents"))
         report = ner.calibrate([Example(nlp.make_doc(doc.text), doc) for doc in gold])
         save(nlp, output)
         for kind in ("tokens", "spans"):

@@ -99,6 +99,18 @@ class Merge:
         if not self.sources:
             raise ConfigError(Errors.D504.format(name=name))
 
+    def add_source(self, key: str) -> None:
+        """Merge one more group, trusted less than those before it.
+
+        It lasts as long as the pipeline in memory: a saved one has the sources of its config, and refuses a Doc that
+        has a group more.
+
+        key (str): span group key of a detector that was added.
+        RAISES: ConfigError for a bad key (D007).
+        """
+        if check_key(key) not in self.sources:
+            self.sources.append(key)
+
     def __call__(self, doc: Doc) -> Doc:
         """Unite the evidence on a Doc and write ``doc.ents``.
 

@@ -165,6 +165,19 @@ def test_the_sources_are_those_of_the_detectors_before_it():
     assert nlp.add_pipe("deid_merge").sources == ["deid/staff", "deid/patients"]
 
 
+def test_a_source_is_added_once_and_trusted_least():
+    nlp, merge = merger()
+    doc = detected(nlp, a=[FULL_NAME])
+    write_evidence(doc, "deid/c", [Evidence(10, 35, "OTHER", "c")])
+    for _ in range(2):
+        merge.add_source("deid/c")
+    assert merge.sources == [*SOURCES, "deid/c"]
+    assert ents(merge(doc))[0] == (f"Ana {CANARY}", "PATIENT")
+    assert len(doc.ents) == 2
+    with pytest.raises(ConfigError, match="span group key"):
+        merge.add_source("c")
+
+
 def test_merging_nothing_is_refused():
     with pytest.raises(ConfigError, match="'deid_merge' has no sources"):
         spacy.blank("es").add_pipe("deid_merge")

@@ -1,0 +1,129 @@
+"""The documents are true: every Python block runs, every ``spacy-deid`` command works, every shown output is the output.
+
+The blocks of a file run in order, in one folder and one namespace. A fence may name a file, as "```toml board.toml":
+its content is written there. A block of "text" right after a block that runs is what that block prints. The folder has
+``notes/``, the sample notes that ship, and ``corpus/``, the sample corpus.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_deid.cli import app
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file that it names, its content and the line that this starts on."""
+
+    kind: str
+    file: str
+    body: str
+    line: int
+    start: int
+    end: int
+
+    @property
+    def commands(self):
+        """The ``spacy-deid`` commands of a bash block; none if it holds any other."""
+        lines = self.body.replace("\\\n", " ").strip().splitlines()
+        known = self.kind == "bash" and all(line.startswith("spacy-deid ") for line in lines)
+        return [shlex.split(line)[1:] for line in lines] if known else []
+
+
+def blocks(text):
+    found = []
+    for match in FENCE.finditer(text):
+        kind, _, file = match["info"].strip().partition(" ")
+        line = text.count("\n", 0, match.start("body")) + 1
+        found.append(Block(kind, file, match["body"], line, match.start(), match.end()))
+    return found
+
+
+def run(block, namespace, path):
+    """Run a block; RETURNS what it prints."""
+    if block.kind == "python":
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile("\n" * (block.line - 1) + block.body, str(path), "exec"), namespace)
+        return out.getvalue()
+    printed = ""
+    for command in block.commands:
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, f"{path.name}:{block.line}: {' '.join(command)}: {result.output}"
+        printed += result.stdout
+    return printed
+
+
+def normal(printed):
+    return [line.rstrip() for line in printed.strip().splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder that the blocks of one document run in."""
+    shutil.copytree(str(files("spacy_deid") / "resources" / "samples" / "es"), tmp_path / "notes")
+    shutil.copytree(ROOT / "corpus" / "sample", tmp_path / "corpus" / "sample")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_readme_shows_python_and_the_command_line():
+    found = blocks((ROOT / "README.md").read_text(encoding="utf8"))
+    assert [block for block in found if block.kind == "python"]
+    assert {command[0] for block in found for command in block.commands} >= {"redact", "annotate", "evaluate"}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_is_true(path, folder):
+    text = path.read_text(encoding="utf8")
+    namespace, shown, before = {"__name__": "__main__"}, None, 0
+    for block in blocks(text):
+        if block.file:
+            (folder / block.file).write_text(block.body, encoding="utf8")
+        if block.kind == "text" and shown is not None and not text[before : block.start].strip():
+            assert normal(shown) == normal(block.body), f"{path.name}:{block.line}"
+        shown, before = None, block.end
+        if block.kind == "python" or block.commands:
+            shown = run(block, namespace, path)
+
+
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
+def test_the_links_of_a_document_lead_somewhere(path):
+    text = FENCE.sub("", path.read_text(encoding="utf8"))
+    assert [link for link in LINK.findall(text) if not (path.parent / link).exists()] == []
+
+
+def test_quick_start_begins_with_two_commands():
+    readme = (ROOT / "README.md").read_text(encoding="utf8")
+    section = re.search(r"^## Quick start$(.*?)^## ", readme, re.MULTILINE | re.DOTALL)[1]
+    first, second = [block for block in blocks(section) if block.kind == "bash"][:2]
+    for block in (first, second):
+        assert len(block.body.strip().splitlines()) == 1
+    assert first.body.strip().endswith("spacy-deid demo")
+    assert second.body.strip().endswith("pytest")
+
+
+def test_a_wrong_output_is_noticed(folder):
+    text = "```python\nprint(1)\n```\n\n```text\n2\n```\n"
+    first, second = blocks(text)
+    assert normal(run(first, {}, Path("x.md"))) != normal(second.body)
+
+
+def test_a_bash_block_is_run_only_if_it_is_ours():
+    ours, other = blocks("```bash\nspacy-deid info\n```\n```bash\npip install .\nspacy-deid info\n```\n")
+    assert ours.commands == [["info"]]
+    assert other.commands == []

@@ -20,20 +20,20 @@ from spacy_deid.evaluation.rows import MetricRow, write_rows
 
 # name of the row, where it stands in the result, target
 TARGETS = (
-    ("NER strict F1", ("all", "ner", "f"), 0.960),
-    ("merged span F1", ("all", "span_merged", "f"), 0.975),
-    ("narrative NER strict F1", ("narrative", "ner", "f"), 0.88),
-    ("character recall", ("all", "character", "r"), 0.985),
-    ("character precision", ("all", "character", "p"), 0.96),
+    ("NER strict F1", ("all", "ner", "f1"), 0.960),
+    ("merged span F1", ("all", "span_merged", "f1"), 0.975),
+    ("narrative NER strict F1", ("narrative", "ner", "f1"), 0.88),
+    ("character recall", ("all", "character", "recall"), 0.985),
+    ("character precision", ("all", "character", "precision"), 0.96),
     ("documents with nothing missed", ("all", "clean", "share"), 0.75),
 )
 # figures without a target that the documents quote
 OTHERS = (
-    ("NER strict precision", ("all", "ner", "p")),
-    ("NER strict recall", ("all", "ner", "r")),
-    ("header NER strict F1", ("header", "ner", "f")),
-    ("strict span F1", ("all", "span_strict", "f")),
-    ("leak", ("all", "leak", "score")),
+    ("NER strict precision", ("all", "ner", "precision")),
+    ("NER strict recall", ("all", "ner", "recall")),
+    ("header NER strict F1", ("header", "ner", "f1")),
+    ("strict span F1", ("all", "span_strict", "f1")),
+    ("leak", ("all", "leak", "leak")),
 )
 THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 

@@ -37,7 +37,7 @@ def fit_calibration(probs: np.ndarray, hits: np.ndarray, steps: int = 50) -> tup
 
     probs (ndarray): raw probabilities, shape (n,).
     hits (ndarray): whether each was right, shape (n,).
-    RETURNS (tuple): the calibration, and "scale", "shift", "spans", "ece_before", "ece_after".
+    RETURNS (tuple): the calibration, and "scale", "shift", "number", "ece_before", "ece_after".
     """
     x = np.stack([_logit(probs), np.ones(len(probs))], axis=1)
     y = np.asarray(hits, dtype=np.float64)
@@ -52,7 +52,7 @@ def fit_calibration(probs: np.ndarray, hits: np.ndarray, steps: int = 50) -> tup
     report = {
         "scale": fitted.scale,
         "shift": fitted.shift,
-        "spans": float(len(y)),
+        "number": float(len(y)),
         "ece_before": expected_calibration_error(probs, y),
         "ece_after": expected_calibration_error(fitted(probs), y),
     }

@@ -1,6 +1,6 @@
 """From tag scores to spans with probabilities, at an operating point."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -8,14 +8,17 @@ import numpy as np
 from . import bioes, crf
 from .calibration import Calibration
 
-__all__ = ["Decoded", "decode_spans"]
+__all__ = ["Decoded", "decode_spans", "token_probs"]
 
 # (start token, end token, label number, probability)
 Decoded = list[tuple[int, int, int, float]]
 _PIECE = 256
+_BATCH = 128
 
 
-def decode_spans(emissions: Sequence[np.ndarray], threshold: float, calibration: Calibration) -> list[Decoded]:
+def decode_spans(
+    emissions: Sequence[np.ndarray], threshold: float, tokens: Calibration, spans: Calibration
+) -> list[Decoded]:
     """Find the spans of each sequence.
 
     The best legal path gives spans with the right edges. Below 0.5 the threshold then adds every token that no span
@@ -24,24 +27,45 @@ def decode_spans(emissions: Sequence[np.ndarray], threshold: float, calibration:
 
     emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags), no sequence empty.
     threshold (float): calibrated probability of being PHI, 0 to 1.
-    calibration (Calibration): from raw to calibrated probability.
+    tokens (Calibration): of P(not O) of a token, for the threshold.
+    spans (Calibration): of the least P(not O) within a span, for the scores.
     RETURNS (list[Decoded]): spans in the order of the text, each with its calibrated probability.
     """
+    raw_threshold = tokens.inverse(threshold)
+    out: list[Decoded] = [[] for _ in emissions]
+    for i, offset, path, prob in _pieces(emissions):
+        found = _spans(path, prob, raw_threshold, threshold)
+        scores = spans(np.asarray([raw for *_, raw in found])).tolist()
+        out[i] += [
+            (offset + s, offset + e, label, score) for (s, e, label, _), score in zip(found, scores, strict=True)
+        ]
+    return out
+
+
+def token_probs(emissions: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Raw P(not O) of every token, over the legal paths.
+
+    emissions (Sequence[ndarray]): as for `decode_spans`.
+    RETURNS (list[ndarray]): float32 of shape (tokens,) for each sequence.
+    """
+    out = [np.zeros(len(emission), dtype=np.float32) for emission in emissions]
+    for i, offset, path, prob in _pieces(emissions):
+        out[i][offset : offset + len(path)] = 1.0 - prob[:, 0]
+    return out
+
+
+def _pieces(emissions: Sequence[np.ndarray]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """Number of the sequence, offset in it, best path and posterior of each piece."""
     pieces, owner = [], []
     for i, emission in enumerate(emissions):
         cuts = _cuts(emission)
         pieces += [emission[a:b] for a, b in pairwise(cuts)]
         owner += [(i, a) for a in cuts[:-1]]
-    out: list[Decoded] = [[] for _ in emissions]
-    if not pieces:
-        return out
-    padded, lengths = crf.pad(pieces)
-    paths, probs = crf.viterbi(padded), crf.marginals(padded).probs
-    for (i, offset), length, path, prob in zip(owner, lengths, paths, probs, strict=True):
-        for start, end, label, raw in _spans(path[:length], prob[:length], calibration.inverse(threshold), threshold):
-            score = float(calibration(np.asarray(raw)))
-            out[i].append((offset + start, offset + end, label, score))
-    return out
+    for first in range(0, len(pieces), _BATCH):
+        padded, lengths = crf.pad(pieces[first : first + _BATCH])
+        paths, probs = crf.viterbi(padded), crf.marginals(padded).probs
+        batch = zip(owner[first : first + _BATCH], lengths, paths, probs, strict=True)
+        yield from ((i, offset, path[:length], prob[:length]) for (i, offset), length, path, prob in batch)
 
 
 def _cuts(emission: np.ndarray) -> list[int]:

@@ -16,7 +16,7 @@ from ..errors import ConfigError, Errors
 from ..labels import get_label
 from ..ml import bioes, crf
 from ..ml.calibration import Calibration, fit_calibration
-from ..ml.decoding import Decoded, decode_spans
+from ..ml.decoding import Decoded, decode_spans, token_probs
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
@@ -82,7 +82,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.name = name
         self.key = check_key(key)
         self.scorer = scorer
-        self.cfg: dict[str, Any] = {"labels": [], "calibration": [1.0, 0.0], "version": ""}
+        self.cfg: dict[str, Any] = {"labels": [], "tokens": [1.0, 0.0], "spans": [1.0, 0.0], "version": ""}
         self.set_threshold(threshold)
 
     @property
@@ -152,18 +152,17 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         RETURNS (list[Decoded]): for each Doc a list of (start token, end token, label number, probability).
         RAISES: ConfigError (D203) if the model was never trained.
         """
-        docs = list(docs)
+        tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
+        return decode_spans(self._emissions(list(docs)), self.threshold, tokens, spans)
+
+    def _emissions(self, docs: list[Doc]) -> list[np.ndarray]:
+        """Tag scores of each Doc, the mean over a committee; models are spared the empty Docs."""
         if not self.labels:
             raise ConfigError(Errors.D203.format(name=self.name))
         full = [doc for doc in docs if len(doc)]
         scores = iter(self.model.predict(full) if full else [])
-        emissions = [_mean(_to_numpy(self.model, next(scores))) if len(doc) else None for doc in docs]
-        found = iter(decode_spans([e for e in emissions if e is not None], self.threshold, self._calibration))
-        return [next(found) if e is not None else [] for e in emissions]
-
-    @property
-    def _calibration(self) -> Calibration:
-        return Calibration(*self.cfg["calibration"])
+        nothing = np.zeros((0, bioes.n_tags(len(self.labels))), dtype=np.float32)
+        return [_mean(_to_numpy(self.model, next(scores))) if len(doc) else nothing for doc in docs]
 
     def set_annotations(self, docs: Iterable[Doc], predicted: list[Decoded]) -> None:
         """Write the group; the only place that changes a Doc."""
@@ -208,22 +207,25 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return bioes.encode(spans, len(doc))
 
     def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
-        """Fit the span scores on a development set, so that a score is the share of such spans that are PHI.
+        """Fit probabilities on a development set: of tokens, which the threshold means, then of spans, the scores.
+
+        A token counts as right if it is PHI of any label, a span if all its tokens are.
 
         examples (Iterable[Example]): held-out examples; the model must not have seen them.
-        RETURNS (dict[str, float]): "scale", "shift", "spans", and the expected calibration error before and after.
+        RETURNS (dict[str, float]): for "tokens" and "spans" the "scale", "shift" and "number", and the expected
+            calibration error before ("ece_before") and after ("ece_after"), each as "tokens scale" and so on.
         """
         examples = list(examples)
-        self.cfg["calibration"] = [1.0, 0.0]
-        scores, hits = [], []
-        for example, spans in zip(examples, self.predict([e.x for e in examples]), strict=True):
-            gold = np.zeros(len(example.x), dtype=bool)
-            gold[np.flatnonzero(self._gold(example))] = True
-            scores += [score for *_, score in spans]
-            hits += [bool(gold[start:end].any()) for start, end, *_ in spans]
-        calibration, report = fit_calibration(np.asarray(scores), np.asarray(hits))
-        self.cfg["calibration"] = [calibration.scale, calibration.shift]
-        return report
+        gold = [self._gold(example) != bioes.O for example in examples]
+        probs = token_probs(self._emissions([example.x for example in examples]))
+        tokens, report = fit_calibration(np.concatenate(probs), np.concatenate(gold))
+        self.cfg.update(tokens=[tokens.scale, tokens.shift], spans=[1.0, 0.0])
+        found = self.predict([example.x for example in examples])
+        scores = [score for spans in found for *_, score in spans]
+        hits = [bool(g[s:e].all()) for g, spans in zip(gold, found, strict=True) for s, e, *_ in spans]
+        spans, more = fit_calibration(np.asarray(scores), np.asarray(hits))
+        self.cfg["spans"] = [spans.scale, spans.shift]
+        return {f"tokens {k}": v for k, v in report.items()} | {f"spans {k}": v for k, v in more.items()}
 
 
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:

@@ -35,7 +35,7 @@ def test_inverse_undoes_the_curve():
 def test_nothing_to_fit_on_changes_nothing():
     calibration, report = fit_calibration(np.zeros(0), np.zeros(0, dtype=bool))
     assert (calibration.scale, calibration.shift) == (1.0, 0.0)
-    assert report["spans"] == 0
+    assert report["number"] == 0
 
 
 def test_expected_calibration_error_of_a_hand_computed_case():

@@ -19,7 +19,7 @@ def emission(*rows):
 
 
 def spans(scores, threshold=0.5):
-    return [span[:3] for span in decode_spans([scores], threshold, Calibration())[0]]
+    return [span[:3] for span in decode_spans([scores], threshold, Calibration(), Calibration())[0]]
 
 
 def test_best_path_gives_the_edges():
@@ -44,7 +44,8 @@ def test_lower_threshold_never_uncovers_a_token(thresholds):
     scores = rng.normal(size=(300, bioes.n_tags(2))).astype(np.float32) * 2
     scores[:, 0] += 4
     high, low = (
-        {i for s, e, *_ in decode_spans([scores], t, Calibration())[0] for i in range(s, e)} for t in thresholds
+        {i for s, e, *_ in decode_spans([scores], t, Calibration(), Calibration())[0] for i in range(s, e)}
+        for t in thresholds
     )
     assert high
     assert high <= low
@@ -57,5 +58,7 @@ def test_long_sequences_give_the_same_spans_as_short_ones():
 
 
 def test_scores_are_calibrated():
-    (raw,), (flat,) = (decode_spans([emission({S: 8})], 0.5, c)[0] for c in (Calibration(), Calibration(0.5, 0.0)))
+    (raw,), (flat,) = (
+        decode_spans([emission({S: 8})], 0.5, Calibration(), c)[0] for c in (Calibration(), Calibration(0.5, 0.0))
+    )
     assert 0.5 < flat[3] < raw[3] <= 1.0

@@ -5,7 +5,7 @@ place, every key that ends there. It is asked for all of them, not for the longe
 word edge, a shorter one may hold. What lies within a longer match is dropped last.
 
 A key is not a whole term but its shortest beginning that no other term shares, as in a Patricia tree (Morrison 1968):
-a node costs 48 bytes, and two thirds of a plain automaton's are tails that lead to one term alone. The terms stand
+a node costs 48 bytes, and of a million names most nodes are tails that lead to one term alone. The terms stand
 end to end in one string, where each report is checked against the rest of its term.
 """
 

@@ -1,8 +1,8 @@
 """A tokenizer for clinical notes: every mark of punctuation is a token, and digits part from letters.
 
-Notes run words together ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at a token's
-edge. Finer tokens cost speed and gain exact offsets. spaCy's `Tokenizer` does the work; only its expressions are ours,
-so it keeps its cache, its serialization and its guarantee that the tokens add up to the text.
+Notes run words together ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at a
+token's edge. Finer tokens cost speed and gain exact offsets. spaCy's `Tokenizer` does the work; only its expressions
+are ours, so it keeps its cache, its serialization and its guarantee that the tokens add up to the text.
 """
 
 from collections.abc import Callable

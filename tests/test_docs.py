@@ -1,4 +1,4 @@
-"""The documents are true: every Python block runs, every ``spacy-deid`` command works, every shown output is the output.
+"""The documents are true: Python blocks run, ``spacy-deid`` commands work, and what is shown is what they print.
 
 The blocks of a file run in order, in one folder and one namespace. A fence may name a file, as "```toml board.toml":
 its content is written there. A block of "text" right after a block that runs is what that block prints. The folder has

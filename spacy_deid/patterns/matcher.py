@@ -1,13 +1,15 @@
 """Run rules over a text. One automaton finds the words that rules hang on; patterns are tried where they must be.
 
-A rule with keywords costs nothing on a text without them, however many rules there are; the others are one linear scan
-each. No rule sees another's matches.
+A rule with keywords costs nothing on a text without them, however many rules there are; one that says how its matches
+begin is tried only there; the others are one linear scan each. No rule sees another's matches.
 """
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from re import Match as ReMatch
 from re import Pattern
 
@@ -22,6 +24,12 @@ from .validators import get_validator
 __all__ = ["Match", "RuleMatcher", "check_examples"]
 
 Positions = dict[str, list[int]]
+# The first number and the first capital of each run: where the rules that say how they begin are tried.
+_BEGINS = {
+    "digit": re.compile(r"\d+"),
+    "capital": re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
+    "code": re.compile(r"\d+|[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,9 @@ class _Compiled:
     inclusive: bool
 
 
+Found = tuple[_Compiled, int, ReMatch[str]]
+
+
 class RuleMatcher:
     """Finds what rules describe."""
 
@@ -67,16 +78,26 @@ class RuleMatcher:
         """
         self.rules = list(rules)
         compiled = [_compile(rule, order) for order, rule in enumerate(self.rules)]
-        self._scans = [item for item in compiled if not item.keyed]
+        self._scans: dict[str, list[_Compiled]] = defaultdict(list)
         self._keyed: dict[str, list[_Compiled]] = defaultdict(list)
+        self._stems: set[str] = set()
         self._words: set[str] = set()
         for item in compiled:
-            for word in {fold(word) for word in [*item.rule.after, *item.rule.starts_with]}:
-                self._keyed[word].append(item)
-            for context in filter(None, (item.context, item.not_context)):
-                self._words.update(context.before, context.after)
+            self._index(item)
         self._automaton = _automaton(self._words | set(self._keyed))
         self.labels = tuple(sorted({label for item in compiled for _, label in item.groups}))
+
+    def _index(self, item: _Compiled) -> None:
+        """Put a rule where its words, or the want of them, lead to it."""
+        words = {fold(word) for word in [*item.rule.after, *item.rule.starts_with]}
+        for word in words:
+            self._keyed[word].append(item)
+        if not words:
+            self._scans[item.rule.begins].append(item)
+        if item.rule.stem:
+            self._stems |= words
+        for context in filter(None, (item.context, item.not_context)):
+            self._words.update(context.before, context.after)
 
     def find(self, text: str) -> list[Match]:
         """Find identifiers.
@@ -91,14 +112,16 @@ class RuleMatcher:
         hits, words = self._hits(reading)
         found = [
             (*reading.to_note(start, end), -item.keyed, item.order, label, item.rule)
-            for item, matches in (*self._keyed_matches(reading, hits), *self._scan_matches(reading))
-            for match in matches
-            for start, end, label in _accept(item, match, words, reading)
+            for item, first, match in chain(self._keyed_matches(reading, hits), self._scan_matches(reading))
+            for start, end, label in _accept(item, first, match, words, reading)
         ]
         return _outermost(found)
 
     def _hits(self, reading: Reading) -> tuple[list[tuple[int, int, str]], Positions]:
-        """Words that stand free in the text: (start, end, word) of keywords, and the starts of context words."""
+        """Words that stand free in the text: (start, end, word) of keywords, and the starts of context words.
+
+        Stems are among the keywords with whatever follows them.
+        """
         hits: list[tuple[int, int, str]] = []
         words: Positions = defaultdict(list)
         if self._automaton is None:
@@ -106,34 +129,50 @@ class RuleMatcher:
         text, folded = reading.text, reading.folded
         for last, word in self._automaton.iter(folded):
             start, end = last + 1 - len(word), last + 1
-            if _is_free(text, start, end):
+            if not _starts_free(text, start):
+                continue
+            if _ends_free(text, end):
                 if word in self._words:
                     words[word].append(start)
                 if word in self._keyed:
                     hits.append((start, end, word))
+            elif word in self._stems:
+                hits.append((start, end, word))
         return hits, words
 
-    def _keyed_matches(
-        self, reading: Reading, hits: Iterable[tuple[int, int, str]]
-    ) -> Iterator[tuple[_Compiled, list[tuple[int, ReMatch[str]]]]]:
+    def _keyed_matches(self, reading: Reading, hits: Iterable[tuple[int, int, str]]) -> Iterator[Found]:
         """Try each rule right after its keywords."""
         text = reading.text
         for start, end, word in hits:
             for item in self._keyed[word]:
-                if item.rule.capital and not text[start].isupper():
-                    continue
                 match = item.pattern.match(text, end)
-                if match:
-                    yield item, [(start if item.inclusive else -1, match)]
+                if match and (item.rule.stem or _ends_free(text, end)) and _cased(item.rule, text, start):
+                    yield item, start if item.inclusive else -1, match
 
-    def _scan_matches(self, reading: Reading) -> Iterator[tuple[_Compiled, list[tuple[int, ReMatch[str]]]]]:
-        """Run the rules without keywords over the whole text."""
+    def _scan_matches(self, reading: Reading) -> Iterator[Found]:
+        """Run the rules without keywords, where they begin or over the whole text."""
         text, folded = reading.text, reading.folded
-        for item in self._scans:
-            if not item.needs or any(need in folded for need in item.needs):
-                matches = [(-1, match) for match in item.pattern.finditer(text)]
-                if matches:
-                    yield item, matches
+        for begins, items in self._scans.items():
+            starts = [match.start() for match in _BEGINS[begins].finditer(text)] if begins else []
+            for item in items:
+                if not item.needs or any(need in folded for need in item.needs):
+                    matches = _tried(item.pattern, text, starts) if begins else item.pattern.finditer(text)
+                    for match in matches:
+                        yield item, -1, match
+
+
+def _tried(pattern: Pattern[str], text: str, starts: Iterable[int]) -> Iterator[ReMatch[str]]:
+    """Matches at the given places that do not overlap."""
+    reach, tried = -1, pattern.match
+    for start in starts:
+        match = tried(text, start)
+        if match and start >= reach:
+            reach = match.end()
+            yield match
+
+
+def _cased(rule: Rule, text: str, start: int) -> bool:
+    return not rule.capital or text[start].isupper()
 
 
 def _compile(rule: Rule, order: int) -> _Compiled:
@@ -175,20 +214,23 @@ def _automaton(words: Iterable[str]) -> ahocorasick.Automaton | None:
     return automaton
 
 
-def _is_free(text: str, start: int, end: int) -> bool:
-    """Whether a word stands by itself. "GarcíaNºCol" runs two words together; a digit may follow: "CP28035"."""
-    if start and text[start].isalpha() and text[start - 1].isalnum():
-        before = text[start - 1]
-        if not (before.isdigit() or (before.islower() and text[start].isupper())):
-            return False
+def _starts_free(text: str, start: int) -> bool:
+    """Whether a word begins here. "GarcíaNºCol" runs two words together; a digit may stand before: "12NHC"."""
+    before = text[start - 1] if start else " "
+    if not (before.isalpha() and text[start].isalnum()):
+        return True
+    return before.islower() and text[start].isupper()
+
+
+def _ends_free(text: str, end: int) -> bool:
+    """Whether a word ends here; a digit may follow: "CP28035"."""
     return not (end < len(text) and text[end].isalpha() and text[end - 1].isalpha())
 
 
 def _accept(
-    item: _Compiled, found: tuple[int, ReMatch[str]], words: Positions, reading: Reading
+    item: _Compiled, first: int, match: ReMatch[str], words: Positions, reading: Reading
 ) -> Iterator[tuple[int, int, str]]:
-    """The spans of a match that its validator and its context admit."""
-    first, match = found
+    """The spans of a match that its validator and its context admit; `first` is where its keyword stands, or -1."""
     for group, label in item.groups:
         start, end = match.span(group)
         if group == 0 and first >= 0:

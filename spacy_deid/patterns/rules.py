@@ -27,6 +27,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _FRAGMENT = re.compile(r"\{([a-z][a-z_]*)\}")
 _MARKED = re.compile(r"\[\[(.+?)\]\]")
 _FLAGS = {"": 0, "i": re.IGNORECASE}
+_BEGINS = ("", "digit", "capital", "code")
 _EDGES = {"word": (r"(?<!\w)", r"(?!\w)"), "digit": (r"(?<!\d)", r"(?!\d)"), "none": ("", "")}
 
 
@@ -56,6 +57,8 @@ class Rule:
     after (list[str]): words; the pattern is tried right after one of them.
     starts_with (list[str]): words that the identifier begins with; the pattern is what follows them.
     capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
+    stem (bool): whether letters may follow a word of `after` or `starts_with`: the pattern then begins with its endings.
+    begins (str): "digit", "capital" or "code" (either) if every match begins so: the pattern is tried only there.
     needs (list[str]): the rule runs only on notes that hold one of these, case and accents apart.
     context, not_context (Context | None): words one of which must, or none of which may, stand near the match.
     validator (str): name of a test of the matched text.
@@ -71,6 +74,8 @@ class Rule:
     after: list[str] = field(default_factory=list)
     starts_with: list[str] = field(default_factory=list)
     capital: bool = False
+    stem: bool = False
+    begins: str = ""
     needs: list[str] = field(default_factory=list)
     context: Context | None = None
     not_context: Context | None = None
@@ -103,7 +108,7 @@ class Rule:
         return cls(**values)
 
 
-_STRINGS = frozenset({"id", "label", "pattern", "flags", "edges", "validator"})
+_STRINGS = frozenset({"id", "label", "pattern", "flags", "edges", "validator", "begins"})
 _LISTS = frozenset({"after", "starts_with", "needs", "examples", "counter_examples"})
 _CONTEXTS = frozenset({"context", "not_context"})
 _KEYS = frozenset(item.name for item in fields(Rule))
@@ -253,10 +258,12 @@ def _wrong_choice(row: Mapping[str, Any]) -> str:
     """What is wrong with the values that are one of a few, or ""."""
     if row.get("flags", "") not in _FLAGS or row.get("edges", "word") not in _EDGES:
         return f"'flags' is one of {list(_FLAGS)} and 'edges' one of {list(_EDGES)}"
-    if row.get("after") and row.get("starts_with"):
-        return "give 'after' or 'starts_with', not both"
-    if not isinstance(row.get("capital", False), bool):
-        return "'capital' must be true or false"
+    if row.get("begins", "") not in _BEGINS:
+        return f"'begins' is one of {list(_BEGINS)}"
+    if sum(bool(row.get(key)) for key in ("after", "starts_with", "begins")) > 1:
+        return "give one of 'after', 'starts_with' and 'begins'"
+    if not all(isinstance(row.get(key, False), bool) for key in ("capital", "stem")):
+        return "'capital' and 'stem' must be true or false"
     score = row.get("score", 1.0)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 < score <= 1:
         return "'score' must be a number above 0, at most 1"

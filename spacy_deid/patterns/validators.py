@@ -37,6 +37,16 @@ def _compact(text: str) -> str:
     return "".join(char for char in text if char.isalnum()).upper()
 
 
+def is_date(text: str) -> bool:
+    """Day, month and year in either order, as where American and British notes meet."""
+    return is_dmy(text) or is_mdy(text)
+
+
+def is_day_month_any(text: str) -> bool:
+    """Day and month in either order: "12/31", "31/12"."""
+    return is_day_month(text) or is_day_month("/".join(reversed(re.findall(r"\d+", text))))
+
+
 def is_dni(text: str) -> bool:
     """Spanish DNI or NIE: the letter is the number modulo 23 (Real Decreto 1553/2005; Orden INT/2058/2008)."""
     code = _compact(text)
@@ -171,10 +181,12 @@ VALIDATORS: Mapping[str, Validator] = MappingProxyType(
         "business_id_fi": is_business_id,
         "card": is_card,
         "chi": is_chi,
+        "date": is_date,
         "date_dmy": is_dmy,
         "date_mdy": is_mdy,
         "date_ymd": is_ymd,
         "day_month": is_day_month,
+        "day_month_any": is_day_month_any,
         "dea": is_dea,
         "dni": is_dni,
         "hetu": is_hetu,

@@ -111,12 +111,12 @@ class TermMatcher:
         folded = normalise(text)
         starts, ends, numbers = self._find(folded)
         kept = _outer(starts, ends)
-        spans = zip(*folded.original(starts[kept], ends[kept]), strict=True)
-        tags = (self._tags[i] for i in self._tag_of[numbers[kept]].tolist())
+        first, last = folded.original(starts.take(kept), ends.take(kept))
+        tags = self._tag_of.take(numbers.take(kept)).tolist()
         return [
             Match(start, end, label, rule)
-            for (start, end), pairs in zip(spans, tags, strict=True)
-            for label, rule in pairs
+            for start, end, i in zip(first, last, tags, strict=True)
+            for label, rule in self._tags[i]
         ]
 
     def _find(self, folded: Normalised) -> tuple[Integers, Integers, Integers]:
@@ -125,17 +125,18 @@ class TermMatcher:
         The automaton reports once in ten characters or so. Most reports fall at the first look at an edge, for all of
         them at once: a look-up by term is a cache miss, and a loop in Python would take longer than the automaton.
         """
-        reports = np.fromiter(chain.from_iterable(self._automaton.iter(folded.text)), dtype=np.int64).reshape(-1, 2)
-        edges = np.append(folded.edges, np.zeros(MAX_LENGTH, dtype=bool))  # none beyond the text
-        starts = reports[:, 0] + 1 - (reports[:, 1] & _LENGTH)
-        reports, starts = reports[edges[starts]], starts[edges[starts]]
-        numbers = reports[:, 1] >> _BITS
-        places = self._places[numbers]
+        reports = np.fromiter(chain.from_iterable(self._automaton.iter(folded.text)), dtype=np.int64)
+        after, values = reports[::2] + 1, reports[1::2]
+        starts = after - (values & _LENGTH)
+        at = np.flatnonzero(folded.edges.take(starts))
+        starts, after, numbers = starts.take(at), after.take(at), values.take(at) >> _BITS
+        places = self._places.take(numbers)
         ends = starts + (places & _LENGTH)
-        held = edges[ends]
-        unread = np.flatnonzero(held & (ends > reports[:, 0] + 1))
-        held[unread] = self._match_rest(folded.text, starts[unread], places[unread])
-        return starts[held], ends[held], numbers[held]
+        held = folded.edges.take(ends, mode="clip")  # an end beyond the text falls when the rest is read
+        unread = np.flatnonzero(held & (ends > after))
+        held[unread] = self._match_rest(folded.text, starts.take(unread), places.take(unread))
+        at = np.flatnonzero(held)
+        return starts.take(at), ends.take(at), numbers.take(at)
 
     def _match_rest(self, text: str, starts: Integers, places: Integers) -> list[bool]:
         """Whether whole terms follow where their beginnings were found."""
@@ -212,8 +213,10 @@ class TermMatcher:
 def _outer(starts: Integers, ends: Integers) -> Integers:
     """The places of the spans that lie within no other, by start: those that reach beyond all that began before."""
     order = np.lexsort((-ends, starts))
-    reach = np.maximum.accumulate(np.append(0, ends[order]))
-    return order[ends[order] > reach[:-1]]
+    ordered = ends.take(order)
+    beyond = np.ones(len(order), dtype=bool)
+    beyond[1:] = ordered[1:] > np.maximum.accumulate(ordered)[:-1]
+    return order[beyond]
 
 
 def _distinct(terms: Sequence[str]) -> Iterator[int]:

@@ -96,7 +96,7 @@ _ROWS = (
     ("SSN", "G", "ID_ASEGURAMIENTO", "SSN", "MISC", "CODE", "US social security number"),
     ("NATIONAL_ID", "R", "ID_SUJETO_ASISTENCIA", "IDNUM", "MISC", "CODE", "DNI, NIE, henkilötunnus, passport"),
     ("MRN", "H", "ID_SUJETO_ASISTENCIA", "MEDICALRECORD", "MISC", "CODE", "medical record or patient number"),
-    ("ENCOUNTER_ID", "R", "ID_CONTACTO_ASISTENCIAL", "IDNUM", "MISC", "CODE", "episode, visit, sample or order number"),
+    ("ENCOUNTER_ID", "R", "ID_CONTACTO_ASISTENCIAL", "IDNUM", "MISC", "CODE", "episode, visit, sample, order number"),
     ("INSURANCE_ID", "I", "ID_ASEGURAMIENTO", "HEALTHPLAN", "MISC", "CODE", "social insurance number"),
     ("HEALTH_PLAN", "I", "NUMERO_BENEF_PLAN_SALUD", "HEALTHPLAN", "MISC", "CODE", "health plan beneficiary number"),
     ("ACCOUNT", "J", "OTRO_NUMERO_IDENTIF", "ACCOUNT", "MISC", "CODE", "bank, card or billing account"),

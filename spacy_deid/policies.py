@@ -56,6 +56,15 @@ class Policy:
         """The action for a canonical label."""
         return self.labels.get(label, self.default)
 
+    def replaces(self, label: str) -> bool:
+        """Whether nothing of a span with this label is released."""
+        return self.action(label) in ("replace", "tag")
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether nothing that was detected is released."""
+        return all(action in ("replace", "tag") for action in (self.default, *self.labels.values()))
+
 
 def shipped_policies() -> list[str]:
     """Names of the policies that come with the package."""

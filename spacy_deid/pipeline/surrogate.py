@@ -1,6 +1,7 @@
 """deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy."""
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
 
@@ -138,28 +139,45 @@ class Surrogate:
         )
         if lost := merged - recovered - decided:
             raise NotDeidentified(Errors.D510.format(count=len(lost), name=self.name))
-        edits, decisions = self.edit(list(doc.ents))
+        edits, decisions = self.edit(list(doc.ents), self._disputed(doc))
         set_edits(doc, edits, {"policy": self.policy.name, "style": self.style_name, "actions": decisions})
         return doc
 
-    def edit(self, spans: Sequence[Span]) -> tuple[list[Edit], list[list[Any]]]:
+    def _disputed(self, doc: Doc) -> set[int]:
+        """Tokens that some detector gave a label which the policy replaces.
+
+        Where two detectors disagree, one label wins in ``doc.ents``; if the policy keeps that one, the other must not
+        be forgotten: what may be a name is not released because it may also be a town.
+        """
+        if self.policy.replaces_all:
+            return set()
+        spans = (span for key in doc.spans[MERGED].attrs["sources"] for span in doc.spans[key])
+        return {i for span in spans if self.policy.replaces(span.label_) for i in range(span.start, span.end)}
+
+    def edit(
+        self, spans: Sequence[Span], disputed: AbstractSet[int] = frozenset()
+    ) -> tuple[list[Edit], list[list[Any]]]:
         """Decide on every span; changes nothing.
 
         spans (Sequence[Span]): disjoint, in the order of the text.
+        disputed (AbstractSet[int]): tokens that are replaced whatever the label of their span.
         RETURNS (tuple): edits, and [start, end, label, action] of every span, changed or kept.
         """
         styled = self.style(spans)
         edits, decisions = [], []
         for span, replacement in zip(spans, styled, strict=True):
-            action, text = self._act(span, replacement)
+            doubt = not disputed.isdisjoint(range(span.start, span.end))
+            action, text = self._act(span, replacement, doubt)
             decisions.append([span.start_char, span.end_char, span.label_, action])
             if text is not None:
                 edits.append(Edit(span.start_char, span.end_char, span.label_, text))
         return edits, decisions
 
-    def _act(self, span: Span, replacement: str) -> tuple[str, str | None]:
+    def _act(self, span: Span, replacement: str, doubt: bool) -> tuple[str, str | None]:
         """The action that was taken on a span, and what replaces it (None: nothing does)."""
         action = self.policy.action(span.label_)
+        if doubt and action in ("keep", "generalize"):
+            return "replace", replacement
         if action == "keep":
             return action, None
         if action == "tag":

@@ -130,6 +130,18 @@ def test_a_policy_decides_what_is_released(text, strict, safe_harbor, limited):
     assert released(text, policy="limited_data_set") == f"{stem} {limited}"
 
 
+def test_what_one_detector_takes_for_a_name_is_not_kept_as_a_state():
+    nlp = make(policy="safe_harbor")
+    doc = nlp.make_doc("Vive en Navarra desde mayo")
+    write_evidence(doc, "deid/ner", [Evidence(8, 15, "STATE", "one")])
+    write_evidence(doc, "deid/ruler", [Evidence(8, 15, "PATIENT", "other")])
+    merge = nlp.get_pipe("deid_merge")
+    merge.sources = ["deid/ner", "deid/ruler"]
+    doc = nlp.get_pipe("deid_surrogate")(merge(doc))
+    assert [ent.label_ for ent in doc.ents] == ["STATE"]
+    assert doc._.deid_text == "Vive en [STATE] desde mayo"
+
+
 def test_changing_the_policy_does_not_change_the_entities():
     docs = [make(policy=policy)(NOTE) for policy in ("strict", "safe_harbor", "limited_data_set")]
     assert len({doc._.deid_text for doc in docs}) == 3

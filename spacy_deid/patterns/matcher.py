@@ -262,7 +262,7 @@ def _between(positions: list[int] | None, low: int, high: int) -> bool:
 
 
 def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]:
-    """Leave out what lies inside another match; of equals, a rule with a keyword comes first, then the file's order."""
+    """Leave out what lies inside another match; of equals, a rule with a keyword comes first, then file order."""
     found.sort(key=lambda f: (f[0], -f[1], f[2], f[3], f[4]))
     kept: list[Match] = []
     reach = -1

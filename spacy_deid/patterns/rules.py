@@ -1,7 +1,7 @@
 """Rules files: what a rule is, and how a TOML file becomes rules. Every mistake is named with file and rule.
 
-A file has a ``name``, perhaps a table ``[define]`` of fragments that patterns use as ``{fragment}``, and ``[[rules]]``.
-docs/patterns.md describes the keys.
+A file has a ``name``, perhaps a table ``[define]`` of fragments that patterns use as ``{fragment}``, and
+``[[rules]]``. docs/patterns.md describes the keys.
 """
 
 import re
@@ -50,14 +50,14 @@ class Rule:
 
     id (str): "file/rule".
     label (str): canonical label.
-    pattern (str): Python `re`, fragments filled in. A group ``phi``, or one named like a label in lower case, marks the
-        identifier where it is only a part.
+    pattern (str): Python `re`, fragments filled in. A group ``phi``, or one named like a label in lower case, marks
+        the identifier where it is only a part.
     flags (str): "i" if case does not count.
     edges (str): where the match may begin and end: "word", "digit" (inside a word, not inside a number), "none".
     after (list[str]): words; the pattern is tried right after one of them.
     starts_with (list[str]): words that the identifier begins with; the pattern is what follows them.
     capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
-    stem (bool): whether letters may follow a word of `after` or `starts_with`: the pattern then begins with its endings.
+    stem (bool): whether letters may follow a word of `after` or `starts_with`: the pattern begins with its endings.
     begins (str): "digit", "capital" or "code" (either) if every match begins so: the pattern is tried only there.
     needs (list[str]): the rule runs only on notes that hold one of these, case and accents apart.
     context, not_context (Context | None): words one of which must, or none of which may, stand near the match.
@@ -224,12 +224,15 @@ def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> s
 
 def _rule(row: Mapping[str, Any], number: int, name: str, fragments: Mapping[str, str], path: str) -> Rule:
     """Check one table and make it a rule."""
-    rule_id = row.get("id") if isinstance(row.get("id"), str) else f"number {number}"
+    rule_id = str(row["id"]) if isinstance(row.get("id"), str) else f"number {number}"
     if reason := _wrong_row(row):
         raise ConfigError(Errors.D102.format(path=path, rule=rule_id, reason=reason))
     if row["label"] not in LABELS:
         raise ConfigError(Errors.D104.format(path=path, rule=rule_id, label=row["label"], known=", ".join(LABELS)))
-    filled = dict(row) | {"id": f"{name}/{rule_id}", "pattern": _fill(row.get("pattern", ""), fragments, path, rule_id)}
+    filled = dict(row) | {
+        "id": f"{name}/{rule_id}",
+        "pattern": _fill(row.get("pattern", ""), fragments, path, rule_id),
+    }
     rule = Rule.from_dict(filled)
     _check_pattern(rule, path, rule_id)
     _check_validator(rule, path, rule_id)

@@ -1,7 +1,8 @@
 """How a note is read before rules see it: plain spaces, dashes and digits, composed accents, folded case.
 
-Rules are written for "12-03-2020" and "número"; notes hold non-breaking hyphens, narrow spaces, "nu\\u0301mero", CRLF and
-full-width digits. Reading smooths these once, so that no rule has to, and keeps the way back to the note's own offsets.
+Rules are written for "12-03-2020" and "número"; notes hold non-breaking hyphens, narrow spaces, "nu\\u0301mero", CRLF
+and full-width digits. Reading smooths these once, so that no rule has to, and keeps the way back to the note's own
+offsets.
 """
 
 import re
@@ -49,7 +50,7 @@ class Reading:
 
     text (str): the smoothed text.
     folded (str): `text` in lower case and without accents; the same length.
-    origin (list[int] | None): offset in the note of each character of `text`, and of its end; None where offsets agree.
+    origin (list[int] | None): offset in the note of each character of `text`, and of its end; None if offsets agree.
     """
 
     text: str
@@ -98,19 +99,21 @@ def _compose(text: str) -> tuple[str, list[int]]:
     """Compose accents and drop hidden characters, remembering where each character stood."""
     pieces: list[str] = []
     origin: list[int] = []
-    for piece, start, whole in _pieces(text):
+    for piece, start, end in _pieces(text):
         pieces.append(piece)
-        origin.extend(range(start, start + len(piece)) if whole else [start] * len(piece))
+        if piece:
+            # What did not compose keeps its place: the first at the start, the others up to the end.
+            origin += [start, *range(end - len(piece) + 1, end)]
     origin.append(len(text))
     return "".join(pieces), origin
 
 
-def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Yield (text, offset, whether it is unchanged) from the start to the end."""
+def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield (composed text, start, end in the note) from the start to the end."""
     last = 0
     for match in _LONG.finditer(text):
-        yield text[last : match.start()], last, True
+        yield text[last : match.start()], last, match.start()
         hidden = match.group() in _HIDDEN
-        yield "" if hidden else unicodedata.normalize("NFC", match.group()), match.start(), False
+        yield "" if hidden else unicodedata.normalize("NFC", match.group()), match.start(), match.end()
         last = match.end()
-    yield text[last:], last, True
+    yield text[last:], last, len(text)

@@ -29,7 +29,7 @@ _VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 
 
 def _digits(text: str) -> list[int]:
-    return [int(char) for char in text if char.isdigit()]
+    return [int(char) for char in text if char.isdecimal()]
 
 
 def _compact(text: str) -> str:
@@ -136,7 +136,7 @@ def is_vin(text: str) -> bool:
     code = _compact(text)
     if len(code) != 17 or set("IOQ") & set(code) or not code.isascii():
         return False
-    values = [int(char) if char.isdigit() else _VIN_VALUES[char] for char in code]
+    values = [int(char) if char.isdecimal() else _VIN_VALUES[char] for char in code]
     total = sum(value * weight for value, weight in zip(values, _VIN_WEIGHTS, strict=True)) % 11
     return code[8] == ("X" if total == 10 else str(total))
 

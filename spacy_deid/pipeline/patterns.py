@@ -79,13 +79,17 @@ class Patterns:
         self.key = check_key(key)
         # A pipeline that is being loaded gets its rules from its own folder, so a missing file is an error only once
         # the component is used without them.
+        self._disable = frozenset(disable)
         self._missing = [path for path in paths if not Path(path).exists()]
         rules = [rule for lang in (COMMON, *dict.fromkeys(languages)) for rule in resource_rules(lang)]
         for path in paths:
             if path not in self._missing:
                 rules += _read(path, verify)
                 check_unique(rules, path)
-        self._set_rules(rules if self._missing else _without(rules, disable, name))
+        unknown = sorted(self._disable - {rule.id for rule in rules})
+        if unknown and not self._missing:
+            raise ConfigError(Errors.D111.format(name=name, rules=", ".join(unknown)))
+        self._set_rules(rules)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -98,8 +102,8 @@ class Patterns:
         return self._matcher.labels
 
     def _set_rules(self, rules: Iterable[Rule]) -> None:
-        """Compile rules and name their version by their content."""
-        self._matcher = RuleMatcher(list(rules))
+        """Compile the rules that are not disabled and name their version by their content."""
+        self._matcher = RuleMatcher([rule for rule in rules if rule.id not in self._disable])
         plain = json.dumps([rule.to_dict() for rule in self._matcher.rules], sort_keys=True)
         self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
@@ -185,10 +189,3 @@ def _read(path: str, verify: bool) -> list[Rule]:
     if verify:
         check_examples(rules, path)
     return rules
-
-
-def _without(rules: Sequence[Rule], disable: Sequence[str], name: str) -> list[Rule]:
-    """Leave rules out by id. RAISES: ConfigError (D111) for an id that no rule has."""
-    if unknown := sorted(set(disable) - {rule.id for rule in rules}):
-        raise ConfigError(Errors.D111.format(name=name, rules=", ".join(unknown)))
-    return [rule for rule in rules if rule.id not in set(disable)]

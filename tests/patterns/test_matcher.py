@@ -1,0 +1,123 @@
+"""The matcher: keywords, edges, context, and what it costs on a text made to be slow."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_deid.patterns import Context, Rule, RuleMatcher, resource_rules
+from spacy_deid.patterns.text import read_text
+
+ALL = [rule for lang in ("common", "es", "en", "fi") for rule in resource_rules(lang)]
+MATCHER = RuleMatcher(ALL)
+
+
+def found(text: str, **rule: object) -> list[str]:
+    """What a rule for digits, changed by the arguments, finds."""
+    matcher = RuleMatcher([Rule(**{"id": "t/t", "label": "MRN", "pattern": r"\d+", **rule})])
+    return [text[match.start : match.end] for match in matcher.find(text)]
+
+
+def test_no_rules_find_nothing() -> None:
+    assert RuleMatcher([]).find("NHC: 12345") == []
+
+
+def test_word_edges_keep_out_of_words_and_numbers() -> None:
+    assert found("a12 12b 12 1_2") == ["12"]
+
+
+def test_digit_edges_cut_words_but_not_numbers() -> None:
+    assert found("a12b", edges="digit") == ["12"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nhc 12", ["12"]),
+        ("NHC 12", ["12"]),
+        ("PratNhc 12", ["12"]),
+        ("xnhc 12", []),
+        ("nhcx 12", []),
+        ("(nhc 12", ["12"]),
+        ("ñhc 12", []),
+    ],
+)
+def test_keywords_stand_free(text: str, expected: list[str]) -> None:
+    assert found(text, after=["NHC"], pattern=r" (?P<phi>\d+)") == expected
+
+
+def test_keywords_are_found_without_their_accents() -> None:
+    assert found("HISTORIA CLINICA 12", after=["historia clínica"], pattern=r" (?P<phi>\d+)") == ["12"]
+
+
+def test_starts_with_takes_the_keyword_in() -> None:
+    assert found("el mayo 2004", starts_with=["mayo"], pattern=r" \d+") == ["mayo 2004"]
+
+
+def test_stems_may_go_on() -> None:
+    rule = {"starts_with": ["maanantai"], "stem": True, "pattern": "(?:na)?"}
+    assert found("maanantaina maanantaitaulu", **rule) == ["maanantaina"]
+
+
+def test_capital_keywords_need_their_capital() -> None:
+    assert found("granada Granada", starts_with=["Granada"], capital=True, pattern="") == ["Granada"]
+
+
+def test_begins_tries_numbers_and_capitals_only() -> None:
+    assert found("a1 B2 3c", begins="capital", pattern=r"\w+") == ["B2"]
+    assert found("a1 B2 3c", begins="code", pattern=r"\w+") == ["B2", "3c"]
+
+
+def test_context_must_stand_near() -> None:
+    context = Context(before=["plate"], after=["plate"], within=8)
+    assert found("plate 1 and then quite far 2 plate 3", context=context) == ["1", "2", "3"]
+    assert found("plate is what comes long before 1", context=context) == []
+
+
+def test_not_context_must_not_stand_near() -> None:
+    assert found("dose 1 then much later on 2", not_context=Context(before=["dose"], within=6)) == ["2"]
+
+
+def test_needs_spare_the_scan() -> None:
+    assert found("12", needs=["@"]) == []
+    assert found("12 @", needs=["@"]) == ["12"]
+
+
+def test_a_group_named_like_a_label_gives_that_label() -> None:
+    rule = Rule("t/t", "ZIP", pattern=r"(?P<zip>\d{5}) (?P<city>\w+)")
+    assert [match.label for match in RuleMatcher([rule]).find("28046 Madrid")] == ["ZIP", "CITY"]
+
+
+def test_the_longer_match_stands_for_the_one_inside_it() -> None:
+    rules = [Rule("t/year", "DATE", pattern=r"\d{4}"), Rule("t/full", "MRN", pattern=r"\d+ \d+")]
+    assert [match.rule for match in RuleMatcher(rules).find("12 2004")] == ["t/full"]
+
+
+def test_a_keyword_goes_before_a_bare_form() -> None:
+    rules = [Rule("t/bare", "PHONE", pattern=r"\d+"), Rule("t/key", "FAX", pattern=r" (?P<phi>\d+)", after=["fax"])]
+    assert [match.rule for match in RuleMatcher(rules).find("fax 12345")] == ["t/key"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\r\n\t", "\u0301", "\ufeff"])
+def test_texts_without_a_word_hold_nothing(text: str) -> None:
+    assert MATCHER.find(text) == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from([*"aZ0 9./-:@\n\r\u0301\ufeff\u00a0", "Dr. Ana", "NHC: 12", "calle", "3 de mayo"])))
+def test_matches_lie_in_the_text_and_do_not_hold_one_another(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    spans = [(match.start, match.end) for match in MATCHER.find(text)]
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(a[1] < b[1] for a, b in pairwise(spans))
+    assert all(read_text(text[start:end]).text for start, end in spans)
+
+
+@pytest.mark.parametrize("piece", ["1", " ", "a", "A", "1 ", "1.", "12-", "Aa ", "Dr ", "a.", "e\u0301", "\n"])
+def test_a_long_monotonous_text_costs_its_length(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    start = time.perf_counter()
+    MATCHER.find(text)
+    assert time.perf_counter() - start < 10

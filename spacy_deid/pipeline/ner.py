@@ -13,15 +13,17 @@ from thinc.api import Config, Model
 from thinc.types import Floats2d, Floats3d
 
 from ..errors import ConfigError, Errors
-from ..labels import get_label
+from ..labels import LABELS, get_label
 from ..ml import bioes, crf
 from ..ml.calibration import Calibration, fit_calibration
 from ..ml.decoding import Decoded, decode_spans, token_probs
+from ..ml.echo import find_echoes
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
 
 Scores = Sequence[Floats2d | Floats3d]
+Found = tuple[int, int, int, float, str]
 
 _DEFAULT_MODEL = """
 [model]
@@ -41,6 +43,7 @@ DEFAULT_MODEL = Config().from_str(_DEFAULT_MODEL)["model"]
         "model": DEFAULT_MODEL,
         "key": "deid/ner",
         "threshold": 0.5,
+        "echo": True,
         "scorer": {"@scorers": "spacy_deid.deid_scorer.v1"},
     },
 )
@@ -50,6 +53,7 @@ def make_ner(
     model: Model[list[Doc], Scores],
     key: str,
     threshold: float,
+    echo: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "DeidNER":
     """Make the component.
@@ -59,9 +63,10 @@ def make_ner(
     key (str): span group to write, "deid/…".
     threshold (float): operating point, a probability: tokens that are PHI with at least this probability are covered.
         0.5 follows the best path; lower values find more and are wrong more often.
+    echo (bool): whether the words of a person's name that was found are looked for again in the whole note.
     scorer (Optional[Callable]): registered scorer.
     """
-    return DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, scorer=scorer)
+    return DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, echo=echo, scorer=scorer)
 
 
 class DeidNER(TrainablePipe):  # type: ignore[misc]
@@ -75,12 +80,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         *,
         key: str = "deid/ner",
         threshold: float = 0.5,
+        echo: bool = True,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         self.vocab = vocab
         self.model = model
         self.name = name
         self.key = check_key(key)
+        self.echo = echo
         self.scorer = scorer
         self.cfg: dict[str, Any] = {"labels": [], "tokens": [1.0, 0.0], "spans": [1.0, 0.0], "version": ""}
         self.set_threshold(threshold)
@@ -145,15 +152,27 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """An output of the right shape, for shape inference."""
         return self.model.ops.alloc2f(len(doc), bioes.n_tags(len(self.labels)))
 
-    def predict(self, docs: Iterable[Doc]) -> list[Decoded]:
+    def predict(self, docs: Iterable[Doc]) -> list[list[Found]]:
         """Find PHI; changes nothing.
 
         docs (Iterable[Doc]): Docs, empty ones too.
-        RETURNS (list[Decoded]): for each Doc a list of (start token, end token, label number, probability).
+        RETURNS (list[list[tuple]]): for each Doc its (start token, end token, label number, probability, rule), the
+            rule being "model", or "echo" for a name that was found elsewhere in the note.
         RAISES: ConfigError (D203) if the model was never trained.
         """
+        docs = list(docs)
+        return [self._with_echoes(doc, spans) for doc, spans in zip(docs, self._decode(docs), strict=True)]
+
+    def _decode(self, docs: list[Doc]) -> list[Decoded]:
+        """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
-        return decode_spans(self._emissions(list(docs)), self.threshold, tokens, spans)
+        return decode_spans(self._emissions(docs), self.threshold, tokens, spans)
+
+    def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
+        """Add the echoes of the names that were found."""
+        persons = {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
+        echoes = find_echoes(doc, spans, persons) if self.echo else []
+        return [(*span, "model") for span in spans] + [(*span, "echo") for span in echoes]
 
     def _emissions(self, docs: list[Doc]) -> list[np.ndarray]:
         """Tag scores of each Doc, the mean over a committee; models are spared the empty Docs."""
@@ -164,16 +183,16 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         nothing = np.zeros((0, bioes.n_tags(len(self.labels))), dtype=np.float32)
         return [_mean(_to_numpy(self.model, next(scores))) if len(doc) else nothing for doc in docs]
 
-    def set_annotations(self, docs: Iterable[Doc], predicted: list[Decoded]) -> None:
+    def set_annotations(self, docs: Iterable[Doc], predicted: list[list[Found]]) -> None:
         """Write the group; the only place that changes a Doc."""
         for doc, spans in zip(docs, predicted, strict=True):
             evidence = [self._evidence(doc, *span) for span in spans]
             write_evidence(doc, self.key, evidence, version=self.cfg["version"])
 
-    def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float) -> Evidence:
+    def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float, rule: str) -> Evidence:
         """Turn a decoded span into evidence."""
         last = doc[end - 1]
-        return Evidence(doc[start].idx, last.idx + len(last), self.labels[label], self.name, score, "model")
+        return Evidence(doc[start].idx, last.idx + len(last), self.labels[label], self.name, score, rule)
 
     def get_loss(self, examples: Iterable[Example], scores: Scores) -> tuple[float, Scores]:
         """Negative log-likelihood of the gold path, and its gradient.
@@ -220,7 +239,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         probs = token_probs(self._emissions([example.x for example in examples]))
         tokens, report = fit_calibration(np.concatenate(probs), np.concatenate(gold))
         self.cfg.update(tokens=[tokens.scale, tokens.shift], spans=[1.0, 0.0])
-        found = self.predict([example.x for example in examples])
+        found = self._decode([example.x for example in examples])
         scores = [score for spans in found for *_, score in spans]
         hits = [bool(g[s:e].all()) for g, spans in zip(gold, found, strict=True) for s, e, *_ in spans]
         spans, more = fit_calibration(np.asarray(scores), np.asarray(hits))

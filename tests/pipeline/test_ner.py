@@ -90,6 +90,16 @@ def test_evidence_holds_exact_characters_and_a_probability(nlp):
     assert 0.5 < first.score <= 1.0
 
 
+def test_a_name_that_was_found_is_found_again_and_the_rule_says_so(nlp):
+    evidence = read_evidence(nlp(TEXT + "\nHemoglobina y dieta. Pérez"), "deid/ner")
+    assert [item.rule for item in evidence if item.start > len(TEXT)] in (["echo"], ["model"])
+    nlp.get_pipe("deid_ner").echo = False
+    try:
+        assert "echo" not in {item.rule for item in read_evidence(nlp(TEXT + "\nPérez"), "deid/ner")}
+    finally:
+        nlp.get_pipe("deid_ner").echo = True
+
+
 def test_survives_disk_bytes_and_pickle(nlp, tmp_path):
     nlp.to_disk(tmp_path)
     for again in (spacy.load(tmp_path), pickle.loads(pickle.dumps(nlp)), blank_from_bytes(nlp)):

@@ -1,0 +1,46 @@
+"""Names that were found once are found everywhere in the note.
+
+A header says "Nombre: Nadia" and the prose says "Nadia duerme mal": the first is easy, the second is not. Every word
+of a name that was found is therefore looked for again, where it is written like a name.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from spacy.attrs import IS_ALPHA, IS_LOWER, LENGTH, LOWER
+from spacy.tokens import Doc
+
+__all__ = ["find_echoes"]
+
+_SHORTEST = 3  # characters of a word that is looked for again
+
+
+def find_echoes(
+    doc: Doc, spans: Sequence[tuple[int, int, int, float]], persons: Collection[int]
+) -> list[tuple[int, int, int, float]]:
+    """Find the words of names again.
+
+    A word counts if it has three letters or more, is not written in lower case, and stands nowhere in the note in
+    lower case: "del" of "Ana del Río" is no name, nor is "Cruz" where the note has "cruz roja".
+
+    doc (Doc): the note.
+    spans (Sequence[tuple]): what was found: start token, end token, label number, probability.
+    persons (Collection[int]): numbers of the labels that name persons.
+    RETURNS (list[tuple]): more spans, disjoint from the given; each has the label and probability of the first span
+        that holds its first word.
+    """
+    if not any(label in persons for _, _, label, _ in spans):
+        return []
+    table = doc.to_array([LOWER, IS_ALPHA, IS_LOWER, LENGTH])
+    lower, free = table[:, 0], np.ones(len(doc), dtype=bool)
+    written = (table[:, 1] == 1) & (table[:, 2] == 0) & (table[:, 3] >= _SHORTEST)
+    common = set(lower[table[:, 2] == 1].tolist())
+    known: dict[int, tuple[int, float]] = {}
+    for start, end, label, score in spans:
+        free[start:end] = False
+        if label in persons:
+            words = lower[start:end][written[start:end]].tolist()
+            known |= {word: (label, score) for word in words if word not in common and word not in known}
+    again = np.flatnonzero(free & written & np.isin(lower, np.fromiter(known, dtype=np.uint64, count=len(known))))
+    runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
+    return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]

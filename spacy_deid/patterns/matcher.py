@@ -87,6 +87,10 @@ class RuleMatcher:
         self._automaton = _automaton(self._words | set(self._keyed))
         self.labels = tuple(sorted({label for item in compiled for _, label in item.groups}))
 
+    def __reduce__(self) -> tuple[type["RuleMatcher"], tuple[list[Rule]]]:
+        """A spawned worker compiles the rules anew: validators are closures, which do not pickle."""
+        return RuleMatcher, (self.rules,)
+
     def _index(self, item: _Compiled) -> None:
         """Put a rule where its words, or the want of them, lead to it."""
         words = {fold(word) for word in [*item.rule.after, *item.rule.starts_with]}

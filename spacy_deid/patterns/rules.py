@@ -290,8 +290,8 @@ def _wrong_context(value: Any) -> str:
 def _check_pattern(rule: Rule, path: str, rule_id: str) -> None:
     """Compile the pattern, and see that it takes at least a character and knows its groups."""
     try:
-        compiled = rule.compile()
         bare = re.compile(rule.pattern, _FLAGS[rule.flags])
+        compiled = rule.compile()
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(Errors.D103.format(path=path, rule=rule_id, reason=error)) from None
     unknown = [name for name in compiled.groupindex if name != "phi" and name.upper() not in LABELS]

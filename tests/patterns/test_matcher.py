@@ -1,5 +1,6 @@
 """The matcher: keywords, edges, context, and what it costs on a text made to be slow."""
 
+import pickle
 import time
 from itertools import pairwise
 
@@ -18,6 +19,12 @@ def found(text: str, **rule: object) -> list[str]:
     """What a rule for digits, changed by the arguments, finds."""
     matcher = RuleMatcher([Rule(**{"id": "t/t", "label": "MRN", "pattern": r"\d+", **rule})])
     return [text[match.start : match.end] for match in matcher.find(text)]
+
+
+def test_a_matcher_goes_to_another_process() -> None:
+    text = "puh. 040 123 4567"
+    assert MATCHER.find(text)
+    assert pickle.loads(pickle.dumps(MATCHER)).find(text) == MATCHER.find(text)
 
 
 def test_no_rules_find_nothing() -> None:

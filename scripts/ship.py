@@ -27,6 +27,7 @@ def main(
     nlp.meta.update(
         name="deid",
         version=version,
+        spacy_version=">=3.8.7,<3.9.0",
         license="MIT",
         description=f"De-identification of clinical text: {', '.join(nlp.pipe_names)}",
         sources=[{"name": "MEDDOCAN", "license": "CC BY 4.0", "url": "https://doi.org/10.5281/zenodo.4279323"}],

@@ -81,11 +81,11 @@ class Patterns:
         # the component is used without them.
         self._disable = frozenset(disable)
         self._missing = [path for path in paths if not Path(path).exists()]
+        self._files = [(path, _read(path, verify)) for path in paths if path not in self._missing]
         rules = [rule for lang in (COMMON, *dict.fromkeys(languages)) for rule in resource_rules(lang)]
-        for path in paths:
-            if path not in self._missing:
-                rules += _read(path, verify)
-                check_unique(rules, path)
+        for path, added in self._files:
+            rules += added
+            check_unique(rules, path)
         unknown = sorted(self._disable - {rule.id for rule in rules})
         if unknown and not self._missing:
             raise ConfigError(Errors.D111.format(name=name, rules=", ".join(unknown)))
@@ -134,13 +134,21 @@ class Patterns:
             for match in self._matcher.find(doc.text)
         ]
 
-    def _to_plain(self) -> list[dict[str, Any]]:
+    def _to_plain(self) -> dict[str, Any]:
+        """The rules, and the names of the files that some of them came from."""
         self._check_rules()
-        return [rule.to_dict() for rule in self._matcher.rules]
+        return {"files": [path for path, _ in self._files], "rules": [rule.to_dict() for rule in self._matcher.rules]}
 
-    def _from_plain(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._set_rules(Rule.from_dict(row) for row in rows)
-        self._missing = []
+    def _from_plain(self, data: dict[str, Any]) -> None:
+        """Take saved rules, and add those of the files that the saved pipeline did not know."""
+        rules = [Rule.from_dict(row) for row in data["rules"]]
+        for path, added in self._files:
+            if path not in data["files"]:
+                rules += added
+                check_unique(rules, path)
+        self._missing = [path for path in self._missing if path not in data["files"]]
+        self._files = [(path, []) for path in data["files"]] + [f for f in self._files if f[0] not in data["files"]]
+        self._set_rules(rules)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialize the rules.
@@ -152,7 +160,7 @@ class Patterns:
         return bytes(util.to_bytes(serializers, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Patterns":
-        """Load rules from `to_bytes`; they replace those at hand.
+        """Load rules from `to_bytes`; see `from_disk`.
 
         data (bytes): what `to_bytes` gave.
         exclude (Iterable[str]): parts to leave as they are.
@@ -172,7 +180,10 @@ class Patterns:
         util.to_disk(util.ensure_path(path), serializers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Patterns":
-        """Load rules from `to_disk`; they replace those at hand.
+        """Load rules from `to_disk`.
+
+        They replace those at hand, except those of files that the saved pipeline did not know: what is named when a
+        pipeline is loaded is added to it.
 
         path (str | Path): the component's folder.
         exclude (Iterable[str]): parts to leave as they are.

@@ -58,8 +58,10 @@ class Ruler(Pipe):
         self.confidential = TermMatcher()
         self.expects_lists = 0
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
-        self._absent = [path for path in paths if not Path(path).exists()]
-        self.public.add_lists([path for path in paths if path not in self._absent], self.label)
+        self._absent = [str(path) for path in paths if not Path(path).exists()]
+        self._paths = [str(path) for path in paths if str(path) not in self._absent]
+        self.public.add_lists(self._paths, self.label)
+        self._saved = self._paths  # of the pipeline that terms are loaded from
 
     def add_lists(self, paths: Sequence[str | Path]) -> None:
         """Add confidential lists, at best all at once. Their file names show in the evidence, their terms nowhere.
@@ -131,7 +133,7 @@ class Ruler(Pipe):
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         expects = max(self.expects_lists, len(self.confidential.lists))
         return {
-            "cfg": lambda: srsly.json_dumps({"expects_lists": expects}).encode(),
+            "cfg": lambda: srsly.json_dumps({"expects_lists": expects, "paths": self._paths}).encode(),
             "terms": self.public.to_bytes,
         }
 
@@ -140,11 +142,17 @@ class Ruler(Pipe):
         return {"cfg": self._read_cfg, "terms": self._read_terms}
 
     def _read_cfg(self, data: bytes) -> None:
-        self.expects_lists = int(srsly.json_loads(data)["expects_lists"])
+        cfg = srsly.json_loads(data)
+        self.expects_lists = int(cfg["expects_lists"])
+        self._saved = list(cfg["paths"])
 
     def _read_terms(self, data: bytes) -> None:
+        """Take saved terms, and add the lists that the saved pipeline did not know, named when it is loaded."""
         self.public = TermMatcher.from_bytes(data, self.name)
-        self._absent = []
+        further = [path for path in self._paths if path not in self._saved]
+        self.public.add_lists(further, self.label)
+        self._paths = [*self._saved, *further]
+        self._absent = [path for path in self._absent if path not in self._saved]
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Save the public terms.

@@ -132,6 +132,22 @@ def test_a_saved_pipeline_works_where_the_files_are_not(rules: Path, tmp_path: P
     assert found(spacy.load(tmp_path / "saved")("Puesto: B12")) == [("ROOM", "B12")]
 
 
+def test_a_file_named_when_a_saved_pipeline_is_loaded_is_added(rules: Path, tmp_path: Path) -> None:
+    make().to_disk(tmp_path / "saved")
+    again = spacy.load(tmp_path / "saved", config={"components.deid_patterns.rules": [str(rules)]})
+    assert found(again("Puesto: B12. NHC: 368503")) == [("ROOM", "B12"), ("MRN", "368503")]
+    again.to_disk(tmp_path / "both")
+    rules.unlink()
+    assert found(spacy.load(tmp_path / "both")("Puesto: B12")) == [("ROOM", "B12")]
+
+
+def test_a_file_named_when_a_saved_pipeline_is_loaded_must_be_there(tmp_path: Path) -> None:
+    make().to_disk(tmp_path / "saved")
+    again = spacy.load(tmp_path / "saved", config={"components.deid_patterns.rules": ["nowhere.toml"]})
+    with pytest.raises(ConfigError, match=r"nowhere\.toml"):
+        again(NOTE)
+
+
 def test_rules_of_a_saved_pipeline_can_be_left_out_on_loading(tmp_path: Path) -> None:
     make().to_disk(tmp_path / "saved")
     config = {"components": {"deid_patterns": {"disable": ["es/record-key"]}}}

@@ -124,6 +124,23 @@ def test_a_saved_pipeline_needs_its_public_lists_no_more(nlp, towns, tmp_path):
         assert other.get_pipe("deid_ruler").to_bytes() == nlp.get_pipe("deid_ruler").to_bytes()
 
 
+def test_a_list_named_when_a_saved_pipeline_is_loaded_is_added(nlp, tmp_path):
+    (tmp_path / "more.csv").write_text("term,label\nVillanueva,CITY\n", encoding="utf-8")
+    nlp.to_disk(tmp_path / "model")
+    config = {"components.deid_ruler.paths": [str(tmp_path / "more.csv")]}
+    again = spacy.load(tmp_path / "model", config=config)
+    assert found(again("Villaseca y Villanueva")) == [("Villaseca", "CITY", "towns"), ("Villanueva", "CITY", "more")]
+    again.to_disk(tmp_path / "both")
+    assert len(found(spacy.load(tmp_path / "both")("Villaseca y Villanueva"))) == 2
+
+
+def test_a_list_named_when_a_saved_pipeline_is_loaded_must_be_there(nlp, tmp_path):
+    nlp.to_disk(tmp_path / "model")
+    again = spacy.load(tmp_path / "model", config={"components.deid_ruler.paths": ["nowhere.csv"]})
+    with pytest.raises(ConfigError, match="nowhere"):
+        again("Villaseca")
+
+
 @pytest.mark.parametrize("part", ["cfg", "terms"])
 def test_parts_can_be_left_out(nlp, tmp_path, part):
     ruler = nlp.get_pipe("deid_ruler")

@@ -18,6 +18,9 @@ import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, format_table, from_doc, read_folder
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
 # name of the row, where it stands in the result, target
 TARGETS = (
     ("NER strict F1", ("all", "ner", "f1"), 0.960),
@@ -38,6 +41,7 @@ OTHERS = (
 THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
+@app.command()
 def main(
     pipeline: Annotated[str, typer.Argument(help="Pipeline to evaluate")],
     gold: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 XML files")],
@@ -132,4 +136,4 @@ def summarize(scores: dict[str, Any]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

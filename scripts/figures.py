@@ -16,10 +16,14 @@ import typer
 
 from spacy_deid.evaluation import MetricRow, read_rows
 
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
 DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/model_card_es.md")
 BLOCK = re.compile(r"(<!-- figures: (?P<name>\w+)(?: (?P<part>[^>]+?))? -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
+@app.command()
 def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a table is out of date")] = False) -> None:
     """Write or check the tables."""
     stale = []
@@ -58,4 +62,4 @@ def number(value: float) -> str:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

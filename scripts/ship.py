@@ -14,7 +14,11 @@ import typer
 import spacy_deid
 from spacy_deid.saving import save
 
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
+
+@app.command()
 def main(
     pipeline: Annotated[Path, typer.Argument(help="Trained and calibrated pipeline")],
     target: Annotated[Path, typer.Argument(help="Folder to put it")],
@@ -52,4 +56,4 @@ def sha256(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

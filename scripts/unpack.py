@@ -13,7 +13,11 @@ from typing import Annotated
 
 import typer
 
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
+
+@app.command()
 def main(
     name: Annotated[str, typer.Argument(help="Name of the corpus; the archive is NAME.zip or NAME.tar.*")],
     folders: Annotated[list[str], typer.Argument(help="Folders to keep, as 'train/brat'")],
@@ -48,4 +52,4 @@ def extract(archive: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

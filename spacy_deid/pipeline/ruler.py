@@ -58,10 +58,10 @@ class Ruler(Pipe):
         self.confidential = TermMatcher()
         self.expects_lists = 0
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
-        self._absent = [str(path) for path in paths if not Path(path).exists()]
-        self._paths = [str(path) for path in paths if str(path) not in self._absent]
-        self.public.add_lists(self._paths, self.label)
-        self._saved = self._paths  # of the pipeline that terms are loaded from
+        self._paths = [str(path) for path in paths]
+        self._absent = [path for path in self._paths if not Path(path).exists()]
+        self.public.add_lists([path for path in self._paths if path not in self._absent], self.label)
+        self._saved = self._paths  # the paths of the pipeline that terms are loaded from
 
     def add_lists(self, paths: Sequence[str | Path]) -> None:
         """Add confidential lists, at best all at once. Their file names show in the evidence, their terms nowhere.
@@ -148,11 +148,11 @@ class Ruler(Pipe):
 
     def _read_terms(self, data: bytes) -> None:
         """Take saved terms, and add the lists that the saved pipeline did not know, named when it is loaded."""
-        self.public = TermMatcher.from_bytes(data, self.name)
-        further = [path for path in self._paths if path not in self._saved]
-        self.public.add_lists(further, self.label)
-        self._paths = [*self._saved, *further]
+        named, self.public = self.public.lists, TermMatcher.from_bytes(data, self.name)
+        same = {name for name, content in self.public.lists.items() if named.get(name) == content}
         self._absent = [path for path in self._absent if path not in self._saved]
+        known = {*self._saved, *self._absent}
+        self.public.add_lists([p for p in self._paths if p not in known and Path(p).stem not in same], self.label)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Save the public terms.

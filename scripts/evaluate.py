@@ -2,7 +2,8 @@
 
     python scripts/evaluate.py spacy_deid/pipelines/es corpus/meddocan/dev/brat --data meddocan --split dev
 
-Beside the whole pipeline it measures what each detector adds: the ablation merges the same detections without it.
+Beside the whole pipeline it measures what each detector adds (the ablation merges the same detections without it),
+other operating points of the classifier, and the same notes typed in capitals, in lower case and without accents.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from spacy.tokens import Doc
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, format_table, from_doc, read_folder
 from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.ml.augment import retype
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -65,7 +67,9 @@ def main(
     write_rows(metrics / "ablation.json", variant_rows(ablation, stamp))
     points = measure_points(nlp, texts, scheme)
     write_rows(metrics / "operating_points.json", variant_rows(points, stamp))
-    for name, figures in {**ablation, **points}.items():
+    hands = measure_hands(nlp, texts, scheme)
+    write_rows(metrics / "typing.json", variant_rows(hands, stamp))
+    for name, figures in {**ablation, **points, **hands}.items():
         typer.echo(f"{name:<32}" + "  ".join(f"{key} {value:.4f}" for key, value in figures.items()))
 
 
@@ -121,6 +125,15 @@ def measure_points(nlp: Any, texts: Sequence[AnnotatedText], scheme: str) -> dic
         ner.set_threshold(threshold)
         found[f"threshold {threshold}"] = summarize(evaluate(texts, predict(nlp, texts), scheme=scheme, bootstrap=0))
     ner.set_threshold(chosen)
+    return found
+
+
+def measure_hands(nlp: Any, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, dict[str, float]]:
+    """Figures on the same notes typed by other hands: in capitals, in lower case, without accents."""
+    found = {}
+    for hand, name in (("upper", "in capitals"), ("lower", "in lower case"), ("plain", "without accents")):
+        typed = [AnnotatedText(text.name, retype(text.text, hand), text.entities) for text in texts]
+        found[name] = summarize(evaluate(typed, predict(nlp, typed), scheme=scheme, bootstrap=0))
     return found
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/throughput.py speed corpus/meddocan/dev/brat --data meddocan --split dev
     python benchmarks/throughput.py memory --notes 100000
+    python benchmarks/throughput.py load
 
 `speed` runs all candidates over the same notes in turn, several rounds, and reports the median of each and the ratios;
 a word is what white space separates. `memory` streams notes that are all different, so that whatever grows with new
@@ -16,6 +17,8 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS
 import random
 import statistics
 import string
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
@@ -103,6 +106,30 @@ def memory(
     ]
     write_rows(METRICS / "foundation.json", rows)
     write_rows(METRICS / "memory.json", rows)
+
+
+@app.command()
+def load(
+    pipeline: Annotated[str, typer.Option(help="Pipeline that ships")] = "es",
+    rounds: Annotated[int, typer.Option(help="Processes to start")] = 5,
+) -> None:
+    """Measure the size of a pipeline, and the seconds that a fresh process needs to import spacy_deid and load it."""
+    folder = spacy_deid.shipped_pipelines()[pipeline]
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", f"import spacy_deid; spacy_deid.load({pipeline!r})"], check=True)
+        seconds.append(time.perf_counter() - start)
+    command = "python benchmarks/throughput.py load"
+    stamp = {"data": f"pipeline {pipeline}", "split": "none", "command": command, "date": date.today().isoformat()}
+    rows = [
+        MetricRow("size of the pipeline in MB", round(size, 2), 10, "lower", **stamp),
+        MetricRow("seconds to import and load", round(statistics.median(seconds), 2), 3, "lower", **stamp),
+    ]
+    write_rows(METRICS / "foundation.json", rows)
+    for row in rows:
+        typer.echo(f"{row.name}: {row.value}")
 
 
 def drain(docs: Iterable[object]) -> int:

@@ -7,6 +7,8 @@
 ``doc._.deid_map(offset, side="original")``  int: an offset carried to the other side
 """
 
+import hashlib
+import json
 from bisect import bisect_left, bisect_right
 from typing import Any
 
@@ -14,7 +16,7 @@ from spacy.tokens import Doc
 
 from .errors import Errors, NotDeidentified
 from .offsets import Edit, Side, apply_edits, map_offset
-from .spans import MERGED, RECOVERED, read_evidence, refuse_groups, require_groups
+from .spans import MERGED, RECOVERED, read_evidence, refuse_entities, refuse_groups, require_groups
 
 __all__ = ["DECISIONS", "EDITS", "get_edits", "get_text", "get_trace", "install_extensions", "set_edits"]
 
@@ -31,7 +33,20 @@ def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
         decided on, changed or kept; characters, no text.
     """
     doc.user_data[EDITS] = [[e.start, e.end, e.label, e.replacement] for e in edits]
-    doc.user_data[DECISIONS] = decisions
+    doc.user_data[DECISIONS] = {**decisions, "receipt": _receipt(doc)}
+
+
+def _receipt(doc: Doc) -> str:
+    """Tell the detections of a Doc by their offsets and labels, so that edits are not taken for those of others.
+
+    From the records and not the spans, which retokenization moves; no hash of the text, which could be guessed.
+    """
+    sources = doc.spans[MERGED].attrs.get("sources", []) if MERGED in doc.spans else []
+    rows: list[Any] = [doc[-1].idx + len(doc[-1]) if len(doc) else 0]
+    for key in (*sources, MERGED, RECOVERED):
+        records = doc.spans[key].attrs.get("evidence", []) if key in doc.spans else []
+        rows.append([key, [[item["start"], item["end"], item["label"]] for item in records]])
+    return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()[:16]
 
 
 def get_edits(doc: Doc) -> list[Edit]:
@@ -42,8 +57,8 @@ def get_edits(doc: Doc) -> list[Edit]:
 
     doc (Doc): the Doc to read.
     RETURNS (list[Edit]): edits in the order of the text.
-    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run, or if a
-        detector ran that was not merged (D503).
+    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run, if a
+        detector ran that was not merged (D503), or if detections (D512) or entities (D513) came after the edits.
     """
     if MERGED not in doc.spans:
         raise NotDeidentified(Errors.D502.format(step="deid_merge"))
@@ -56,6 +71,10 @@ def get_edits(doc: Doc) -> list[Edit]:
         raise NotDeidentified(Errors.D502.format(step="deid_recovery"))
     if EDITS not in doc.user_data:
         raise NotDeidentified(Errors.D502.format(step="deid_surrogate"))
+    decided = doc.user_data.get(DECISIONS, {})
+    if decided.get("receipt") != _receipt(doc):
+        raise NotDeidentified(Errors.D512)
+    refuse_entities(doc, [(start, end) for start, end, *_ in decided["actions"]])
     return [Edit(*edit) for edit in doc.user_data[EDITS]]
 
 

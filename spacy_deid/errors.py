@@ -140,6 +140,11 @@ class Errors:
         "'{name}' took them out"
     )
     D511 = "group '{key}' has {spans} span(s) and {records} record(s): re-assigning a group loses its evidence"
+    D512 = "no de-identified text: the detections are not those that the edits were made for. Run the whole pipeline"
+    D513 = (
+        "no de-identified text: the entity {label} at {start}:{end} came into doc.ents after 'deid_surrogate'. Add its "
+        "component before that"
+    )
 
 
 class Warnings:

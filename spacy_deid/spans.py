@@ -5,6 +5,7 @@ widened to whole tokens; the records keep the exact characters. Groups survive `
 records are plain values because a dataclass would break both.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from spacy.tokens import Doc, Span, SpanGroup
 
 from .errors import ConfigError, DeidError, Errors, NotDeidentified
-from .labels import get_label
+from .labels import LABELS, get_label
 
 __all__ = [
     "DISCARDED",
@@ -23,6 +24,7 @@ __all__ = [
     "SpansFilter",
     "check_key",
     "read_evidence",
+    "refuse_entities",
     "refuse_groups",
     "require_groups",
     "union_filter",
@@ -164,6 +166,21 @@ def refuse_groups(doc: Doc, sources: Iterable[str], name: str) -> None:
     groups = {key for key in doc.spans if key.startswith(PREFIX)}
     if extra := sorted(groups - set(sources) - DECISIONS):
         raise NotDeidentified(Errors.D503.format(extra=", ".join(extra), name=name, sources=", ".join(sources)))
+
+
+def refuse_entities(doc: Doc, decided: Sequence[tuple[int, int]]) -> None:
+    """Make sure that no identifier came into ``doc.ents`` after the decision, as from an ``entity_ruler`` at the end.
+
+    doc (Doc): the Doc to check. Entities with other labels, as of diseases, do not count.
+    decided (Sequence[tuple[int, int]]): what was decided on: start and end in characters, disjoint and in order.
+    RAISES: NotDeidentified (D513).
+    """
+    starts, ends = [start for start, _ in decided], [end for _, end in decided]
+    for ent in doc.ents:
+        for token in ent if ent.label_ in LABELS else ():
+            i = bisect_right(starts, token.idx) - 1
+            if i < 0 or token.idx + len(token) > ends[i]:
+                raise NotDeidentified(Errors.D513.format(label=ent.label_, start=ent.start_char, end=ent.end_char))
 
 
 def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:

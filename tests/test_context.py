@@ -199,3 +199,48 @@ def test_installing_the_extensions_again_changes_nothing(nlp):
     doc = nlp(TEXT)
     install_extensions()
     assert doc._.deid_text == RELEASED
+
+
+def test_detections_that_came_after_the_edits_leave_no_released_text(nlp):
+    doc = nlp(TEXT)
+    nlp.get_pipe("deid_ruler").add_terms(["Tel"], "HOSPITAL", name="late")
+    nlp.get_pipe("deid_ruler")(doc)
+    with pytest.raises(NotDeidentified, match="not those that the edits were made for"):
+        _ = doc._.deid_text
+
+
+def test_detections_that_were_merged_after_the_edits_leave_no_released_text(nlp):
+    doc = nlp(TEXT)
+    nlp.get_pipe("deid_ruler").add_terms(["Tel"], "HOSPITAL", name="late")
+    with nlp.select_pipes(disable="deid_surrogate"):
+        nlp(doc)
+    with pytest.raises(NotDeidentified, match="not those that the edits were made for"):
+        _ = doc._.deid_text
+    assert nlp(doc)._.deid_text == RELEASED.replace("Tel", "[HOSPITAL]")
+
+
+def test_edits_of_another_doc_are_refused(nlp):
+    other = nlp(TEXT.replace("Ana Ruiz", "hoy"))
+    other.user_data.update(nlp(TEXT).user_data)
+    with pytest.raises(NotDeidentified, match="not those that the edits were made for"):
+        _ = other._.deid_text
+
+
+@pytest.mark.parametrize(("label", "released"), [("PATIENT", False), ("DISEASE", True)])
+def test_identifiers_that_an_entity_ruler_adds_at_the_end_are_not_passed_over(nlp, label, released):
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": label, "pattern": "Médico"}])
+    doc = nlp(TEXT)
+    assert label in {ent.label_ for ent in doc.ents}
+    if released:
+        assert doc._.deid_text == RELEASED
+    else:
+        with pytest.raises(NotDeidentified, match="PATIENT at 38:44 came"):
+            _ = doc._.deid_text
+
+
+def test_retokenization_after_the_edits_changes_nothing(nlp):
+    doc = nlp(TEXT)
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc.ents[0])
+    assert doc._.deid_text == RELEASED

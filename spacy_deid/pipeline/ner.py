@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
+from spacy.attrs import IS_SPACE
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
@@ -166,7 +167,8 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def _decode(self, docs: list[Doc]) -> list[Decoded]:
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
-        return decode_spans(self._emissions(docs), self.threshold, tokens, spans)
+        found = decode_spans(self._emissions(docs), self.threshold, tokens, spans)
+        return [_trim(doc, decoded) for doc, decoded in zip(docs, found, strict=True)]
 
     def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add the echoes of the names that were found."""
@@ -250,6 +252,15 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
     """Scores on the host, wherever the model runs."""
     return cast(np.ndarray, model.ops.to_numpy(scores))  # type: ignore[no-untyped-call]
+
+
+def _trim(doc: Doc, spans: Decoded) -> Decoded:
+    """Take white space off the edges of spans: a blank names nobody, and a line's end that is replaced joins lines."""
+    blank = doc.to_array([IS_SPACE]).ravel() == 1
+    if not blank.any():
+        return spans
+    words = ((np.flatnonzero(~blank[start:end]), start, label, score) for start, end, label, score in spans)
+    return [(start + int(w[0]), start + int(w[-1]) + 1, label, score) for w, start, label, score in words if len(w)]
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:

@@ -147,6 +147,20 @@ def test_lower_threshold_covers_at_least_as_much(nlp):
     assert {("Ana Pérez", "PATIENT"), ("53 años", "AGE")} <= set(found(doc))
 
 
+@pytest.mark.parametrize("blank", ["\r\n", "\u00a0", "\u202f", "  ", "\t\n"])
+def test_white_space_at_the_edge_of_a_span_is_no_identifier(nlp, blank):
+    ner = nlp.get_pipe("deid_ner")
+    ner.set_threshold(1e-9)  # covers every token
+    try:
+        doc = nlp(TEXT.replace(" ", blank) + blank)
+    finally:
+        ner.set_threshold(0.5)
+    spans = [span.text for span in doc.spans["deid/ner"]]
+    assert spans
+    assert spans == [text.strip() for text in spans]
+    assert {token.i for token in doc if not token.is_space} <= {t.i for span in doc.spans["deid/ner"] for t in span}
+
+
 @pytest.mark.parametrize("threshold", [0.0, 1.0, -1, 2])
 def test_thresholds_that_are_no_probability_are_refused(nlp, threshold):
     with pytest.raises(ConfigError, match="threshold"):

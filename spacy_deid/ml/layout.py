@@ -32,7 +32,7 @@ FEATURES = (
 _NEWLINES = np.asarray([hash_string(s) for s in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028")], dtype=np.uint64)
 _COLON = hash_string(":")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_CACHE_SIZE = 200_000
+_CACHE_SIZE = 50_000  # word forms
 _NARRATIVE = 160  # characters of a line from which on it is prose and not a form
 
 Morphs = dict[int, tuple[int, int, int, int]]

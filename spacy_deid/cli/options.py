@@ -57,7 +57,12 @@ Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what 
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there. Never the input.")]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Skip notes whose output is there and not older, as after an interruption.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Skip notes whose output is there and not older, as after an interruption. Whether it was written by the "
+        "same pipeline, policy and style is not checked.",
+    ),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Notes in a batch.")]
 Processes = Annotated[int, typer.Option(min=1, help="Worker processes.")]

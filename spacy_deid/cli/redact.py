@@ -39,7 +39,8 @@ def redact(
     """De-identify notes: .txt files, JSONL files, folders of them, or '-' for standard input.
 
     Every file is written whole or not at all. The exit code is 1 if any file failed. Of a JSONL row only the note is
-    written, and what --keep-field names, because nothing else in it is de-identified.
+    written, and what --keep-field names, because nothing else in it is de-identified. Files and folders keep their
+    names: rename those that name a patient first.
     """
     with reporting():
         check_options(paths, output, trace=trace, report=report, resume=resume, overwrite=overwrite)

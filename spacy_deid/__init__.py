@@ -1,9 +1,9 @@
 """De-identification of clinical text as spaCy components.
 
-    import spacy_deid
-    nlp = spacy_deid.load("es")
-    doc = nlp("Nombre: Ana. Teléfono: 600 123 456.")
-    doc._.deid_text
+import spacy_deid
+nlp = spacy_deid.load("es")
+doc = nlp("Nombre: Ana. Teléfono: 600 123 456.")
+doc._.deid_text
 """
 
 from .context import install_extensions

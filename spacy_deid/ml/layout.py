@@ -7,11 +7,11 @@ categorical feature; equal values mean equal hashes. Nothing of the text can be 
 """
 
 import numpy as np
-from spacy.attrs import LOWER, ORTH, PREFIX, SHAPE, SUFFIX
+from spacy.attrs import IS_ALPHA, IS_SPACE, LOWER, ORTH, PREFIX, SHAPE, SUFFIX
 from spacy.strings import hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc
 
-__all__ = ["FEATURES", "NoteFeatures"]
+__all__ = ["FEATURES", "NoteFeatures", "dense_tokens"]
 
 FEATURES = (
     "lower",
@@ -30,6 +30,7 @@ FEATURES = (
     "repeats",
 )
 _NEWLINES = np.asarray([hash_string(s) for s in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028")], dtype=np.uint64)
+_RETURN, _LINE_FEED = hash_string("\r"), hash_string("\n")
 _COLON = hash_string(":")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _CACHE_SIZE = 50_000  # word forms
@@ -48,6 +49,23 @@ def mix(*columns: np.ndarray | int) -> np.ndarray:
     return out
 
 
+def dense_tokens(doc: Doc) -> np.ndarray:
+    """The tokens that say something: all but blanks, and the carriage return of a line's end.
+
+    Double spaces, tabs and CRLF come and go with the system that wrote a note. Left in, each would push a word's
+    neighbours out of the network's sight.
+
+    doc (Doc): the Doc.
+    RETURNS (ndarray): numbers of the tokens, in order.
+    """
+    if not len(doc):
+        return np.zeros(0, dtype=np.int64)
+    orth, space = doc.to_array([ORTH, IS_SPACE]).T
+    blank = (space == 1) & ~np.isin(orth, _NEWLINES)
+    blank[:-1] |= (orth[:-1] == np.uint64(_RETURN)) & (orth[1:] == np.uint64(_LINE_FEED))
+    return np.flatnonzero(~blank)
+
+
 class NoteFeatures:
     """Feature extractor with a bounded cache of word forms (hash to hashes, no strings). Pickles without its cache."""
 
@@ -61,29 +79,33 @@ class NoteFeatures:
         """Features of a Doc.
 
         doc (Doc): the Doc, empty or not.
-        RETURNS (ndarray): uint64, shape (tokens, features), columns as in `FEATURES`.
+        RETURNS (ndarray): uint64, shape (dense tokens, features), columns as in `FEATURES`.
         """
         if len(self._cache) > _CACHE_SIZE:
             self._cache.clear()
-        base = doc.to_array([ORTH, LOWER, PREFIX, SUFFIX, SHAPE])
-        orth, lower = base[:, 0], base[:, 1]
-        line, keys, long_keys, place = _fields(orth, lower, doc)
+        dense = dense_tokens(doc)
+        if not len(dense):
+            return np.zeros((0, len(FEATURES)), dtype=np.uint64)
+        orth, lower, prefix, suffix, shape, alpha = doc.to_array([ORTH, LOWER, PREFIX, SUFFIX, SHAPE, IS_ALPHA])[
+            dense
+        ].T
+        line, keys, long_keys, place = _fields(orth, lower, alpha == 1)
         columns = [
-            *(lower, base[:, 2], base[:, 3], base[:, 4]),
-            *_morphs(doc, orth, self._cache).T,
-            *(keys, long_keys, place, _note_place(doc, line)),
+            *(lower, prefix, suffix, shape),
+            *_morphs(doc, dense, orth, self._cache).T,
+            *(keys, long_keys, place, _note_place(doc, dense, line)),
             *_memory(lower, keys),
         ]
         return np.stack(columns, axis=1)
 
 
-def _morphs(doc: Doc, orth: np.ndarray, cache: Morphs) -> np.ndarray:
+def _morphs(doc: Doc, dense: np.ndarray, orth: np.ndarray, cache: Morphs) -> np.ndarray:
     """Longer affixes and the full shape of each word, hashed; shape (tokens, 4)."""
     rows = []
     for i, key in enumerate(orth.tolist()):
         row = cache.get(key)
         if row is None:
-            text = doc[i].text
+            text = doc[int(dense[i])].text
             low = text.lower()
             shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
             row = (hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12]))
@@ -92,7 +114,9 @@ def _morphs(doc: Doc, orth: np.ndarray, cache: Morphs) -> np.ndarray:
     return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 4)
 
 
-def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _fields(
+    orth: np.ndarray, lower: np.ndarray, alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Line number, key (last word before the colon), long key (last two) and place in the field, of each token."""
     n = len(orth)
     newline = np.isin(orth, _NEWLINES)
@@ -103,7 +127,7 @@ def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, 
     ends = np.append(first[1:], n)
     starts[:] = np.repeat(first, ends - first)
     for colon in np.flatnonzero(orth == np.uint64(_COLON)).tolist():
-        if colon == 0 or not doc[colon - 1].is_alpha or line[colon - 1] != line[colon]:
+        if colon == 0 or not alpha[colon - 1] or line[colon - 1] != line[colon]:
             continue
         stop = int(ends[np.searchsorted(first, colon, side="right") - 1])
         key[colon + 1 : stop] = lower[colon - 1]
@@ -114,12 +138,10 @@ def _fields(orth: np.ndarray, lower: np.ndarray, doc: Doc) -> tuple[np.ndarray, 
     return line, key, long_key, mix(place, key != 0)
 
 
-def _note_place(doc: Doc, line: np.ndarray) -> np.ndarray:
+def _note_place(doc: Doc, dense: np.ndarray, line: np.ndarray) -> np.ndarray:
     """Where the line stands in the note (early or late, coarse) and whether it is a form line or prose."""
-    if not len(doc):
-        return np.zeros(0, dtype=np.uint64)
     first = np.flatnonzero(np.diff(line, prepend=-1))
-    sizes = np.diff([doc[i].idx for i in first.tolist()] + [doc[-1].idx + len(doc[-1])])
+    sizes = np.diff([doc[int(dense[i])].idx for i in first] + [doc[-1].idx + len(doc[-1])])
     prose = (sizes > _NARRATIVE)[line]
     late = line.max() - line
     return mix(np.minimum(line, 20), np.minimum(late, 4), prose)

@@ -30,7 +30,7 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, Floats3d, Ints2d
 
-from .layout import FEATURES, NoteFeatures
+from .layout import FEATURES, NoteFeatures, dense_tokens
 
 __all__ = ["build_committee", "build_note_tok2vec", "build_tag_scorer"]
 
@@ -73,7 +73,7 @@ def build_note_tok2vec(
     rows (Optional[dict[str, int]]): feature → rows of its hash table; the features that are used. None for all.
     word_dropout (float): share of the tokens whose word identity is hidden in training, so that the network learns to
         trust shape and context; names that it never saw are the names that matter.
-    RETURNS (Model): Docs → float32 arrays of shape (tokens, width).
+    RETURNS (Model): Docs → float32 arrays of shape (tokens, width); blanks are passed over and have zeros.
     """
     tables = dict(rows or DEFAULT_ROWS)
     embeds: list[Model[Any, Any]] = [
@@ -84,7 +84,10 @@ def build_note_tok2vec(
     unit: Model[Any, Any] = Maxout(width, width * seen, nP=maxout_pieces, normalize=True, dropout=0.0)
     encode = clone(residual(chain(expand_window(window_size), unit)), depth)
     network: Model[Any, Any] = with_array(chain(concatenate(*embeds), mix, encode), pad=depth * window_size)
-    model: Model[Any, Any] = chain(_extract(list(tables), word_dropout), _in_pieces(network, depth * window_size))
+    dense: Model[Any, Any] = chain(_extract(list(tables), word_dropout), _in_pieces(network, depth * window_size))
+    model: Model[Any, Any] = Model(
+        "with_blanks", _blanks_forward, init=_pieces_init, layers=[dense], dims={"nO": None}
+    )
     model.set_dim("nO", width)
     return _on_blas(model)
 
@@ -156,6 +159,25 @@ def _extract_forward(
             hidden = np.flatnonzero(np.random.random(len(array)) < word_dropout)
             array[hidden[:, None], lexical] = 0
     return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
+
+
+def _blanks_forward(
+    model: Model[Any, Any], docs: list[Doc], is_train: bool
+) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
+    """Give the blanks, which the network does not see, rows of zeros."""
+    dense = [dense_tokens(doc) for doc in docs]
+    outputs, backprop_dense = model.layers[0](docs, is_train)
+
+    def backprop(gradients: list[Any]) -> list[Doc]:
+        backprop_dense([gradient[rows] for gradient, rows in zip(gradients, dense, strict=True)])
+        return []
+
+    spread: list[Any] = [
+        model.ops.alloc2f(len(doc), output.shape[1]) for doc, output in zip(docs, outputs, strict=True)
+    ]
+    for whole, rows, output in zip(spread, dense, outputs, strict=True):
+        whole[rows] = output
+    return spread, backprop
 
 
 def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Floats2d]]:

@@ -19,6 +19,7 @@ from ..ml import bioes, crf
 from ..ml.calibration import Calibration, fit_calibration
 from ..ml.decoding import Decoded, decode_spans, token_probs
 from ..ml.echo import find_echoes
+from ..ml.layout import dense_tokens
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
@@ -167,8 +168,9 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def _decode(self, docs: list[Doc]) -> list[Decoded]:
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
-        found = decode_spans(self._emissions(docs), self.threshold, tokens, spans)
-        return [_trim(doc, decoded) for doc, decoded in zip(docs, found, strict=True)]
+        dense = [dense_tokens(doc) for doc in docs]
+        found = decode_spans(self._emissions(docs, dense), self.threshold, tokens, spans)
+        return [_trim(doc, _widen(part, rows)) for doc, part, rows in zip(docs, found, dense, strict=True)]
 
     def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add the echoes of the names that were found."""
@@ -176,14 +178,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         echoes = find_echoes(doc, spans, persons) if self.echo else []
         return [(*span, "model") for span in spans] + [(*span, "echo") for span in echoes]
 
-    def _emissions(self, docs: list[Doc]) -> list[np.ndarray]:
-        """Tag scores of each Doc, the mean over a committee; models are spared the empty Docs."""
+    def _emissions(self, docs: list[Doc], dense: list[np.ndarray]) -> list[np.ndarray]:
+        """Tag scores of the dense tokens of each Doc, the mean over a committee; models are spared the empty Docs."""
         if not self.labels:
             raise ConfigError(Errors.D203.format(name=self.name))
-        full = [doc for doc in docs if len(doc)]
+        full = [doc for doc, rows in zip(docs, dense, strict=True) if len(rows)]
         scores = iter(self.model.predict(full) if full else [])
         nothing = np.zeros((0, bioes.n_tags(len(self.labels))), dtype=np.float32)
-        return [_mean(_to_numpy(self.model, next(scores))) if len(doc) else nothing for doc in docs]
+        return [_mean(_to_numpy(self.model, next(scores)))[rows] if len(rows) else nothing for rows in dense]
 
     def set_annotations(self, docs: Iterable[Doc], predicted: list[list[Found]]) -> None:
         """Write the group; the only place that changes a Doc."""
@@ -203,20 +205,25 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         scores (Sequence): the model's output for ``example.predicted``.
         RETURNS (tuple[float, Sequence]): loss summed over tokens and members, gradient of the shape of `scores`.
         """
-        gold = [self._gold(example) for example in examples]
+        examples = list(examples)
+        dense = [dense_tokens(example.x) for example in examples]
+        gold = [_encode(self._gold(example), rows) for example, rows in zip(examples, dense, strict=True)]
         flat, owner = [], []
         for i, score in enumerate(scores):
             members = _to_numpy(self.model, score)
             members = members if members.ndim == 3 else members[None]
-            flat += list(members)
+            flat += list(members[:, dense[i]])
             owner += [i] * len(members)
         losses, gradients = _path_loss(flat, [gold[i] for i in owner])
-        grouped = [np.stack([g for g, o in zip(gradients, owner, strict=True) if o == i]) for i in range(len(gold))]
-        shaped = [g if score.ndim == 3 else g[0] for g, score in zip(grouped, scores, strict=True)]
-        return losses, [cast(Floats2d, self.model.ops.xp.asarray(g / len(gold))) for g in shaped]
+        whole = []
+        for i, score in enumerate(scores):
+            gradient = np.zeros(score.shape if score.ndim == 3 else (1, *score.shape), dtype=np.float32)
+            gradient[:, dense[i]] = [g / len(gold) for g, o in zip(gradients, owner, strict=True) if o == i]
+            whole.append(cast(Floats2d, self.model.ops.xp.asarray(gradient.reshape(score.shape))))
+        return losses, whole
 
-    def _gold(self, example: Example) -> np.ndarray:
-        """BIOES tags of the reference on the tokens of the prediction; where entities overlap the longer one stays."""
+    def _gold(self, example: Example) -> list[tuple[int, int, int]]:
+        """The reference on the tokens of the prediction: start, end, label; of two that overlap the longer stays."""
         numbers = {label: i for i, label in enumerate(self.labels)}
         doc, spans, taken = example.x, [], np.zeros(len(example.x), dtype=bool)
         for ent in sorted(example.reference.ents, key=lambda e: e.start_char - e.end_char):
@@ -225,7 +232,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
                 continue
             taken[span.start : span.end] = True
             spans.append((span.start, span.end, numbers[ent.label_]))
-        return bioes.encode(spans, len(doc))
+        return sorted(spans)
 
     def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
         """Fit probabilities on a development set: of tokens, which the threshold means, then of spans, the scores.
@@ -237,11 +244,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
             calibration error before ("ece_before") and after ("ece_after"), each as "tokens scale" and so on.
         """
         examples = list(examples)
-        gold = [self._gold(example) != bioes.O for example in examples]
-        probs = token_probs(self._emissions([example.x for example in examples]))
-        tokens, report = fit_calibration(np.concatenate(probs), np.concatenate(gold))
+        docs = [example.x for example in examples]
+        gold = [bioes.encode(self._gold(example), len(example.x)) != bioes.O for example in examples]
+        dense = [dense_tokens(doc) for doc in docs]
+        probs = token_probs(self._emissions(docs, dense))
+        right = [hits[rows] for hits, rows in zip(gold, dense, strict=True)]
+        tokens, report = fit_calibration(np.concatenate(probs), np.concatenate(right))
         self.cfg.update(tokens=[tokens.scale, tokens.shift], spans=[1.0, 0.0])
-        found = self._decode([example.x for example in examples])
+        found = self._decode(docs)
         scores = [score for spans in found for *_, score in spans]
         hits = [bool(g[s:e].all()) for g, spans in zip(gold, found, strict=True) for s, e, *_ in spans]
         spans, more = fit_calibration(np.asarray(scores), np.asarray(hits))
@@ -252,6 +262,17 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
     """Scores on the host, wherever the model runs."""
     return cast(np.ndarray, model.ops.to_numpy(scores))  # type: ignore[no-untyped-call]
+
+
+def _encode(spans: list[tuple[int, int, int]], dense: np.ndarray) -> np.ndarray:
+    """BIOES tags of the dense tokens."""
+    edges = [(*np.searchsorted(dense, (start, end)).tolist(), label) for start, end, label in spans]
+    return bioes.encode([edge for edge in edges if edge[0] < edge[1]], len(dense))
+
+
+def _widen(spans: Decoded, dense: np.ndarray) -> Decoded:
+    """Spans of dense tokens as spans of all tokens; a blank within a span belongs to it."""
+    return [(int(dense[start]), int(dense[end - 1]) + 1, label, score) for start, end, label, score in spans]
 
 
 def _trim(doc: Doc, spans: Decoded) -> Decoded:

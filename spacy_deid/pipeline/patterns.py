@@ -81,11 +81,12 @@ class Patterns:
         # the component is used without them.
         self._disable = frozenset(disable)
         self._missing = [path for path in paths if not Path(path).exists()]
-        self._files = [(path, _read(path, verify)) for path in paths if path not in self._missing]
-        rules = [rule for lang in (COMMON, *dict.fromkeys(languages)) for rule in resource_rules(lang)]
-        for path, added in self._files:
+        self._files = [(lang, list(resource_rules(lang))) for lang in (COMMON, *dict.fromkeys(languages))]
+        self._files += [(path, _read(path, verify)) for path in paths if path not in self._missing]
+        rules: list[Rule] = []
+        for source, added in self._files:
             rules += added
-            check_unique(rules, path)
+            check_unique(rules, source)
         unknown = sorted(self._disable - {rule.id for rule in rules})
         if unknown and not self._missing:
             raise ConfigError(Errors.D111.format(name=name, rules=", ".join(unknown)))
@@ -135,17 +136,20 @@ class Patterns:
         ]
 
     def _to_plain(self) -> dict[str, Any]:
-        """The rules, and the names of the files that some of them came from."""
+        """The rules, and the languages and files that they came from."""
         self._check_rules()
-        return {"files": [path for path, _ in self._files], "rules": [rule.to_dict() for rule in self._matcher.rules]}
+        return {
+            "files": [source for source, _ in self._files],
+            "rules": [rule.to_dict() for rule in self._matcher.rules],
+        }
 
     def _from_plain(self, data: dict[str, Any]) -> None:
-        """Take saved rules, and add those of the files that the saved pipeline did not know."""
+        """Take saved rules, and add those of the languages and files that the saved pipeline did not know."""
         rules = [Rule.from_dict(row) for row in data["rules"]]
-        for path, added in self._files:
-            if path not in data["files"]:
+        for source, added in self._files:
+            if source not in data["files"]:
                 rules += added
-                check_unique(rules, path)
+                check_unique(rules, source)
         self._missing = [path for path in self._missing if path not in data["files"]]
         self._files = [(path, []) for path in data["files"]] + [f for f in self._files if f[0] not in data["files"]]
         self._set_rules(rules)
@@ -182,8 +186,8 @@ class Patterns:
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Patterns":
         """Load rules from `to_disk`.
 
-        They replace those at hand, except those of files that the saved pipeline did not know: what is named when a
-        pipeline is loaded is added to it.
+        They replace those at hand, except those of languages and files that the saved pipeline did not know: what is
+        named when a pipeline is loaded is added to it.
 
         path (str | Path): the component's folder.
         exclude (Iterable[str]): parts to leave as they are.

@@ -43,9 +43,22 @@ def test_copies_keep_their_entities(nlp, example):
     }
 
 
+def test_excerpts_are_lines_of_the_note_with_their_entities(nlp):
+    reference = nlp.make_doc("Nombre: Ana\nEdad: 53 años\n\nAcude Ana")
+    spans = [(8, 11, "PATIENT"), (18, 25, "AGE"), (33, 36, "PATIENT")]
+    reference.ents = [reference.char_span(start, end, label=label) for start, end, label in spans]
+    augment, seen = make_typing_augmenter(0, 0, 0, excerpt=1), set()
+    for _ in range(40):
+        _, excerpt = augment(nlp, Example(nlp.make_doc(reference.text), reference))
+        assert excerpt.reference.text in reference.text
+        seen |= {(excerpt.reference.text, ent.text, ent.label_) for ent in excerpt.reference.ents}
+    assert ("Acude Ana", "Ana", "PATIENT") in seen
+    assert ("Nombre: Ana\n", "Ana", "PATIENT") in seen
+
+
 def test_the_same_seed_draws_the_same_copies(nlp, example):
     def counts(seed):
-        augment = make_typing_augmenter(0.5, 0.5, 0.5, seed)
+        augment = make_typing_augmenter(0.5, 0.5, 0.5, seed=seed)
         return [len(list(augment(nlp, example))) for _ in range(20)]
 
     assert counts(1) == counts(1) != counts(2)

@@ -3,7 +3,7 @@ import pytest
 import spacy
 from spacy.strings import hash_string
 
-from spacy_deid.ml.layout import FEATURES, NoteFeatures
+from spacy_deid.ml.layout import FEATURES, NoteFeatures, dense_tokens
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 
@@ -48,9 +48,15 @@ def test_memory_tells_under_which_key_a_word_stood_first(column):
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", ":", "a", "😀: x\r\n", "Nombre:"])
-def test_any_text_gives_one_row_a_token(nlp, text):
+def test_any_text_gives_one_row_a_dense_token(nlp, text):
     doc = nlp.make_doc(text)
-    assert NoteFeatures()(doc).shape == (len(doc), len(FEATURES))
+    assert NoteFeatures()(doc).shape == (len(dense_tokens(doc)), len(FEATURES))
+
+
+@pytest.mark.parametrize("blank", ["  ", "\t", "\u00a0 ", "   "])
+def test_blanks_change_no_feature(nlp, blank):
+    plain, spaced = "Nombre: Ana Sanz\nEdad: 53 años", f"Nombre:{blank}Ana{blank}Sanz\r\nEdad:{blank}53 años{blank}"
+    assert np.array_equal(NoteFeatures()(nlp.make_doc(plain)), NoteFeatures()(nlp.make_doc(spaced)))
 
 
 def test_features_hold_no_text(nlp):

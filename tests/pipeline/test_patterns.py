@@ -141,6 +141,12 @@ def test_a_file_named_when_a_saved_pipeline_is_loaded_is_added(rules: Path, tmp_
     assert found(spacy.load(tmp_path / "both")("Puesto: B12")) == [("ROOM", "B12")]
 
 
+def test_a_language_named_when_a_saved_pipeline_is_loaded_is_added(tmp_path: Path) -> None:
+    make().to_disk(tmp_path / "saved")
+    again = spacy.load(tmp_path / "saved", config={"components.deid_patterns.languages": ["es", "fi"]})
+    assert found(again("NHC: 368503, 131052-308T")) == [("MRN", "368503"), ("NATIONAL_ID", "131052-308T")]
+
+
 def test_a_file_named_when_a_saved_pipeline_is_loaded_must_be_there(tmp_path: Path) -> None:
     make().to_disk(tmp_path / "saved")
     again = spacy.load(tmp_path / "saved", config={"components.deid_patterns.rules": ["nowhere.toml"]})

@@ -12,16 +12,27 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from ..ml.echo import find_echoes
 from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["Patterns", "make_patterns"]
 
+_PERSONS = frozenset(name for name, label in LABELS.items() if label.conll == "PER")
+
 
 @Language.factory(
     "deid_patterns",
     assigns=["doc.spans"],
-    default_config={"key": "deid/patterns", "languages": None, "rules": [], "disable": [], "verify": True},
+    default_config={
+        "key": "deid/patterns",
+        "languages": None,
+        "rules": [],
+        "disable": [],
+        "verify": True,
+        "echo": True,
+    },
 )
 def make_patterns(
     nlp: Language,
@@ -31,6 +42,7 @@ def make_patterns(
     rules: list[str],
     disable: list[str],
     verify: bool,
+    echo: bool,
 ) -> "Patterns":
     """Make a pattern component.
 
@@ -41,11 +53,12 @@ def make_patterns(
     rules (list[str]): paths of a hospital's own rules files.
     disable (list[str]): ids of rules to leave out, as "es/dni".
     verify (bool): whether the rules files are run on their own examples when they are read.
+    echo (bool): whether the words of a person's name that was found are looked for again in the whole note.
     RETURNS (Patterns): the component.
     """
     if languages is None:
         languages = [nlp.lang] if nlp.lang in LANGUAGES else []
-    return Patterns(name, key=key, languages=languages, paths=rules, disable=disable, verify=verify)
+    return Patterns(name, key=key, languages=languages, paths=rules, disable=disable, verify=verify, echo=echo)
 
 
 class Patterns:
@@ -63,6 +76,7 @@ class Patterns:
         paths: Sequence[str],
         disable: Sequence[str],
         verify: bool,
+        echo: bool = True,
     ) -> None:
         """Read rules.
 
@@ -72,11 +86,13 @@ class Patterns:
         paths (Sequence[str]): further rules files.
         disable (Sequence[str]): ids of rules to leave out.
         verify (bool): whether further rules files are run on their own examples.
+        echo (bool): whether names that were found are looked for again.
         RAISES: ConfigError for a broken rules file (D101 – D109), a language without rules (D110), an id that no rule
             has (D111), a bad key (D007).
         """
         self.name = name
         self.key = check_key(key)
+        self.echo = echo
         # A pipeline that is being loaded gets its rules from its own folder, so a missing file is an error only once
         # the component is used without them.
         self._disable = frozenset(disable)
@@ -130,9 +146,22 @@ class Patterns:
         RAISES: ConfigError (D100) if a rules file is missing.
         """
         self._check_rules()
-        return [
+        found = [
             Evidence(match.start, match.end, match.label, self.name, match.score, match.rule)
             for match in self._matcher.find(doc.text)
+        ]
+        return sorted([*found, *self._echoes(doc, found)], key=lambda item: item.start) if self.echo else found
+
+    def _echoes(self, doc: Doc, found: list[Evidence]) -> list[Evidence]:
+        """The words of the persons' names among the detections, where they stand again."""
+        if not any(item.label in _PERSONS for item in found):
+            return []
+        spans = [doc.char_span(item.start, item.end, alignment_mode="expand") for item in found]
+        numbered = [(s.start, s.end, i, found[i].score) for i, s in enumerate(spans) if s is not None]
+        persons = {i for i, item in enumerate(found) if item.label in _PERSONS}
+        return [
+            Evidence(doc[start].idx, doc[end - 1].idx + len(doc[end - 1]), found[i].label, self.name, score, "echo")
+            for start, end, i, score in find_echoes(doc, numbered, persons)
         ]
 
     def _to_plain(self) -> dict[str, Any]:

@@ -160,6 +160,13 @@ def test_rules_of_a_saved_pipeline_can_be_left_out_on_loading(tmp_path: Path) ->
     assert found(spacy.load(tmp_path / "saved", config=config)(NOTE)) == [FOUND[0], FOUND[2]]
 
 
+def test_a_name_that_a_rule_found_is_found_again() -> None:
+    text = "El paciente Braulio Sanz. Sanz niega alergias."
+    assert found(make()(text)) == [("PATIENT", "Braulio Sanz"), ("PATIENT", "Sanz")]
+    assert [e.rule for e in read_evidence(make()(text), KEY)] == ["es/patient-name", "echo"]
+    assert found(make(echo=False)(text)) == [("PATIENT", "Braulio Sanz")]
+
+
 def test_docbin_round_trip() -> None:
     nlp = make()
     docs = list(DocBin(docs=[nlp(NOTE)], store_user_data=True).get_docs(nlp.vocab))

@@ -7,7 +7,7 @@ of a name that was found is therefore looked for again, where it is written like
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from spacy.attrs import IS_ALPHA, IS_LOWER, LENGTH, LOWER
+from spacy.attrs import IS_ALPHA, IS_LOWER, IS_UPPER, LENGTH, LOWER
 from spacy.tokens import Doc
 
 __all__ = ["find_echoes"]
@@ -21,7 +21,8 @@ def find_echoes(
     """Find the words of names again.
 
     A word counts if it has three letters or more, is not written in lower case, and stands nowhere in the note in
-    lower case: "del" of "Ana del Río" is no name, nor is "Cruz" where the note has "cruz roja".
+    lower case: "del" of "Ana del Río" is no name, nor is "Cruz" where the note has "cruz roja". A note in capitals
+    does not tell names from other words, so nothing is looked for in it.
 
     doc (Doc): the note.
     spans (Sequence[tuple]): what was found: start token, end token, label number, probability.
@@ -31,16 +32,18 @@ def find_echoes(
     """
     if not any(label in persons for _, _, label, _ in spans):
         return []
-    table = doc.to_array([LOWER, IS_ALPHA, IS_LOWER, LENGTH])
-    lower, free = table[:, 0], np.ones(len(doc), dtype=bool)
-    written = (table[:, 1] == 1) & (table[:, 2] == 0) & (table[:, 3] >= _SHORTEST)
-    common = set(lower[table[:, 2] == 1].tolist())
+    lower, alpha, small, capitals, length = doc.to_array([LOWER, IS_ALPHA, IS_LOWER, IS_UPPER, LENGTH]).T
+    words = (alpha == 1) & (length >= _SHORTEST)
+    if 2 * np.count_nonzero(words & (capitals == 1)) > np.count_nonzero(words):
+        return []
+    free, written = np.ones(len(doc), dtype=bool), words & (small == 0)
+    common = set(lower[small == 1].tolist())
     known: dict[int, tuple[int, float]] = {}
     for start, end, label, score in spans:
         free[start:end] = False
         if label in persons:
-            words = lower[start:end][written[start:end]].tolist()
-            known |= {word: (label, score) for word in words if word not in common and word not in known}
+            names = lower[start:end][written[start:end]].tolist()
+            known |= {name: (label, score) for name in names if name not in common and name not in known}
     again = np.flatnonzero(free & written & np.isin(lower, np.fromiter(known, dtype=np.uint64, count=len(known))))
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
     return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]

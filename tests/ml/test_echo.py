@@ -47,6 +47,10 @@ def test_what_is_not_written_like_a_name_is_left_alone(nlp, text):
     assert echoes(nlp, text, "Ana del Cruz") == []
 
 
+def test_a_note_in_capitals_has_no_echo(nlp):
+    assert echoes(nlp, "NOMBRE: ANA DEL CRUZ\nDOLOR DEL BRAZO. CRUZ ROJA.", "ANA DEL CRUZ") == []
+
+
 def test_short_words_are_left_alone(nlp):
     assert echoes(nlp, "Nombre: J. A.\nGrupo A. Grado J.", "J. A.") == []
 

@@ -72,11 +72,16 @@ class Normalised:
         return first.tolist(), last.tolist()
 
 
+_MARKS = frozenset({"Mn", "Me"})
+
+
 def _fold(char: str) -> str:
     """Fold one character to none, one or several."""
     if (simple := _fold_mark(char)) is not None:
         return simple
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold()).translate(_LETTERS)
+    # Marks go before the case: the Greek iota below a vowel is a mark that casefold turns into a letter.
+    bare = "".join(part for part in unicodedata.normalize("NFKD", char) if unicodedata.category(part) not in _MARKS)
+    folded = unicodedata.normalize("NFKD", bare.casefold()).translate(_LETTERS)
     return "".join(part if (simple := _fold_mark(part)) is None else simple for part in folded)
 
 
@@ -87,7 +92,7 @@ def _fold_mark(char: str) -> str | None:
         return "'"
     if char in _HYPHENS or category == "Pd" or char.isspace() or char == _ZERO_WIDTH_SPACE:
         return " "
-    if category in ("Mn", "Me", "Cf"):
+    if category in _MARKS or category == "Cf":
         return ""
     return None
 

@@ -18,7 +18,7 @@ _COMBINING = "\u0300-\u036f"
 _MARK = rf"(?:[^\w\s{_COMBINING}]|_)"
 _LETTER = rf"[^\W\d_]|[{_COMBINING}]"
 # The edges of a mark are infixes too, because spaCy passes over an infix that a token begins with. Prefixes and
-# suffixes would do it as well, but are taken off one by one, and a line of ten thousand dots takes seconds.
+# suffixes would do it as well, but are taken off one by one: the time for a line of dots would grow with its square.
 _INFIXES = [
     _MARK,
     rf"(?<={_MARK})(?!\s)",

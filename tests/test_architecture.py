@@ -29,8 +29,9 @@ ARROWS = {
     "dictionaries": "errors labels",
     "surrogates": "errors labels",
     "evaluation": "errors labels offsets spans",
+    "synth": "errors evaluation labels patterns surrogates",
     "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
-    "cli": "__init__ context errors evaluation io labels loading offsets policies saving spans",
+    "cli": "__init__ context errors evaluation io labels loading offsets policies saving spans synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }

@@ -102,6 +102,9 @@ class Errors:
     D201 = "'{name}': label '{label}' comes too late, the model is initialized. Give all labels to initialize"
     D202 = "'{name}': no labels: the training data holds no entities"
     D203 = "'{name}' was never trained: initialize and train it, or load a trained pipeline"
+    D210 = "no lexicon: {reason}"
+    D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
+    D212 = "a lexicon holds at most {most} lists, {given} were given"
 
     # command line
     D400 = "{path}: not {encoding} text. Name the encoding with --encoding"

@@ -11,6 +11,8 @@ from spacy.attrs import IS_ALPHA, IS_SPACE, LOWER, ORTH, PREFIX, SHAPE, SUFFIX
 from spacy.strings import hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc
 
+from .lexicon import Lexicon
+
 __all__ = ["FEATURES", "NoteFeatures", "dense_tokens"]
 
 FEATURES = (
@@ -28,6 +30,8 @@ FEATURES = (
     "note_place",
     "memory",
     "repeats",
+    "lexicon",
+    "cluster",
 )
 _NEWLINES = np.asarray([hash_string(s) for s in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028")], dtype=np.uint64)
 _RETURN, _LINE_FEED = hash_string("\r"), hash_string("\n")
@@ -36,7 +40,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _CACHE_SIZE = 50_000  # word forms
 _NARRATIVE = 160  # characters of a line from which on it is prose and not a form
 
-Morphs = dict[int, tuple[int, int, int, int]]
+Forms = dict[int, tuple[int, ...]]
 
 
 def mix(*columns: np.ndarray | int) -> np.ndarray:
@@ -67,13 +71,17 @@ def dense_tokens(doc: Doc) -> np.ndarray:
 
 
 class NoteFeatures:
-    """Feature extractor with a bounded cache of word forms (hash to hashes, no strings). Pickles without its cache."""
+    """Feature extractor with a bounded cache of word forms (hash to hashes, no strings). Pickles without its cache.
 
-    def __init__(self) -> None:
-        self._cache: Morphs = {}
+    lexicon (Optional[Lexicon]): what lists know of words; without one its columns are 0.
+    """
 
-    def __reduce__(self) -> tuple[type["NoteFeatures"], tuple[()]]:
-        return (NoteFeatures, ())
+    def __init__(self, lexicon: Lexicon | None = None) -> None:
+        self.lexicon = lexicon
+        self._cache: Forms = {}
+
+    def __reduce__(self) -> tuple[type["NoteFeatures"], tuple[Lexicon | None]]:
+        return (NoteFeatures, (self.lexicon,))
 
     def __call__(self, doc: Doc) -> np.ndarray:
         """Features of a Doc.
@@ -90,28 +98,33 @@ class NoteFeatures:
             dense
         ].T
         line, keys, long_keys, place = _fields(orth, lower, alpha == 1)
+        forms = self._forms(doc, dense, orth).T
         columns = [
             *(lower, prefix, suffix, shape),
-            *_morphs(doc, dense, orth, self._cache).T,
+            *forms[:4],
             *(keys, long_keys, place, _note_place(doc, dense, line)),
             *_memory(lower, keys),
+            *forms[4:],
         ]
         return np.stack(columns, axis=1)
 
+    def _forms(self, doc: Doc, dense: np.ndarray, orth: np.ndarray) -> np.ndarray:
+        """What depends on the word form alone, from the cache; shape (tokens, 6)."""
+        rows = []
+        for i, key in enumerate(orth.tolist()):
+            row = self._cache.get(key)
+            if row is None:
+                text = doc[int(dense[i])].text
+                row = self._cache[key] = (*_affixes(text), *(self.lexicon.look_up(text) if self.lexicon else (0, 0)))
+            rows.append(row)
+        return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 6)
 
-def _morphs(doc: Doc, dense: np.ndarray, orth: np.ndarray, cache: Morphs) -> np.ndarray:
-    """Longer affixes and the full shape of each word, hashed; shape (tokens, 4)."""
-    rows = []
-    for i, key in enumerate(orth.tolist()):
-        row = cache.get(key)
-        if row is None:
-            text = doc[int(dense[i])].text
-            low = text.lower()
-            shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
-            row = (hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12]))
-            cache[key] = row
-        rows.append(row)
-    return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 4)
+
+def _affixes(text: str) -> tuple[int, int, int, int]:
+    """Longer affixes and the full shape of a word, hashed."""
+    low = text.lower()
+    shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
+    return hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12])
 
 
 def _fields(

@@ -31,6 +31,7 @@ from thinc.api import (
 from thinc.types import Floats2d, Floats3d, Ints2d
 
 from .layout import FEATURES, NoteFeatures, dense_tokens
+from .lexicon import Lexicon
 
 __all__ = ["build_committee", "build_note_tok2vec", "build_tag_scorer"]
 
@@ -49,7 +50,10 @@ DEFAULT_ROWS: Mapping[str, int] = {
     "note_place": 200,
     "memory": 200,
     "repeats": 8,
+    "lexicon": 1500,
+    "cluster": 700,
 }
+_FROM_LEXICON = frozenset({"lexicon", "cluster"})
 _LEXICAL = frozenset({"lower", "suffix3", "prefix3", "suffix4", "memory"})
 _PIECE = 4096  # tokens that go through the network at once when it predicts
 
@@ -63,6 +67,7 @@ def build_note_tok2vec(
     embed_size: int = 32,
     rows: dict[str, int] | None = None,
     word_dropout: float = 0.0,
+    lexicon: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
     """Embed the features of `layout.NoteFeatures` and encode them with a windowed maxout network.
 
@@ -73,9 +78,12 @@ def build_note_tok2vec(
     rows (Optional[dict[str, int]]): feature → rows of its hash table; the features that are used. None for all.
     word_dropout (float): share of the tokens whose word identity is hidden in training, so that the network learns to
         trust shape and context; names that it never saw are the names that matter.
+    lexicon (Optional[str]): file of a `lexicon.Lexicon`, read when the model is initialized and saved with it; a
+        saved model does not need the file.
     RETURNS (Model): Docs → float32 arrays of shape (tokens, width); blanks are passed over and have zeros.
     """
-    tables = dict(rows or DEFAULT_ROWS)
+    known = {name: n for name, n in DEFAULT_ROWS.items() if lexicon is not None or name not in _FROM_LEXICON}
+    tables = dict(rows or known)
     embeds: list[Model[Any, Any]] = [
         HashEmbed(embed_size, n, column=i, seed=i + 8) for i, n in enumerate(tables.values())
     ]
@@ -84,7 +92,9 @@ def build_note_tok2vec(
     unit: Model[Any, Any] = Maxout(width, width * seen, nP=maxout_pieces, normalize=True, dropout=0.0)
     encode = clone(residual(chain(expand_window(window_size), unit)), depth)
     network: Model[Any, Any] = with_array(chain(concatenate(*embeds), mix, encode), pad=depth * window_size)
-    dense: Model[Any, Any] = chain(_extract(list(tables), word_dropout), _in_pieces(network, depth * window_size))
+    dense: Model[Any, Any] = chain(
+        _extract(list(tables), word_dropout, lexicon), _in_pieces(network, depth * window_size)
+    )
     model: Model[Any, Any] = Model(
         "with_blanks", _blanks_forward, init=_pieces_init, layers=[dense], dims={"nO": None}
     )
@@ -137,28 +147,39 @@ def _committee_init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> Non
     model.set_dim("nO", model.layers[0].get_dim("nO"))
 
 
-def _extract(names: list[str], word_dropout: float) -> Model[list[Doc], list[Ints2d]]:
+def _extract(names: list[str], word_dropout: float, lexicon: str | None) -> Model[list[Doc], list[Ints2d]]:
     """The chosen feature columns; in training the word identity of some tokens is hidden."""
     columns = [FEATURES.index(name) for name in names]
     lexical = [i for i, name in enumerate(names) if name in _LEXICAL]
-    return Model("note_features", partial(_extract_forward, NoteFeatures(), columns, lexical, word_dropout))
+    forward = _Extract(columns, lexical, word_dropout)
+    return Model("note_features", forward, init=partial(_read_lexicon, lexicon), attrs={"lexicon": b""})
 
 
-def _extract_forward(
-    extract: NoteFeatures,
-    columns: list[int],
-    lexical: list[int],
-    word_dropout: float,
-    model: Model[Any, Any],
-    docs: list[Doc],
-    is_train: bool,
-) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-    arrays = [extract(doc)[:, columns] for doc in docs]
-    if is_train and word_dropout:
-        for array in arrays:
-            hidden = np.flatnonzero(np.random.random(len(array)) < word_dropout)
-            array[hidden[:, None], lexical] = 0
-    return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
+def _read_lexicon(path: str | None, model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
+    """Put the lexicon among the things that are saved with the model."""
+    if path is not None:
+        model.attrs["lexicon"] = Lexicon.from_disk(path).to_bytes()
+
+
+class _Extract:
+    """Forward pass of the feature columns. Keeps one extractor for the lexicon that the model holds at present."""
+
+    def __init__(self, columns: list[int], lexical: list[int], word_dropout: float) -> None:
+        self.columns, self.lexical, self.word_dropout = columns, lexical, word_dropout
+        self.extract, self.lexicon = NoteFeatures(), b""
+
+    def __call__(
+        self, model: Model[Any, Any], docs: list[Doc], is_train: bool
+    ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
+        if model.attrs["lexicon"] is not self.lexicon:
+            self.lexicon = model.attrs["lexicon"]
+            self.extract = NoteFeatures(Lexicon.from_bytes(self.lexicon) if self.lexicon else None)
+        arrays = [self.extract(doc)[:, self.columns] for doc in docs]
+        if is_train and self.word_dropout:
+            for array in arrays:
+                hidden = np.flatnonzero(np.random.random(len(array)) < self.word_dropout)
+                array[hidden[:, None], self.lexical] = 0
+        return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
 
 
 def _blanks_forward(

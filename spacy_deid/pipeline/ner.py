@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
-from spacy.attrs import IS_SPACE
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
@@ -276,12 +275,19 @@ def _widen(spans: Decoded, dense: np.ndarray) -> Decoded:
 
 
 def _trim(doc: Doc, spans: Decoded) -> Decoded:
-    """Take white space off the edges of spans: a blank names nobody, and a line's end that is replaced joins lines."""
-    blank = doc.to_array([IS_SPACE]).ravel() == 1
-    if not blank.any():
-        return spans
-    words = ((np.flatnonzero(~blank[start:end]), start, label, score) for start, end, label, score in spans)
-    return [(start + int(w[0]), start + int(w[-1]) + 1, label, score) for w, start, label, score in words if len(w)]
+    """Take off what names nobody: marks before a span's first word, and white space after its last token.
+
+    A line's end that is replaced joins lines. Marks after the last word stay, for they may belong to it ("4 izq.").
+    """
+    trimmed = []
+    for start, end, label, score in spans:
+        while start < end and not any(char.isalnum() for char in doc[start].text):
+            start += 1
+        while start < end and doc[end - 1].is_space:
+            end -= 1
+        if start < end:
+            trimmed.append((start, end, label, score))
+    return trimmed
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:

@@ -83,22 +83,26 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
 
     doc (Doc): the Doc to read.
     RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", and
-        "evidence": the records of every detection that touches it, each with the "version" of its detector.
+        "evidence": the records of every detection that touches it, each with the "version" of its detector, and
+        its "operating_point" if it has one.
         Offsets and labels, never the surface.
     """
     get_edits(doc)
     decided = doc.user_data[DECISIONS]
-    shared = {"policy": decided["policy"], "style": decided["style"]}
+    release = {"policy": decided["policy"], "style": decided["style"]}
     trace: list[dict[str, Any]] = [
-        {"start": start, "end": end, "label": label, "action": action, **shared, "evidence": []}
+        {"start": start, "end": end, "label": label, "action": action, **release, "evidence": []}
         for start, end, label, action in decided["actions"]
     ]
     starts, ends = [row["start"] for row in trace], [row["end"] for row in trace]
     for key in doc.spans[MERGED].attrs["sources"]:
-        version = doc.spans[key].attrs.get("version", "")
+        attrs = doc.spans[key].attrs
+        shared = {"version": attrs.get("version", "")}
+        if "operating_point" in attrs:
+            shared["operating_point"] = attrs["operating_point"]
         for item in read_evidence(doc, key):
             for row in trace[bisect_right(ends, item.start) : bisect_left(starts, item.end)]:
-                row["evidence"].append({**item.record(), "version": version})
+                row["evidence"].append({**item.record(), **shared})
     return trace
 
 

@@ -97,11 +97,40 @@ class Errors:
     D314 = "unknown format '{format}'. Known formats: {known}"
     D315 = "document '{name}' has no sentence count"
 
+    # operating points and reports
+    D340 = "'{name}': thresholds by label need a 'default' for the other labels"
+    D341 = "'{name}': no operating point '{point}'. Its points: {known}"
+    D342 = "pipeline '{name}' has no component '{factory}', so it has no operating point"
+    D343 = (
+        "{documents} document(s) are too few for a bound of {alpha}: at least {needed} are needed, and more if any "
+        "entity is missed"
+    )
+    D344 = "a {kind} of {wanted} cannot be reached: the best on these {documents} document(s) is {best:.4f}"
+    D345 = "{name} must be above 0 and below 1, not {value}"
+    D346 = (
+        "pipeline '{name}' cannot be loaded ({kind}). It was made by spacy_deid {made} with spaCy {made_spacy}; these are "
+        "spacy_deid {here} and spaCy {here_spacy}. Install those versions, or train it again"
+    )
+    D347 = "the plot needs matplotlib: pip install 'spacy-deid[plots]'. The figures are written as JSON without it"
+    D348 = "{path}: holds no documents"
+    D349 = "{path}: holds no entities, so there is nothing to calibrate on"
+
     # the token classifier
     D200 = "'{name}': threshold {threshold} is not between 0 and 1"
     D201 = "'{name}': label '{label}' comes too late, the model is initialized. Give all labels to initialize"
     D202 = "'{name}': no labels: the training data holds no entities"
     D203 = "'{name}' was never trained: initialize and train it, or load a trained pipeline"
+
+    # transformers
+    D240 = "encoder '{name}': cannot be loaded. Give the folder of a model; a name on the hub needs a network the first time"
+    D241 = "encoder '{name}': a window of {window} word pieces is longer than the {limit} that it takes"
+    D242 = "window {window} and stride {stride}: the stride is 1 at least and the window less its {special} special pieces at most"
+    D243 = "encoder '{name}': its tokenizer does not say where a piece stands. It takes a fast tokenizer"
+    D244 = "no de-identified text: a transformer did not run on this text. Put it before the component that listens to it"
+    D245 = (
+        "no de-identified text: {count} token(s) have no word pieces, so the encoder did not see them: {tokens}. Choose "
+        "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
+    )
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"
@@ -152,3 +181,8 @@ class Errors:
 
 class Warnings:
     """Warning messages, under the same rules."""
+
+    DW340 = (
+        "pipeline '{name}' was made by spacy_deid {made}, these are the components of {here}. Measure it again on your "
+        "own notes before use"
+    )

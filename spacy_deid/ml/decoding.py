@@ -1,6 +1,11 @@
-"""From tag scores to spans with probabilities, at an operating point."""
+"""From tag scores to spans with probabilities, at an operating point.
+
+What the model says of a note is read once (`read_posteriors`), and then decided on at as many operating points as
+wanted (`choose_spans`): a sweep over thresholds costs little more than one pass.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +13,7 @@ import numpy as np
 from . import bioes, crf
 from .calibration import Calibration
 
-__all__ = ["Decoded", "decode_spans", "token_probs"]
+__all__ = ["Decoded", "Posterior", "choose_spans", "decode_spans", "read_posteriors"]
 
 # (start token, end token, label number, probability)
 Decoded = list[tuple[int, int, int, float]]
@@ -16,49 +21,92 @@ _PIECE = 256
 _BATCH = 128
 
 
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """What the model says of one sequence, before any operating point.
+
+    spans (list): the spans of the best legal path, each with the least raw P(not O) of its tokens.
+    phi (ndarray): raw P(not O) of every token, over the legal paths, float32 of shape (tokens,).
+    labels (ndarray): number of the likeliest label of every token, if it is PHI, shape (tokens,).
+    """
+
+    spans: Decoded
+    phi: np.ndarray
+    labels: np.ndarray
+
+
 def decode_spans(
-    emissions: Sequence[np.ndarray], threshold: float, tokens: Calibration, spans: Calibration
+    emissions: Sequence[np.ndarray], threshold: float | Sequence[float], tokens: Calibration, spans: Calibration
 ) -> list[Decoded]:
-    """Find the spans of each sequence.
+    """Find the spans of each sequence; `read_posteriors` and `choose_spans` in one.
 
-    The best legal path gives spans with the right edges. Below 0.5 the threshold then adds every token that no span
-    covers but that is PHI with at least this probability, joined to runs of one label; above 0.5 it takes away spans
-    that are less sure. So one number moves the operating point, and spans keep their edges while it moves.
-
-    emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags), no sequence empty.
-    threshold (float): calibrated probability of being PHI, 0 to 1.
-    tokens (Calibration): of P(not O) of a token, for the threshold.
-    spans (Calibration): of the least P(not O) within a span, for the scores.
+    emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
+    threshold (Union[float, Sequence[float]]): see `choose_spans`.
+    tokens, spans (Calibration): see `choose_spans`.
     RETURNS (list[Decoded]): spans in the order of the text, each with its calibrated probability.
     """
-    raw_threshold = tokens.inverse(threshold)
-    out: list[Decoded] = [[] for _ in emissions]
-    for i, offset, path, prob in _pieces(emissions):
-        found = _spans(path, prob, raw_threshold, threshold)
-        scores = spans(np.asarray([raw for *_, raw in found])).tolist()
-        out[i] += [
-            (offset + s, offset + e, label, score) for (s, e, label, _), score in zip(found, scores, strict=True)
-        ]
-    return out
+    return [choose_spans(posterior, threshold, tokens, spans) for posterior in read_posteriors(emissions)]
 
 
-def token_probs(emissions: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Raw P(not O) of every token, over the legal paths.
+def choose_spans(
+    posterior: Posterior, threshold: float | Sequence[float], tokens: Calibration, spans: Calibration
+) -> Decoded:
+    """Decide at an operating point.
 
-    emissions (Sequence[ndarray]): as for `decode_spans`.
-    RETURNS (list[ndarray]): float32 of shape (tokens,) for each sequence.
+    The best legal path gives spans with the right edges. Up to 0.5 the threshold then adds every token that no span
+    covers but that is PHI with at least this probability, joined to runs of one label; above 0.5 it takes away spans
+    that are less sure. So one number moves the operating point, and spans keep their edges while it moves. A lower
+    threshold, of all labels or of one, never uncovers a token.
+
+    posterior (Posterior): what the model says.
+    threshold (Union[float, Sequence[float]]): calibrated probability of being PHI, 0 to 1; one for all labels, or one
+        for each label number. A token that no span covers falls under its likeliest label.
+    tokens (Calibration): of P(not O) of a token, for the threshold.
+    spans (Calibration): of the least P(not O) within a span, for the scores.
+    RETURNS (Decoded): spans in the order of the text, each with its calibrated probability.
     """
-    out = [np.zeros(len(emission), dtype=np.float32) for emission in emissions]
+    if not len(posterior.phi):
+        return []
+    wanted = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+    raw = np.asarray([tokens.inverse(value) for value in wanted])
+    strict, last = wanted > 0.5, len(wanted) - 1
+    found = [s for s in posterior.spans if not strict[k := min(s[2], last)] or s[3] >= raw[k]]
+    covered = np.zeros(len(posterior.phi), dtype=bool)
+    for start, end, *_ in posterior.spans:
+        covered[start:end] = True
+    own = np.minimum(posterior.labels, last)
+    extra = np.flatnonzero(~covered & ~strict[own] & (posterior.phi >= raw[own]))
+    if len(extra):
+        found = sorted([*found, *_runs(extra, posterior.labels[extra], posterior.phi)])
+    scores = spans(np.asarray([span[3] for span in found])).tolist()
+    return [(start, end, label, score) for (start, end, label, _), score in zip(found, scores, strict=True)]
+
+
+def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
+    """Read best path and probabilities of each sequence.
+
+    emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
+    RETURNS (list[Posterior]): one a sequence.
+    """
+    spans: list[Decoded] = [[] for _ in emissions]
+    phi = [np.zeros(len(emission), dtype=np.float32) for emission in emissions]
+    labels = [np.zeros(len(emission), dtype=np.int32) for emission in emissions]
     for i, offset, path, prob in _pieces(emissions):
-        out[i][offset : offset + len(path)] = 1.0 - prob[:, 0]
-    return out
+        rows = slice(offset, offset + len(path))
+        by_label = prob[:, 1:].reshape(len(path), -1, 4).sum(axis=2)
+        phi[i][rows] = np.minimum(by_label.sum(axis=1), 1.0)  # summed, not 1 - P(O): small ones stay apart
+        labels[i][rows] = by_label.argmax(axis=1)
+        spans[i] += [
+            (offset + s, offset + e, k, float(phi[i][offset + s : offset + e].min())) for s, e, k in bioes.decode(path)
+        ]
+    return [Posterior(*parts) for parts in zip(spans, phi, labels, strict=True)]
 
 
 def _pieces(emissions: Sequence[np.ndarray]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Number of the sequence, offset in it, best path and posterior of each piece."""
     pieces, owner = [], []
     for i, emission in enumerate(emissions):
-        cuts = _cuts(emission)
+        cuts = _cuts(emission) if len(emission) else []
         pieces += [emission[a:b] for a, b in pairwise(cuts)]
         owner += [(i, a) for a in cuts[:-1]]
     for first in range(0, len(pieces), _BATCH):
@@ -82,23 +130,6 @@ def _cuts(emission: np.ndarray) -> list[int]:
             low = cuts[-1] + _PIECE // 2
             cuts.append(low + int(outside[low : cuts[-1] + _PIECE].argmax()) + 1)
     return [*cuts, n]
-
-
-def _spans(path: np.ndarray, prob: np.ndarray, raw_threshold: float, threshold: float) -> Decoded:
-    """Spans of one piece with raw probabilities: the least P(not O) of a span's tokens."""
-    phi = 1.0 - prob[:, 0]
-    spans = [(s, e, label, float(phi[s:e].min())) for s, e, label in bioes.decode(path)]
-    if threshold > 0.5:
-        return [span for span in spans if span[3] >= raw_threshold]
-    covered = np.zeros(len(path), dtype=bool)
-    for s, e, *_ in spans:
-        covered[s:e] = True
-    extra = np.flatnonzero((phi >= raw_threshold) & ~covered)
-    if len(extra):
-        labels = prob[extra, 1:].reshape(len(extra), -1, 4).sum(axis=2).argmax(axis=1)
-        spans += _runs(extra, labels, phi)
-        spans.sort()
-    return spans
 
 
 def _runs(tokens: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> Decoded:

@@ -1,6 +1,6 @@
 """deid_ner: a trainable token classifier for PHI over any tok2vec or transformer."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -8,17 +8,20 @@ from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.util import minibatch
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 from thinc.types import Floats2d, Floats3d
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
-from ..ml import bioes, crf
+from ..ml import bioes
 from ..ml.calibration import Calibration, fit_calibration
-from ..ml.decoding import Decoded, decode_spans, token_probs
+from ..ml.decoding import Decoded, Posterior, choose_spans, read_posteriors
 from ..ml.echo import find_echoes
 from ..ml.layout import dense_tokens
+from ..ml.objective import encode_dense, gold_spans, path_loss
+from ..ml.operating_point import OperatingPoint, make_point, named_points
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
@@ -44,6 +47,7 @@ DEFAULT_MODEL = Config().from_str(_DEFAULT_MODEL)["model"]
         "model": DEFAULT_MODEL,
         "key": "deid/ner",
         "threshold": 0.5,
+        "operating_point": None,
         "echo": True,
         "scorer": {"@scorers": "spacy_deid.deid_scorer.v1"},
     },
@@ -53,7 +57,8 @@ def make_ner(
     name: str,
     model: Model[list[Doc], Scores],
     key: str,
-    threshold: float,
+    threshold: float | dict[str, float],
+    operating_point: str | None,
     echo: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "DeidNER":
@@ -62,12 +67,16 @@ def make_ner(
     model (Model[List[Doc], List[Floats2d]]): scores of the BIOES tags, shape (tokens, tags) for each Doc, or
         (members, tokens, tags) for a committee.
     key (str): span group to write, "deid/…".
-    threshold (float): operating point, a probability: tokens that are PHI with at least this probability are covered.
-        0.5 follows the best path; lower values find more and are wrong more often.
+    threshold (Union[float, dict[str, float]]): a probability: tokens that are PHI with at least this probability are
+        covered. 0.5 follows the best path; lower values find more and are wrong more often. For thresholds by label
+        give ``{"default": 0.3, "PATIENT": 0.1}``.
+    operating_point (Optional[str]): a named point of `spacy-deid calibrate`; it takes the place of the threshold.
     echo (bool): whether the words of a person's name that was found are looked for again in the whole note.
     scorer (Optional[Callable]): registered scorer.
     """
-    return DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, echo=echo, scorer=scorer)
+    ner = DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, echo=echo, scorer=scorer)
+    ner.operating_point = operating_point  # unchecked: its thresholds come with the weights
+    return ner
 
 
 class DeidNER(TrainablePipe):  # type: ignore[misc]
@@ -80,7 +89,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         name: str = "deid_ner",
         *,
         key: str = "deid/ner",
-        threshold: float = 0.5,
+        threshold: float | Mapping[str, float] = 0.5,
         echo: bool = True,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
@@ -90,7 +99,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.key = check_key(key)
         self.echo = echo
         self.scorer = scorer
-        self.cfg: dict[str, Any] = {"labels": [], "tokens": [1.0, 0.0], "spans": [1.0, 0.0], "version": ""}
+        self.operating_point: str | None = None
+        self.cfg: dict[str, Any] = {
+            "labels": [],
+            "tokens": [1.0, 0.0],
+            "spans": [1.0, 0.0],
+            "version": "",
+            "points": {},
+        }
         self.set_threshold(threshold)
 
     @property
@@ -103,15 +119,41 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """Labels for ``spacy init labels``."""
         return list(self.labels)
 
-    def set_threshold(self, threshold: float) -> None:
-        """Choose the operating point.
+    def set_threshold(self, threshold: float | Mapping[str, float]) -> None:
+        """Choose the operating point by numbers.
 
-        threshold (float): a probability above 0 and below 1.
-        RAISES: ConfigError (D200) for anything else.
+        threshold (Union[float, Mapping[str, float]]): a probability above 0 and below 1; for thresholds by label
+            ``{"default": 0.3, "PATIENT": 0.1}``.
+        RAISES: ConfigError for anything else (D200, D340) or an unknown label (D001).
         """
-        if not 0.0 < threshold < 1.0:
-            raise ConfigError(Errors.D200.format(name=self.name, threshold=threshold))
-        self.threshold = threshold
+        point = make_point(threshold, self.name)
+        for label in point.labels:
+            get_label(label)
+        self.threshold, self.operating_point = threshold, None
+
+    def set_operating_point(self, name: str) -> None:
+        """Choose a named operating point.
+
+        name (str): "balanced", "high_recall", "max_recall", or what `spacy-deid calibrate` added.
+        RAISES: ConfigError (D341) naming the points that there are.
+        """
+        self.operating_point = self.get_point(name).name
+
+    def get_point(self, name: str | None = None) -> OperatingPoint:
+        """Look an operating point up.
+
+        name (Optional[str]): its name; None for the point in force.
+        RETURNS (OperatingPoint): the thresholds.
+        RAISES: ConfigError (D341) naming the points that there are.
+        """
+        name = name or self.operating_point
+        if name is None:
+            return make_point(self.threshold, self.name)
+        points = named_points(self.cfg, self.name)
+        if name not in points:
+            known = ", ".join(points) or "none; `spacy-deid calibrate` makes them"
+            raise ConfigError(Errors.D341.format(name=self.name, point=name, known=known))
+        return points[name]
 
     def add_label(self, label: str) -> int:
         """Add a label before the model is initialized.
@@ -153,23 +195,73 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """An output of the right shape, for shape inference."""
         return self.model.ops.alloc2f(len(doc), bioes.n_tags(len(self.labels)))
 
-    def predict(self, docs: Iterable[Doc]) -> list[list[Found]]:
+    def __call__(self, doc: Doc, *, operating_point: str | None = None) -> Doc:
+        """Find PHI in a Doc.
+
+        doc (Doc): the Doc.
+        operating_point (Optional[str]): for this call alone, by ``nlp(text, component_cfg={"deid_ner": {…}})``.
+        RETURNS (Doc): the same.
+        """
+        for one in self.pipe([doc], batch_size=1, operating_point=operating_point):
+            doc = one
+        return doc
+
+    def pipe(
+        self, stream: Iterable[Doc], *, batch_size: int = 128, operating_point: str | None = None
+    ) -> Iterator[Doc]:
+        """Find PHI in a stream of Docs.
+
+        stream (Iterable[Doc]): the Docs.
+        batch_size (int): Docs in a batch.
+        operating_point (Optional[str]): for this stream alone, by ``nlp.pipe(texts, component_cfg=…)``.
+        YIELDS (Doc): the Docs in order.
+        """
+        for docs in minibatch(stream, size=batch_size):  # type: ignore[no-untyped-call]
+            try:
+                self.set_annotations(docs, self.predict(docs, operating_point), operating_point)
+            except Exception as error:
+                self.get_error_handler()(self.name, self, docs, error)
+                continue
+            yield from docs
+
+    def predict(self, docs: Iterable[Doc], operating_point: str | None = None) -> list[list[Found]]:
         """Find PHI; changes nothing.
 
         docs (Iterable[Doc]): Docs, empty ones too.
+        operating_point (Optional[str]): a named point; None for the one in force.
         RETURNS (list[list[tuple]]): for each Doc its (start token, end token, label number, probability, rule), the
             rule being "model", or "echo" for a name that was found elsewhere in the note.
+        RAISES: ConfigError if the model was never trained (D203) or has no such point (D341).
+        """
+        docs, point = list(docs), self.get_point(operating_point)
+        return [self.choose(doc, read, point) for doc, read in zip(docs, self.read(docs), strict=True)]
+
+    def read(self, docs: Sequence[Doc]) -> list[Posterior]:
+        """What the model says of Docs, to be decided on at any number of operating points by `choose`.
+
+        docs (Sequence[Doc]): Docs, empty ones too.
+        RETURNS (list[Posterior]): one a Doc, about its dense tokens.
         RAISES: ConfigError (D203) if the model was never trained.
         """
-        docs = list(docs)
-        return [self._with_echoes(doc, spans) for doc, spans in zip(docs, self._decode(docs), strict=True)]
+        return read_posteriors(self._emissions(list(docs), [dense_tokens(doc) for doc in docs]))
 
-    def _decode(self, docs: list[Doc]) -> list[Decoded]:
+    def choose(self, doc: Doc, read: Posterior, point: OperatingPoint | Mapping[str, Any]) -> list[Found]:
+        """Decide at an operating point; changes nothing.
+
+        doc (Doc): the Doc.
+        read (Posterior): what `read` gave for it.
+        point (Union[OperatingPoint, Mapping]): the thresholds, or ``{"default": …, "labels": {…}}``.
+        RETURNS (list[tuple]): as `predict` for one Doc.
+        """
+        if isinstance(point, Mapping):
+            point = OperatingPoint(point["default"], point["labels"])
+        return self._with_echoes(doc, self._choose(doc, read, point))
+
+    def _choose(self, doc: Doc, read: Posterior, point: OperatingPoint) -> Decoded:
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
-        dense = [dense_tokens(doc) for doc in docs]
-        found = decode_spans(self._emissions(docs, dense), self.threshold, tokens, spans)
-        return [_trim(doc, _widen(part, rows)) for doc, part, rows in zip(docs, found, dense, strict=True)]
+        found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
+        return _trim(doc, _widen(found, dense_tokens(doc)))
 
     def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add the echoes of the names that were found."""
@@ -186,11 +278,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         nothing = np.zeros((0, bioes.n_tags(len(self.labels))), dtype=np.float32)
         return [_mean(_to_numpy(self.model, next(scores)))[rows] if len(rows) else nothing for rows in dense]
 
-    def set_annotations(self, docs: Iterable[Doc], predicted: list[list[Found]]) -> None:
-        """Write the group; the only place that changes a Doc."""
+    def set_annotations(
+        self, docs: Iterable[Doc], predicted: list[list[Found]], operating_point: str | None = None
+    ) -> None:
+        """Write the group, with the operating point on its receipt; the only place that changes a Doc."""
+        receipt = self.get_point(operating_point).receipt()
         for doc, spans in zip(docs, predicted, strict=True):
             evidence = [self._evidence(doc, *span) for span in spans]
-            write_evidence(doc, self.key, evidence, version=self.cfg["version"])
+            write_evidence(doc, self.key, evidence, version=self.cfg["version"], **receipt)
 
     def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float, rule: str) -> Evidence:
         """Turn a decoded span into evidence."""
@@ -206,32 +301,22 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         examples = list(examples)
         dense = [dense_tokens(example.x) for example in examples]
-        gold = [_encode(self._gold(example), rows) for example, rows in zip(examples, dense, strict=True)]
+        gold = [
+            encode_dense(gold_spans(example, self.labels), rows) for example, rows in zip(examples, dense, strict=True)
+        ]
         flat, owner = [], []
         for i, score in enumerate(scores):
             members = _to_numpy(self.model, score)
             members = members if members.ndim == 3 else members[None]
             flat += list(members[:, dense[i]])
             owner += [i] * len(members)
-        losses, gradients = _path_loss(flat, [gold[i] for i in owner])
+        losses, gradients = path_loss(flat, [gold[i] for i in owner])
         whole = []
         for i, score in enumerate(scores):
             gradient = np.zeros(score.shape if score.ndim == 3 else (1, *score.shape), dtype=np.float32)
             gradient[:, dense[i]] = [g / len(gold) for g, o in zip(gradients, owner, strict=True) if o == i]
             whole.append(cast(Floats2d, self.model.ops.xp.asarray(gradient.reshape(score.shape))))
         return losses, whole
-
-    def _gold(self, example: Example) -> list[tuple[int, int, int]]:
-        """The reference on the tokens of the prediction: start, end, label; of two that overlap the longer stays."""
-        numbers = {label: i for i, label in enumerate(self.labels)}
-        doc, spans, taken = example.x, [], np.zeros(len(example.x), dtype=bool)
-        for ent in sorted(example.reference.ents, key=lambda e: e.start_char - e.end_char):
-            span = doc.char_span(ent.start_char, ent.end_char, alignment_mode="expand")
-            if span is None or ent.label_ not in numbers or taken[span.start : span.end].any():
-                continue
-            taken[span.start : span.end] = True
-            spans.append((span.start, span.end, numbers[ent.label_]))
-        return sorted(spans)
 
     def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
         """Fit probabilities on a development set: of tokens, which the threshold means, then of spans, the scores.
@@ -244,13 +329,12 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         examples = list(examples)
         docs = [example.x for example in examples]
-        gold = [bioes.encode(self._gold(example), len(example.x)) != bioes.O for example in examples]
-        dense = [dense_tokens(doc) for doc in docs]
-        probs = token_probs(self._emissions(docs, dense))
-        right = [hits[rows] for hits, rows in zip(gold, dense, strict=True)]
-        tokens, report = fit_calibration(np.concatenate(probs), np.concatenate(right))
+        read = self.read(docs)
+        gold = [bioes.encode(gold_spans(example, self.labels), len(example.x)) != bioes.O for example in examples]
+        right = [hits[dense_tokens(doc)] for hits, doc in zip(gold, docs, strict=True)]
+        tokens, report = fit_calibration(np.concatenate([one.phi for one in read]), np.concatenate(right))
         self.cfg.update(tokens=[tokens.scale, tokens.shift], spans=[1.0, 0.0])
-        found = self._decode(docs)
+        found = [self._choose(doc, one, self.get_point()) for doc, one in zip(docs, read, strict=True)]
         scores = [score for spans in found for *_, score in spans]
         hits = [bool(g[s:e].all()) for g, spans in zip(gold, found, strict=True) for s, e, *_ in spans]
         spans, more = fit_calibration(np.asarray(scores), np.asarray(hits))
@@ -261,12 +345,6 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
     """Scores on the host, wherever the model runs."""
     return cast(np.ndarray, model.ops.to_numpy(scores))  # type: ignore[no-untyped-call]
-
-
-def _encode(spans: list[tuple[int, int, int]], dense: np.ndarray) -> np.ndarray:
-    """BIOES tags of the dense tokens."""
-    edges = [(*np.searchsorted(dense, (start, end)).tolist(), label) for start, end, label in spans]
-    return bioes.encode([edge for edge in edges if edge[0] < edge[1]], len(dense))
 
 
 def _widen(spans: Decoded, dense: np.ndarray) -> Decoded:
@@ -293,17 +371,3 @@ def _trim(doc: Doc, spans: Decoded) -> Decoded:
 def _mean(scores: np.ndarray) -> np.ndarray:
     """Emissions of a committee: the mean over its members."""
     return scores if scores.ndim == 2 else cast(np.ndarray, scores.mean(axis=0))
-
-
-def _path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-    """Negative log-likelihood of the gold paths, summed, and the gradient of each: posterior minus gold."""
-    padded, lengths = crf.pad(emissions)
-    posterior = crf.marginals(padded)
-    loss, gradients = 0.0, []
-    for i, (tags, length) in enumerate(zip(gold, lengths, strict=True)):
-        steps = np.arange(length)
-        gradient = posterior.probs[i, :length].copy()
-        gradient[steps, tags] -= 1.0
-        loss += float(posterior.log_z[i] - padded[i, steps, tags].sum())
-        gradients.append(gradient)
-    return loss, gradients

@@ -1,0 +1,52 @@
+"""What the token classifier is trained on: the gold path of each note, and how unlikely the model finds it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from spacy.training import Example
+
+from . import bioes, crf
+
+__all__ = ["encode_dense", "gold_spans", "path_loss"]
+
+
+def gold_spans(example: Example, labels: Sequence[str]) -> list[tuple[int, int, int]]:
+    """The reference on the tokens of the prediction, widened to whole tokens.
+
+    Of two that share a token the longer keeps it and the other is trimmed, so that no gold token is taught as text.
+
+    example (Example): gold in ``example.reference.ents``.
+    labels (Sequence[str]): labels in the order of their numbers; entities of others are left out.
+    RETURNS (list[tuple]): start token, end token, label number; disjoint, in the order of the text.
+    """
+    numbers = {label: i for i, label in enumerate(labels)}
+    doc, spans, taken = example.x, [], np.zeros(len(example.x), dtype=bool)
+    for ent in sorted(example.reference.ents, key=lambda e: e.start_char - e.end_char):
+        span = doc.char_span(ent.start_char, ent.end_char, alignment_mode="expand")
+        if span is None or ent.label_ not in numbers:
+            continue
+        free = span.start + np.flatnonzero(~taken[span.start : span.end])
+        taken[span.start : span.end] = True
+        runs = np.split(free, np.flatnonzero(np.diff(free) != 1) + 1) if len(free) else []
+        spans += [(int(run[0]), int(run[-1]) + 1, numbers[ent.label_]) for run in runs]
+    return sorted(spans)
+
+
+def encode_dense(spans: list[tuple[int, int, int]], dense: np.ndarray) -> np.ndarray:
+    """BIOES tags of the dense tokens."""
+    edges = [(*np.searchsorted(dense, (start, end)).tolist(), label) for start, end, label in spans]
+    return bioes.encode([edge for edge in edges if edge[0] < edge[1]], len(dense))
+
+
+def path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+    """Negative log-likelihood of the gold paths, summed, and the gradient of each: posterior minus gold."""
+    padded, lengths = crf.pad(emissions)
+    posterior = crf.marginals(padded)
+    loss, gradients = 0.0, []
+    for i, (tags, length) in enumerate(zip(gold, lengths, strict=True)):
+        steps = np.arange(length)
+        gradient = posterior.probs[i, :length].copy()
+        gradient[steps, tags] -= 1.0
+        loss += float(posterior.log_z[i] - padded[i, steps, tags].sum())
+        gradients.append(gradient)
+    return loss, gradients

@@ -97,6 +97,13 @@ class Errors:
     D314 = "unknown format '{format}'. Known formats: {known}"
     D315 = "document '{name}' has no sentence count"
 
+    # fairness, peers
+    D370 = "no names to swap for language '{lang}'. Languages with names and contexts: {known}"
+    D371 = "contexts {path}, line {line}: {reason}"
+    D372 = "peer '{name}': {reason}"
+    D373 = "peer '{name}', note '{note}': the span {start}:{end} is outside the text of {length} characters or empty"
+    D374 = "no corpus '{name}' in {path}: {reason}"
+
     # operating points and reports
     D340 = "'{name}': thresholds by label need a 'default' for the other labels"
     D341 = "'{name}': no operating point '{point}'. Its points: {known}"
@@ -106,6 +113,7 @@ class Errors:
         "entity is missed"
     )
     D344 = "a {kind} of {wanted} cannot be reached: the best on these {documents} document(s) is {best:.4f}"
+    D350 = "a {kind} of {wanted} cannot be reached for label(s) {labels}"
     D345 = "{name} must be above 0 and below 1, not {value}"
     D346 = (
         "pipeline '{name}' cannot be loaded ({kind}). It was made by spacy_deid {made} with spaCy {made_spacy}; these are "
@@ -177,6 +185,19 @@ class Errors:
         "no de-identified text: the entity {label} at {start}:{end} came into doc.ents after 'deid_surrogate'. Add its "
         "component before that"
     )
+
+    # inflection, two-column CoNLL
+    D630 = "cannot inflect: '{value}' is not one of {known}"
+    D631 = "{path}, line {line}: {reason}"
+    # the corpus workshop
+    D600 = "template {path}, character {offset}: {reason}"
+    D601 = "no slot '{slot}' in the templates of language '{lang}'"
+    D602 = "no templates for language '{lang}'. Languages with templates: {known}"
+    D603 = "slot '{slot}' has an unknown filter '{filter}'"
+    D604 = "{path}: {reason}"
+    D605 = "unknown split '{split}'. Known splits: {known}"
+    D606 = "language '{lang}' has no templates for the split '{split}'"
+    D607 = "{path}: no carrier notes in a known form. Known forms: {known}"
 
 
 class Warnings:

@@ -13,6 +13,7 @@ from .calibrate import calibrate
 from .convert import convert
 from .demo import demo
 from .evaluate import evaluate
+from .fairness import fairness
 from .info import info
 from .redact import redact
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-for command in (redact, annotate, evaluate, info, demo, convert, calibrate):
+for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness):
     app.command()(command)
 
 

@@ -139,6 +139,7 @@ class Errors:
         "no de-identified text: {count} token(s) have no word pieces, so the encoder did not see them: {tokens}. Choose "
         "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
     )
+    D246 = "no de-identified text: the encoder gave values that are no numbers. Try it without mixed precision"
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"

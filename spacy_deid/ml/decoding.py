@@ -68,7 +68,8 @@ def choose_spans(
     if not len(posterior.phi):
         return []
     wanted = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
-    raw = np.asarray([tokens.inverse(value) for value in wanted])
+    once = {value: tokens.inverse(value) for value in set(wanted.tolist())}
+    raw = np.asarray([once[value] for value in wanted.tolist()])
     strict, last = wanted > 0.5, len(wanted) - 1
     found = [s for s in posterior.spans if not strict[k := min(s[2], last)] or s[3] >= raw[k]]
     covered = np.zeros(len(posterior.phi), dtype=bool)

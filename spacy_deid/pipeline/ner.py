@@ -1,9 +1,11 @@
 """deid_ner: a trainable token classifier for PHI over any tok2vec or transformer."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import srsly
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.tokens import Doc
@@ -22,6 +24,7 @@ from ..ml.echo import find_echoes
 from ..ml.layout import dense_tokens
 from ..ml.objective import encode_dense, gold_spans, path_loss
 from ..ml.operating_point import OperatingPoint, make_point, named_points
+from ..ml.weights import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
@@ -257,6 +260,16 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
             point = OperatingPoint(point["default"], point["labels"])
         return self._with_echoes(doc, self._choose(doc, read, point))
 
+    def likely_labels(self, doc: Doc, read: Posterior) -> list[tuple[int, int, str]]:
+        """The label that each token would have if it were PHI: the one whose threshold decides on it.
+
+        doc (Doc): the Doc.
+        read (Posterior): what `read` gave for it.
+        RETURNS (list[tuple]): start and end in characters, label.
+        """
+        tokens = (doc[int(row)] for row in dense_tokens(doc))
+        return [(t.idx, t.idx + len(t), self.labels[k]) for t, k in zip(tokens, read.labels.tolist(), strict=True)]
+
     def _choose(self, doc: Doc, read: Posterior, point: OperatingPoint) -> Decoded:
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
@@ -340,6 +353,29 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         spans, more = fit_calibration(np.asarray(scores), np.asarray(hits))
         self.cfg["spans"] = [spans.scale, spans.shift]
         return {f"tokens {k}": v for k, v in report.items()} | {f"spans {k}": v for k, v in more.items()}
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): the component, its weights in half precision."""
+        parts = {"component": super().to_bytes(exclude=[*exclude, "model"])}
+        return bytes(srsly.msgpack_dumps(parts | {"model": weights_to_bytes(self.model)}))
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "DeidNER":
+        """Read what `to_bytes` wrote, changed in place. RETURNS (DeidNER): the component."""
+        parts = srsly.msgpack_loads(data)
+        super().from_bytes(parts["component"], exclude=[*exclude, "model"])
+        weights_from_bytes(self.model, parts["model"])
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save the component, its weights in half precision."""
+        super().to_disk(path, exclude=[*exclude, "model"])
+        (Path(path) / "model").write_bytes(weights_to_bytes(self.model))
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "DeidNER":
+        """Read what `to_disk` saved, changed in place. RETURNS (DeidNER): the component."""
+        super().from_disk(path, exclude=[*exclude, "model"])
+        weights_from_bytes(self.model, (Path(path) / "model").read_bytes())
+        return self
 
 
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:

@@ -1,0 +1,225 @@
+"""Build the name lists that ship, from the frequency lists of the statistical offices.
+
+    python scripts/names.py FOLDER
+
+FOLDER holds es/, fi/ and us/ with the lists that NOTICE names. The lists of INE and of the US are upper case, and
+INE's have no accents: case comes from rules, accents from the table below and from the endings that always have one.
+"""
+
+import csv
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+OUT = Path(__file__).parent.parent / "spacy_deid" / "resources" / "names"
+MOST = {"female": 6_000, "male": 6_000, "surname": 15_000}
+LARGEST = 390_000
+
+SOURCES = {
+    "es": {"female": "es/esfemales.csv", "male": "es/esmales.csv", "surname": "es/apellidos_frecuencia.csv"},
+    "fi": {"female": "fi/fifemales.csv", "male": "fi/fimales.csv", "surname": "fi/fisurnames.csv"},
+    "en": {"female": "us/usfemales.csv", "male": "us/usmales.csv", "surname": "us/ussurnames.csv"},
+}
+PARTICLES = frozenset("de del la las los el y e da do dos das van von der den di af zu".split())
+
+# Given names and family names of Spain that have an accent; whatever is not here keeps the form of the list.
+ACCENTED = """
+Adán Adrián África Águeda Agustín Aída Álvaro Álvarez Amílcar Anaís Andrés Ángel Ángela Ángeles Angélica Aníbal
+Antón Aquilino Aránzazu Arántzazu Aráceli Arístides Áurea Aurelián Balbás Bárbara Bárcena Barragán Bartolomé
+Basílica Bastián Beatríz Begoña Belén Beltrán Benítez Bermúdez Berná Borbón Borrás Buñuel Cáceres Calderón Cándida
+Cándido Cañadas Cañete Cárdenas Cárceles Castaño Castán Castejón Catalán Cebrián Cecília César Chacón Ciudád Cóndor
+Concepción Córdoba Cortés Cristóbal Damián Darío Dávila Débora Desirée Díaz Díez Domínguez Doménech Durán
+Echevarría Elías Elián Encarnación Enríquez Escribá España Estébanez Estévez Expósito Fabián Fábregas Falcón Fátima
+Félix Fermín Fernán Ferrán Galán Galán García Gálvez Garzón Gascón Gastón Germán Gervás Gómez González Guillén
+Guzmán Héctor Henríquez Hernán Hernández Herráiz Herráez Hipólita Hipólito Hortensía Ibáñez Inés Íñigo Íñiguez Iván
+Izán Jaén Jerónima Jerónimo Jesús Jiménez Joaquín Jordán José Josué Juárez Julián Juncal Lázaro León Leonés Llorens
+Lledó López Lucía Luján Macías Magán Malagón Marañón Marcén María Marín Mármol Márquez Martí Martín Martínez
+Mártinez Máximo Máxima Melián Méndez Menéndez Mérida Míguez Millán Miñano Mónica Montalbán Montañés Montañez Monzón
+Móstoles Muñiz Muñoz Nicolás Nájera Narváez Nicomédes Noé Noelía Núñez Ochoa Ordóñez Óscar Páez Pabón Padrón Paíno
+Palacín Pantaleón Paúl Pérez Peláez Peñalver Plácido Plácida Ramírez Ramón Ramónez Raúl Rendón René Ríos Rincón
+Robledo Rodríguez Roldán Román Rubén Rufián Sáenz Sáez Sáinz Sánchez Saúl Sebastián Simón Sofía Solís Sólis Suárez
+Tarragó Téllez Tomás Toribío Trinidad Úrsula Valdés Valentín Valdivía Vázquez Vásquez Vélez Verástegui Verónica
+Víctor Vílchez Villén Vicén Yáñez Yésica Zacarías Zoé Mejía Mejías Farías Rosalía Estefanía Matías Isaías Jeremías
+Tobías Malaquías Ezequías Leocadía Talía Aarón Abrahán Absalón Asunción Ascensión Consolación Purificación
+Anunciación Visitación Presentación Resurrección Efraín Joaquín Benjamín Crispín Delfín Agustín Serafín Celestín
+Zaín Amín Yasmín Caín Borís Ulises Aquilés Moisés Ginés Llinás Cortázar Bolívar Vívar Tíscar Rocío Río Ríus Bío
+Maíllo Castelló Rosselló Mulá Forné Torró Ripoll Tomé Bailén Mariñas Saldaña Íscar Marcó Capó Puyó Alcalá Bermeo
+Sallés Barberá Bayón Cabezón Calzón Carrión Chicón Garrán Gijón Gordón Limón Luzón Mallén Mañas Obregón Ponzón
+Pontón Ramónd Requejón Rondón Terrón Tobón Torrejón Vallejón Abadía Alfageme Almazán Altés Antúnez Aragón Aragonés
+Arévalo Armengol Arnáiz Asís Ávila Ávalos Azcón Báez Bazán Buendía Cabré Cámara Cánovas Caparrós Carbó Cáscales
+Casás Cedrón Celís Chávez Colás Colón Coló Corzón Cotán Cuéllar Cué Daponte Dominguín Escolá Escudé Fabregás Farré
+Ferré Forés Galvañ Garcés Gelabert Gáñez Gimó Giró Gondar Grañén Güell Güemes Herrán Hervás Hurtado Jáuregui Jódar
+Lacárcel Láinez Láiz Laínez Lainé Leví Líbano Lombán Lucán Llamazáres Macián Maciá Máñez Marqués Marzán Massó
+Medrán Mínguez Móntes Morán Morón Múgica Múñiz Navalón Nogués Núñe Oltrá Oñate Orduña Orús Oteló Paés Pagán Palómar
+Patiño Pavón Peiró Piñán Piñón Píriz Pláner Plá Prió Quirós Rábago Rábano Ráez Ramís Regás Requés Ribó Rivés Rodés
+Roselló Ródenas Ruán Sabaté Salamó Salomé Sandín Santolín Sanchís Sarrió Serón Solé Soló Sús Tadeó Távora Tébar
+Tejón Toldrá Trías Tudón Úbeda Urbón Vadillo Valentí Vallés Varó Vidán Viñé Virgós Ximénez Yagüe Yébenes Zárate
+Zúñiga Ágata Áitor Almería Aitaná Andréa Asís Bartolomé Bruná Candelá Ciríaco Ciriáco Cósme Dámaso Dionísia Eloísa
+Eufémia Eugénia Evarísto Fidél Gádor Gilbérto Glória Gúmer Ismaél Joél Lídia Lía Mía Pía Máriam Noa Olívia Óliver
+Pámela Penélope Rebéca Régula Sálvador Sóle Sócrates Tánger Teófilo Teodóra Tobías Vánesa Vírgenes Álex Ámbar Ágora
+Íker Íngrid Ítaca Élida Élan Ánder Érica Éric Óliver Raquél
+"""
+# The table is written in one go; words whose accent would be wrong are taken out again here.
+WRONG = frozenset(
+    """
+    Aráceli Basílica Beatríz Ciudád Cecília Cóndor Hortensía Mártinez Leocadía Ramónez Toribío Valdivía Sólis Nicomédes
+    Noelía Aurelián Aquilés Ríus Bío Vívar Ramónd Requejón Vallejón Corzón Llamazáres Móntes Núñe Oltrá Palómar Paés
+    Pláner Prió Cáscales Casás Celís Coló Gimó Múñiz Sús Soló Tadeó Áitor Aitaná Andréa Bruná Candelá Ciriáco Cósme
+    Dionísia Eufémia Eugénia Evarísto Fidél Gilbérto Glória Gúmer Ismaél Joél Lídia Máriam Olívia Óliver Rebéca Régula
+    Sálvador Sóle Tánger Teodóra Vánesa Vírgenes Ágora Íker Íngrid Ítaca Élida Élan Ánder Éric Raquél Mármol Oteló
+    Líbano Leví Rivés Chicón Rodés Fabregás Rufián Paúl Dominguín Santolín Lainé Rondón Marcó Puyó Escribá Forné
+    Ferrán Borís Zaín Amín Caín Celestín Berná Lombán Juncal Tóscar Paíno Mulá Serón Gáñez Varó Vidán Vicén
+    """.split()
+)
+_TILDE = {"MUNOZ": "Muñoz", "NUNEZ": "Núñez", "IBANEZ": "Ibáñez", "PENA": "Peña", "ZUNIGA": "Zúñiga"}
+# A patronymic has its accent on the vowel before "-ez", a noun in "-ción" and a family name in "-ón" on the last one.
+_EZ = re.compile(r"(\w+)([aeiou])([^aeiou\s]+|[^aeiou\s]*[gq]u)ez")
+_ON = re.compile(r"(\w{2,})on")
+_FOREIGN = re.compile(r"[kw]|th|ph|sh|son$|ton$|ou|ee|oo|ll?on$")
+_NOT_EZ = frozenset("jerez cortez suez boez aranjuez ginez lopez-".split())
+# INE writes "MARIA MAR": what stands between in the register and in speech, each in a share of the cases.
+_BETWEEN = {
+    "Carmen": "del", "Pilar": "del", "Mar": "del", "Rosario": "del", "Rocío": "del", "Consuelo": "del",
+    "Ángeles": "de los", "Dolores": "de los", "Reyes": "de los", "Nieves": "de las", "Mercedes": "de las",
+    "Paz": "de la", "Cruz": "de la", "Encarnación": "de la", "Lourdes": "de", "Montserrat": "de", "Dios": "de",
+}  # fmt: skip
+
+# Frequent names that the frequency lists at hand lack, commonest first; they get the count of the list's fortieth.
+MISSING = {
+    "es_surname": """Fernández Marín Castro Iglesias Flores Santos Campos Cruz Soler Cabrera Esteban Durán Gutiérrez
+        Giménez Nieto Parra Bravo Vidal Arroyo Pastor Sáez Lara Mora Hurtado Costa Mendoza Carmona Bravo Roldán Sáenz
+        Mateo Andreu Villalba Escobedo Caro Peláez Zapata Quintero Valverde Cordero Ochoa Baena Toledo Muñiz""",
+    "es_female": """Isabel Cristina Irene Natalia Rocío Mónica Susana Victoria Encarnación Montserrat Teresa Lorena
+        Miriam Carolina Alejandra Blanca Diana Eugenia Felisa Jimena Leonor Macarena Nieves Noa Vega""",
+    "es_male": """Javier José Jorge Alberto Mario Óscar Enrique Ricardo Gabriel Samuel Alfonso Agustín Domingo Martín
+        Sebastián Mariano Josep Ismael Gabriel Iñaki Arturo Borja Cristian Rodolfo Roque Leandro Moisés Fidel""",
+    "en_surname": """Smith Johnson Williams Brown Jones Garcia Miller Davis Rodriguez Martinez Hernandez Lopez Gonzalez
+        Wilson Anderson Thomas Taylor Moore Jackson Martin Lee Perez Thompson White Harris Sanchez Clark Ramirez Lewis
+        Robinson Walker Young Allen King Wright Scott Torres Nguyen Hill Flores Green Adams Nelson Baker Hall Rivera
+        Campbell Mitchell Carter Roberts Gomez Phillips Evans Turner Diaz Parker Cruz Edwards Collins Reyes Stewart
+        Morris Morales Murphy Cook Rogers Gutierrez Ortiz Morgan Cooper Peterson Bailey Reed Kelly Howard Ramos Kim
+        Cox Ward Richardson Watson Brooks Chavez Wood James Bennett Gray Mendoza Ruiz Hughes Price Alvarez Castillo
+        Sanders Patel Myers Long Ross Foster Jimenez""",
+    "en_female": """Mary Patricia Jennifer Linda Elizabeth Barbara Susan Jessica Sarah Karen Lisa Nancy Betty Sandra
+        Margaret Ashley Kimberly Emily Donna Michelle Carol Amanda Melissa Deborah Stephanie Rebecca Sharon Laura
+        Cynthia Dorothy Amy Kathleen Angela Shirley Emma Brenda Pamela Nicole Anna Samantha Katherine Christine Debra
+        Rachel Olivia Carolyn Maria Janet Heather Diane Julie Joyce Victoria Ruth Virginia Lauren Kelly Christina Joan
+        Evelyn Judith Andrea Hannah Megan Cheryl Jacqueline Martha Madison Teresa Gloria Sara Janice Ann Kathryn
+        Abigail Sophia Frances Jean Alice Judy Isabella Julia Grace Amber Denise Danielle Marilyn Beverly""",
+    "en_male": """James Robert John Michael David William Richard Joseph Thomas Christopher Charles Daniel Matthew
+        Anthony Mark Donald Steven Andrew Paul Joshua Kenneth Kevin Brian George Timothy Ronald Jason Edward Jeffrey
+        Ryan Jacob Gary Nicholas Eric Jonathan Stephen Larry Justin Scott Brandon Benjamin Samuel Gregory Alexander
+        Patrick Frank Raymond Jack Dennis Jerry Tyler Aaron Jose Adam Nathan Henry Zachary Douglas Peter Kyle Noah
+        Ethan Jeremy Christian Walter Keith Austin Roger Terry Sean Gerald Carl Dylan Harold Jordan Jesse Bryan
+        Lawrence Arthur Gabriel Bruce Logan Billy Joe Alan Juan Elijah Willie Albert Wayne Randy Mason Vincent Liam""",
+    "fi_surname": """Korhonen Virtanen Mäkinen Nieminen Mäkelä Hämäläinen Laine Heikkinen Koskinen Järvinen Lehtonen
+        Lehtinen Saarinen Niemi Salminen Heinonen Heikkilä Salonen Kinnunen Turunen Salo Laitinen Tuominen Rantanen
+        Karjalainen Jokinen Mattila Savolainen Lahtinen Ahonen Ojala Leppänen Kallio Väisänen Hiltunen Miettinen
+        Leinonen Pitkänen Aaltonen Manninen Koivisto Hakala Anttila Laaksonen Hirvonen Räsänen Lehto Laakso Toivonen
+        Aalto Mustonen Rantala Nurmi Peltonen Moilanen Partanen Kettunen Seppälä Kokkonen Lahti Hänninen Peltola
+        Salmi""",
+    "fi_female": """Maria Helena Johanna Anneli Kaarina Anna Liisa Hannele Marjatta Kristiina Emilia Elina Tuulikki
+        Annika Sofia Susanna Katariina Marja Anne Päivi Eeva Tuula Ritva Leena Pirjo Sari Minna Tiina Riitta Tarja
+        Pirkko Eila Aino Sanna Kirsi Hanna Laura Heidi Satu Mari Jenni Outi Arja Mirja Raija Irma Kaija Merja Marika
+        Ulla Seija Aila Helmi Eeva-Liisa Lumi Taimi Oona Iida Venla Ella""",
+    "fi_male": """Juhani Johannes Olavi Antero Tapani Kalevi Tapio Matti Mikael Ilmari Matias Pekka Timo Kari Jari
+        Jukka Markku Antti Mika Juha Hannu Heikki Seppo Esa Pentti Ari Ville Sami Marko Petri Janne Jouni Harri Erkki
+        Reijo Jorma Raimo Veikko Martti Tuomas Lauri Eino Toivo Arvo Eero Risto Jussi Teemu Pasi Jani Tommi Aleksi
+        Niko Joni Otto Onni Oskari Elias Väinö Urho""",
+}
+
+
+def strip(name: str) -> str:
+    """A name in the letters of INE's lists: capitals without acute accents; "Ñ" and "Ü" stay."""
+    return name.upper().translate(str.maketrans("ÁÉÍÓÚ", "AEIOU"))
+
+
+FORMS = {strip(name): name for name in ACCENTED.split() if name not in WRONG} | _TILDE
+
+
+def spanish(word: str) -> str:
+    """Give a word its case and its accent."""
+    if word in FORMS:
+        return FORMS[word]
+    low = word.lower()
+    accent = str.maketrans("aeiou", "áéíóú")
+    if (match := _EZ.fullmatch(low)) and low not in _NOT_EZ:
+        low = f"{match[1]}{match[2].translate(accent)}{match[3]}ez"
+    elif (match := _ON.fullmatch(low)) and not _FOREIGN.search(low):
+        low = f"{match[1]}ón"
+    return low.capitalize()
+
+
+def spoken(name: str) -> str:
+    """The form with its particle: "María del Mar", "Juan de Dios"."""
+    first, _, last = name.partition(" ")
+    return f"{first} {_BETWEEN[last]} {last}" if first in ("María", "Juan") and last in _BETWEEN else name
+
+
+def american(word: str) -> str:
+    """Give a word its case: McDonald, O'Brien."""
+    if re.match(r"MC[B-DF-HJ-NP-TV-Z]\w", word) or (word.startswith("MC") and len(word) > 4):
+        return "Mc" + word[2:].capitalize()
+    return "-".join("'".join(part.capitalize() for part in piece.split("'")) for piece in word.split("-"))
+
+
+def finnish(word: str) -> str:
+    """Give a given name its case; family names have theirs."""
+    return "-".join(part.capitalize() for part in word.split("-")) if word.isupper() else word
+
+
+CASES = {"es": spanish, "en": american, "fi": finnish}
+
+
+def proper(name: str, lang: str) -> str:
+    """Give a name its case: particles are lower case, unless the name begins with them."""
+    words = [word.lower() if word.lower() in PARTICLES else CASES[lang](word) for word in name.split()]
+    return " ".join(words)
+
+
+def read(path: Path) -> list[tuple[str, int]]:
+    """Read a list: name and count, or INE's rank, name, as first surname, as second."""
+    rows = []
+    with path.open(encoding="utf8", newline="") as file:
+        for row in csv.reader(file):
+            name, count = (row[1], row[2]) if row[0].isdecimal() else (row[0], row[1])
+            if len(name) > 2 and re.fullmatch(r"[^\W\d_][^\d_]*", name) and count.isdecimal():
+                rows.append((name.strip(), int(count)))
+    return sorted(rows, key=lambda row: (-row[1], row[0]))
+
+
+def build(path: Path, lang: str, part: str) -> list[tuple[str, int]]:
+    """Make a list of proper names, each once, commonest first."""
+    names: dict[str, int] = {}
+    for name, count in read(path):
+        form = proper(name, lang)
+        names[form] = names.get(form, 0) + count
+        if lang == "es" and (other := spoken(form)) != form:
+            names[form] -= count // 2
+            names[other] = names.get(other, 0) + count // 2
+    count = sorted(names.values(), reverse=True)[39]
+    for form in MISSING[f"{lang}_{part}"].split():
+        names.setdefault(form, count)
+    rows = sorted(names.items(), key=lambda row: (-row[1], row[0]))[: MOST[part]]
+    while sum(len(f"{name},{count}\n".encode()) for name, count in rows) > LARGEST:
+        rows = rows[: int(len(rows) * 0.95)]
+    return rows
+
+
+@app.command()
+def main(folder: Annotated[Path, typer.Argument(help="Folder of the frequency lists.")]) -> None:
+    """Build all lists."""
+    for lang, parts in SOURCES.items():
+        for part, source in parts.items():
+            rows = build(folder / source, lang, part)
+            with (OUT / f"{lang}_{part}.csv").open("w", encoding="utf8", newline="\n") as file:
+                file.write("name,count\n")
+                file.writelines(f"{name},{count}\n" for name, count in rows)
+            typer.echo(f"{lang}_{part}.csv: {len(rows)} names")
+
+
+if __name__ == "__main__":
+    app()

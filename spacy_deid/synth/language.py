@@ -1,0 +1,172 @@
+"""What a language brings to the workshop: settings, lists, templates and sentences, read once from plain files.
+
+    resources/synth/<lang>/language.toml    names, dates, ages, labels, attributes
+    resources/synth/<lang>/lists/*          one row a line (.txt) or a table with a header (.csv)
+    resources/synth/<lang>/notes/*.txt      templates of whole notes, one file a note type, apart by a line "---"
+    resources/synth/<lang>/sentences.txt    one sentence a line, put between the sentences of a carrier
+    resources/synth/<lang>/clauses.txt      word, tab, what is put right behind that word of a carrier
+    resources/synth/<lang>/frames.txt       templates with a slot {note.body} that takes a carrier
+
+A line that begins with "#!" at the head of a template holds directives ("#! age=0..14 sex=female"); one that begins
+with "# " in sentences, clauses and lists is a comment.
+"""
+
+import csv
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, Errors
+from .markup import Node, parse
+from .names import stable_hash
+
+__all__ = ["LANGUAGES", "Language", "Template", "load_language", "split_of"]
+
+LANGUAGES = Path(__file__).parent.parent / "resources" / "synth"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed template.
+
+    name (str): file and number, as "discharge.3"; the part before the dot is the note type.
+    nodes (tuple[Node, ...]): what `markup.render` takes.
+    split (str): "train" or "test".
+    directives (Mapping[str, str]): settings of its head line.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    split: str
+    directives: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Language:
+    """Everything of one language. Lists are tuples of rows; a row maps a column to a parsed template.
+
+    lang (str): code of the language.
+    settings (Mapping[str, Any]): language.toml.
+    lists (Mapping[str, tuple[Mapping[str, str], ...]]): by the file's stem.
+    notes, sentences, frames (tuple[Template, ...]): in the order of the files.
+    clauses (tuple[tuple[str, Template], ...]): the word it follows, and the clause.
+    """
+
+    lang: str
+    settings: Mapping[str, Any]
+    lists: Mapping[str, tuple[Mapping[str, str], ...]]
+    notes: tuple[Template, ...]
+    sentences: tuple[Template, ...]
+    frames: tuple[Template, ...]
+    clauses: tuple[tuple[str, Template], ...]
+
+    def get(self, table: str, key: str, default: Any = None) -> Any:
+        """Look a setting up. table, key (str): as in language.toml. RETURNS (Any): the value or the default."""
+        return self.settings.get(table, {}).get(key, default)
+
+
+def split_of(source: str) -> str:
+    """Say which split a template or carrier belongs to: one in five is for the test, by its content.
+
+    source (str): the template or the carrier's name.
+    RETURNS (str): "train" or "test".
+    """
+    return "test" if stable_hash(source) % 5 == 0 else "train"
+
+
+@lru_cache(maxsize=8)
+def load_language(lang: str, folder: Path = LANGUAGES) -> Language:
+    """Read a language.
+
+    lang (str): code of the language, the name of its folder.
+    folder (Path): where the languages are.
+    RETURNS (Language): its settings, lists and templates.
+    RAISES: ConfigError if there is no such language (D602), a file cannot be used (D604) or a template not be parsed
+        (D600).
+    """
+    root = folder / lang
+    if not (root / "language.toml").is_file():
+        known = ", ".join(sorted(path.parent.name for path in folder.glob("*/language.toml"))) or "none"
+        raise ConfigError(Errors.D602.format(lang=lang, known=known))
+    return Language(
+        lang=lang,
+        settings=_read_toml(root / "language.toml"),
+        lists={path.stem: _read_list(path) for path in sorted((root / "lists").glob("*.*"))},
+        notes=tuple(t for path in sorted((root / "notes").glob("*.txt")) for t in _read_templates(path)),
+        sentences=tuple(_read_line(line, f"sentences.{n}") for n, line in _lines(root / "sentences.txt")),
+        frames=tuple(_read_templates(root / "frames.txt")),
+        clauses=tuple(_read_clauses(root / "clauses.txt")),
+    )
+
+
+def _read(path: Path) -> str:
+    """Read a file of the package with plain line ends."""
+    try:
+        return path.read_text(encoding="utf8").replace("\r\n", "\n")
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(Errors.D604.format(path=path.name, reason=type(error).__name__)) from None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_read(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(Errors.D604.format(path=path.name, reason=error)) from None
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """The lines of a file with their numbers, less comments and empty lines; none where the file is not there."""
+    if not path.exists():
+        return []
+    lines = enumerate(_read(path).split("\n"), 1)
+    return [(n, line.rstrip()) for n, line in lines if line.strip() and not line.startswith("# ")]
+
+
+def _read_list(path: Path) -> tuple[Mapping[str, str], ...]:
+    """Read a list: a table with a header, or one value a line."""
+    rows: Sequence[Mapping[str, str]]
+    if path.suffix == ".csv":
+        rows = list(csv.DictReader(line for _, line in _lines(path)))
+        if any(None in row or None in row.values() for row in rows):
+            raise ConfigError(Errors.D604.format(path=path.name, reason="a row has too many or too few columns"))
+    else:
+        rows = [{"text": line} for _, line in _lines(path)]
+    if not rows:
+        raise ConfigError(Errors.D604.format(path=path.name, reason="no rows"))
+    return tuple(rows)
+
+
+def _read_templates(path: Path) -> list[Template]:
+    """Read the templates of a file."""
+    if not path.exists():
+        return []
+    sources = [source.strip("\n") for source in f"\n{_read(path)}\n".split("\n---\n")]
+    return [_read_template(source, f"{path.stem}.{n}") for n, source in enumerate(sources, 1) if source.strip()]
+
+
+def _read_template(source: str, name: str) -> Template:
+    """Parse a template and the directives at its head."""
+    directives: dict[str, str] = {}
+    if source.startswith("#!"):
+        head, _, source = source.partition("\n")
+        directives = dict(item.partition("=")[::2] for item in head[2:].split())
+    return Template(name, parse(source, name), split_of(source), directives)
+
+
+def _read_line(line: str, name: str) -> Template:
+    """Parse a sentence."""
+    return Template(name, parse(line.strip(), name), split_of(line.strip()))
+
+
+def _read_clauses(path: Path) -> list[tuple[str, Template]]:
+    """Parse the clauses: a word, a tab, and what follows it, blanks at its head included."""
+    clauses = []
+    for n, line in _lines(path):
+        word, tab, clause = line.partition("\t")
+        if not tab:
+            raise ConfigError(Errors.D604.format(path=path.name, reason=f"line {n} has no tab"))
+        clauses.append((word, Template(f"clauses.{n}", parse(clause, f"clauses.{n}"), split_of(line))))
+    return clauses

@@ -140,6 +140,7 @@ class Errors:
         "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
     )
     D246 = "no de-identified text: the encoder gave values that are no numbers. Try it without mixed precision"
+    D247 = "encoder '{name}': comes without the file of its vocabulary (vocab.txt, vocab.json, a .model), which is saved with it"
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"

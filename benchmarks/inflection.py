@@ -1,0 +1,122 @@
+"""Measure inflection on the gold morphology of a treebank: the lemma and the case in, the word form out.
+
+    python -m benchmarks.inflection --treebank assets/ud_finnish --names assets/names/fi
+
+Counted are singular words with a case and without a possessive suffix, clitic, typing slip or colloquial style, whose
+lemma is a word of letters. Proper nouns are taken as given names, surnames or places by the name lists; those in no
+list as places. Errors are shown with --show N.
+"""
+
+import argparse
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.surrogates.inflection.finnish import CASES
+from spacy_deid.surrogates.inflection.finnish_sounds import is_foreign
+
+COMMAND = "python -m benchmarks.inflection"
+SKIP = ("Person[psor]", "Clitic", "Typo", "Style", "Abbr", "Number=Plur", "Foreign")
+TARGET = 0.95
+
+
+class Word(NamedTuple):
+    """A word of the treebank."""
+
+    lemma: str
+    form: str
+    case: str
+    pos: str
+
+
+def read_words(folder: Path) -> Iterator[Word]:
+    """Read the proper and common nouns of every CoNLL-U file below a folder, each lemma, form and case once."""
+    seen = set()
+    for path in sorted(folder.rglob("*.conllu")):
+        for line in path.read_text(encoding="utf8").splitlines():
+            cells = line.split("\t")
+            if len(cells) < 6 or cells[3] not in ("PROPN", "NOUN") or any(skip in cells[5] for skip in SKIP):
+                continue
+            features = dict(pair.split("=", 1) for pair in cells[5].split("|") if "=" in pair)
+            word = Word(cells[2].replace("#", ""), cells[1], features.get("Case", "").lower(), cells[3])
+            usable = word.lemma.replace("-", "").isalpha() and word.form.replace("-", "").isalpha()
+            if word.case in CASES and word.case != "com" and usable and word not in seen:
+                seen.add(word)
+                yield word
+
+
+def read_kinds(folder: Path) -> dict[str, str]:
+    """Name → "given" or "surname", by where it is the more frequent."""
+    counts: dict[str, Counter[str]] = {}
+    files = {"fifemales": "given", "fimales": "given", "fisurnames": "surname"}
+    for stem, kind in files.items():
+        with (folder / f"{stem}.csv").open(encoding="utf8", newline="") as file:
+            for name, count in csv.reader(file):
+                counts.setdefault(name.lower(), Counter())[kind] += int(count)
+    return {name: kinds.most_common(1)[0][0] for name, kinds in counts.items()}
+
+
+def kind_of(word: Word, kinds: dict[str, str]) -> str:
+    """What a word is inflected as."""
+    return "noun" if word.pos == "NOUN" else kinds.get(word.lemma.lower(), "place")
+
+
+def is_right(word: Word, kind: str) -> bool:
+    """Whether the word inflects to its form. The exact case is asked for, not the place's own local case."""
+    as_kind = kind if kind != "place" or word.case not in ("ine", "ela", "ill") else "name"
+    made = inflect(word.lemma, "fi", word.case, kind=as_kind)
+    return made.lower() == word.form.lower()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--treebank", type=Path, required=True)
+    parser.add_argument("--names", type=Path, required=True)
+    parser.add_argument("--metrics", type=Path, default=Path("metrics/inflection_fi.json"))
+    parser.add_argument("--show", type=int, default=0, help="show so many errors on the console")
+    args = parser.parse_args()
+    kinds = read_kinds(args.names)
+    right: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    errors = []
+    for word in read_words(args.treebank):
+        kind = kind_of(word, kinds)
+        native = "foreign" if is_foreign(word.lemma.lower()) else "native"
+        hit = is_right(word, kind)
+        groups = [word.pos, f"{word.pos} {native}", f"{word.pos} {word.case}", f"{word.pos} {kind}"]
+        if word.case != "nom":
+            groups.append(f"{word.pos} {native} oblique")
+        total.update(groups)
+        right.update(groups * hit)
+        if not hit:
+            errors.append(
+                f"{word.pos} {kind} {word.lemma} {word.case}: {word.form}, not "
+                f"{inflect(word.lemma, 'fi', word.case, kind=kind)}"
+            )
+    today = datetime.now(UTC).date().isoformat()
+    rows = [
+        MetricRow(
+            f"inflection accuracy, {group}",
+            right[group] / total[group],
+            TARGET if group == "PROPN native" else None,
+            "higher",
+            "UD Finnish TDT, FTB",
+            "dev+test",
+            COMMAND,
+            today,
+        )
+        for group in sorted(total)
+    ]
+    for row in rows:
+        print(f"{row.name:50} {row.value:.4f} {total[row.name.partition(', ')[2]]:6}")
+    print("\n".join(errors[:: max(1, len(errors) // args.show)] if args.show else []))
+    write_rows(args.metrics, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Sounds of Finnish words: syllables, vowel harmony and consonant gradation, both ways.
+
+Gradation alternates p, t and k at the border of the last syllable: strong where that syllable is open, weak where a
+case ending closes it. Most words are strong in the nominative (Turku, Turun), those in -e and -as the other way round
+(Rinne, Rinteen). See Iso suomen kielioppi (VISK) § 41-46.
+"""
+
+import re
+
+__all__ = ["FRONT", "VOWELS", "count_syllables", "harmonize", "is_back", "is_foreign", "strengthen", "weaken"]
+
+VOWELS = "aeiouyäöåéèêëáàâíóôúüøæ"
+FRONT = str.maketrans("ao", "äö")
+
+_BACK = "aouáàâóôúå"
+_FRONT_ENDS = ("yy", "kyky", "hyppy", "myrsky", "tyly", "sky", "ely", "ily", "yty")
+# Strong to weak where two consonants meet; of geminates one is left.
+_PAIRS = {"nk": "ng", "mp": "mm", "nt": "nn", "lt": "ll", "rt": "rr", "ht": "hd", "lp": "lv", "rp": "rv"}
+_GEMINATES = {"kk": "k", "pp": "p", "tt": "t"}
+_STAY = {"st", "sk", "sp", "tk", "hk", "ft", "kt", "pt", "ts", "ps", "ks"}
+_LAST = re.compile(rf"(?P<vowels>[{VOWELS}]*)(?P<consonants>[^\W\d_{VOWELS}]+)(?P<end>[{VOWELS}])$")
+_NUCLEUS = re.compile(r"aa|ee|ii|oo|uu|yy|ää|öö|[aeouyäö]i|[aeio]u|[eiäö]y|ie|uo|yö|[aeiouyäöåéüø]")
+_NOT_NATIVE = re.compile(r"[bcfqwxzåšžéèêëáàâíóôúüøæñç]|(?<!n)g|^d|^[stpck]h|[stpck]h(?![aeiouyäö])|^[^aeiouyäö]{3}")
+
+
+def is_foreign(word: str) -> bool:
+    """Whether the letters of a word are not those of an inherited Finnish word.
+
+    word (str): lower case.
+    RETURNS (bool): True for "smith", False for "virtanen".
+    """
+    return _NOT_NATIVE.search(word) is not None
+
+
+def count_syllables(word: str) -> int:
+    """Count the syllables of a word, diphthongs as one.
+
+    word (str): lower case.
+    RETURNS (int): at least 1.
+    """
+    return max(1, len(_NUCLEUS.findall(word)))
+
+
+def is_back(word: str) -> bool:
+    """Whether endings take a, o, u after a word and not ä, ö, y.
+
+    The last of a, o, u, ä, ö, y decides. A y at the end of a name is often an i in disguise ("Maryn, Marylla"), so
+    after back vowels it does not count, nor does any y of a foreign word.
+
+    word (str): lower case; of a compound the last part.
+    RETURNS (bool): True for "turku", False for "helsinki".
+    """
+    front = "äöøæ" if is_foreign(word) else "yäöøæ"
+    body = word[:-1] if word.endswith("y") and not word.endswith(_FRONT_ENDS) else word
+    strong = [letter for letter in body if letter in _BACK or letter in front]
+    return bool(strong) and strong[-1] in _BACK
+
+
+def harmonize(ending: str, back: bool) -> str:
+    """Write an ending with the vowels that a word asks for.
+
+    ending (str): with back vowels, "ssa".
+    back (bool): whether the word takes back vowels.
+    RETURNS (str): "ssa" or "ssä".
+    """
+    return ending if back else ending.translate(FRONT)
+
+
+def weaken(stem: str, *, quality: bool = True) -> str:
+    """Put the last p, t or k of a stem into the weak grade.
+
+    stem (str): strong stem in lower case that ends in one short vowel, "turku", "lahte".
+    quality (bool): whether single consonants and pairs change too (Turku, Turun) or geminates only (Heikki, Heikin).
+    RETURNS (str): weak stem, "turu", "lahde"; the stem itself if nothing alternates.
+    """
+    found = _LAST.search(stem)
+    if found is None:
+        return stem
+    before, consonants, end = found["vowels"], found["consonants"], found["end"]
+    head = stem[: found.start("consonants")]
+    if consonants[-2:] in _GEMINATES:
+        return head + consonants[:-2] + _GEMINATES[consonants[-2:]] + end
+    if not quality or consonants[-1] not in "ptk" or consonants[-2:] in _STAY or not before:
+        return stem
+    if len(consonants) == 1:
+        return head + _weak_single(before, consonants, end) + end
+    if consonants[-2:] in _PAIRS:
+        return head + consonants[:-2] + _PAIRS[consonants[-2:]] + end
+    if consonants[-2:] in ("lk", "rk"):
+        return head + consonants[:-1] + ("j" if end == "e" else "") + end
+    return stem
+
+
+def _weak_single(before: str, consonant: str, end: str) -> str:
+    """Weaken a consonant between vowels: tapa, tavan; katu, kadun; haka, haan; puku, puvun; raaka, raa'an."""
+    if consonant != "k":
+        return {"p": "v", "t": "d"}[consonant]
+    if before in ("u", "y") and before == end:
+        return "v"
+    return "'" if len(before) > 1 and before[-1] == end else ""
+
+
+def strengthen(stem: str) -> str:
+    """Put the last consonants of a stem into the strong grade: "rinne" becomes "rinte", "kanga" becomes "kanka".
+
+    stem (str): weak stem in lower case that ends in one short vowel.
+    RETURNS (str): strong stem; the stem itself if nothing alternates.
+    """
+    found = _LAST.search(stem)
+    if found is None:
+        return stem
+    consonants, end = found["consonants"], found["end"]
+    head = stem[: found.start("consonants")]
+    strong = {weak: pair for pair, weak in _PAIRS.items()}
+    if consonants[-2:] in strong:
+        return head + consonants[:-2] + strong[consonants[-2:]] + end
+    if consonants[-1] == "d":
+        return head + consonants[:-1] + "t" + end
+    if consonants[-1] in "ptk" and consonants[-2:] not in _STAY and (len(consonants) == 1 or consonants[-2] in "lmnr"):
+        return head + consonants + consonants[-1] + end
+    return stem

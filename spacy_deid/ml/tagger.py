@@ -128,10 +128,19 @@ def build_committee(*members: Model[list[Doc], list[Floats2d]]) -> Model[list[Do
     return Model("committee", _committee_forward, init=_committee_init, layers=members, dims={"nO": None})
 
 
+class _Batch(list[Doc]):
+    """Docs on their way through several networks: features that one has read, the next need not read again."""
+
+    def __init__(self, docs: list[Doc]) -> None:
+        super().__init__(docs)
+        self.features: dict[bytes, list[np.ndarray]] = {}
+
+
 def _committee_forward(
     model: Model[Any, Any], docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats3d], Callable[[list[Floats3d]], list[Doc]]]:
-    outputs, callbacks = zip(*(layer(docs, is_train) for layer in model.layers), strict=True)
+    batch = _Batch(docs)
+    outputs, callbacks = zip(*(layer(batch, is_train) for layer in model.layers), strict=True)
 
     def backprop(gradients: list[Floats3d]) -> list[Doc]:
         for i, callback in enumerate(callbacks):
@@ -174,12 +183,20 @@ class _Extract:
         if model.attrs["lexicon"] is not self.lexicon:
             self.lexicon = model.attrs["lexicon"]
             self.extract = NoteFeatures(Lexicon.from_bytes(self.lexicon) if self.lexicon else None)
-        arrays = [self.extract(doc)[:, self.columns] for doc in docs]
+        arrays = [features[:, self.columns] for features in self._features(docs)]
         if is_train and self.word_dropout:
             for array in arrays:
                 hidden = np.flatnonzero(np.random.random(len(array)) < self.word_dropout)
                 array[hidden[:, None], self.lexical] = 0
         return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
+
+    def _features(self, docs: list[Doc]) -> list[np.ndarray]:
+        """All columns, read once for the members of a committee that have the same lexicon."""
+        if not isinstance(docs, _Batch):
+            return [self.extract(doc) for doc in docs]
+        if self.lexicon not in docs.features:
+            docs.features[self.lexicon] = [self.extract(doc) for doc in docs]
+        return docs.features[self.lexicon]
 
 
 def _blanks_forward(

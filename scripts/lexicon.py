@@ -1,0 +1,131 @@
+"""Build the lexicon of a language: lists of names, places and professions, word frequencies, and clusters of words.
+
+    python scripts/lexicon.py es corpus/es/lexicon.bin --assets-dir /path/to/copies
+
+The lists stand in the package. Frequencies and clusters are counted in open text: words that keep the same company
+(positive pointwise mutual information, reduced by a truncated SVD) fall into one cluster of k-means. The result holds
+hashes and numbers, no words.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import srsly
+import typer
+
+from spacy_deid.ml.lexicon import build_lexicon, fold_word
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+RESOURCES = Path(find_spec("spacy_deid").origin).parent / "resources"
+COMMON_NAMES = 1000  # so many of the commonest names of a list are told apart from the rest
+WORDS = 20_000  # words that are clustered, the commonest
+CLUSTERS = 400
+WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+@app.command()
+def main(
+    lang: Annotated[str, typer.Argument(help="Language: es, en or fi")],
+    output: Annotated[Path, typer.Argument(help="File to write")],
+    text: Annotated[list[Path], typer.Option(help="Open text: a .txt file, or .jsonl with the field 'text'")],
+    forms: Annotated[bool, typer.Option(help="List the case forms of names and places too")] = False,
+) -> None:
+    """Build a lexicon."""
+    sentences = [WORD.findall(line) for path in text for line in read_lines(path)]
+    small = Counter(word for words in sentences for word in words if word.islower())
+    lists = read_lists(lang, forms)
+    lexicon = build_lexicon(lists, small, cluster_words(sentences))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_bytes(lexicon.to_bytes())
+    sizes = ", ".join(f"{name} {len(words):,}" for name, words in lists.items())
+    typer.echo(f"{output}: {len(lexicon):,} words ({sizes}), {output.stat().st_size / 1e6:.1f} MB")
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Lines of text of a file."""
+    if path.suffix == ".jsonl":
+        yield from (line for row in srsly.read_jsonl(path) for line in row["text"].splitlines())
+    else:
+        yield from path.read_text(encoding="utf8").splitlines()
+
+
+def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
+    """The lists of the package: names, common ones apart, and the single words of places and professions."""
+    names, lists = RESOURCES / "names", RESOURCES / "synth" / lang / "lists"
+    given = [read_column(names / f"{lang}_{sex}.csv") for sex in ("female", "male")]
+    surnames = read_column(names / f"{lang}_surname.csv")
+    found = {
+        "common given": [name for column in given for name in column[:COMMON_NAMES]],
+        "given": [name for column in given for name in column[COMMON_NAMES:]],
+        "common surname": surnames[:COMMON_NAMES],
+        "surname": surnames[COMMON_NAMES:],
+    }
+    for kind in ("places", "professions", "hospitals", "organizations", "countries"):
+        found[kind] = [word for path in sorted(lists.glob(f"{kind}*")) for word in read_column(path)]
+    split = {kind: sorted({part for term in terms for part in WORD.findall(term)}) for kind, terms in found.items()}
+    return {
+        kind: [w for w in words if len(w) > 2] for kind, words in (with_forms(split, lang) if forms else split).items()
+    }
+
+
+def with_forms(lists: dict[str, list[str]], lang: str) -> dict[str, list[str]]:
+    """The lists with every case form of their words."""
+    from spacy_deid.surrogates.inflection import case_forms
+
+    kinds = {"common given": "given", "given": "given", "common surname": "surname", "surname": "surname"}
+    return {
+        name: sorted(
+            {form for word in words for form in (word, *case_forms(word, lang, kind=kinds.get(name, "place")))}
+        )
+        for name, words in lists.items()
+    }
+
+
+def read_column(path: Path) -> list[str]:
+    """First column of a list; the first line of a .csv is its head."""
+    if not path.is_file():
+        return []
+    lines = [line.split(",")[0].strip() for line in path.read_text(encoding="utf8").splitlines()]
+    return [line for line in lines[path.suffix == ".csv" :] if line and not line.startswith("#")]
+
+
+def cluster_words(sentences: Iterable[list[str]]) -> dict[str, int]:
+    """Clusters of the commonest words by the company that they keep within two words to either side.
+
+    sentences (Iterable[list[str]]): words of each line.
+    RETURNS (dict[str, int]): folded word → number of its cluster, from 1; the same on every run.
+    """
+    from scipy.sparse import coo_matrix
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.preprocessing import normalize
+
+    folded = [["0" if word.isdigit() else fold_word(word) for word in words] for words in sentences]
+    counts = Counter(word for words in folded for word in words)
+    known = {word: i for i, (word, _) in enumerate(sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:WORDS])}
+    ids = np.asarray([known.get(word, -1) for words in folded for word in [*words, "\n", "\n"]])
+    n, cells = len(known), []
+    for offset in (-2, -1, 1, 2):
+        left, right = (ids[:-offset], ids[offset:]) if offset > 0 else (ids[-offset:], ids[:offset])
+        kept = (left >= 0) & (right >= 0)
+        cells.append((left[kept], right[kept] + n * (offset > 0)))
+    rows, columns = (np.concatenate(part) for part in zip(*cells, strict=True))
+    table = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, 2 * n)).tocsr().tocoo()
+    by_row, by_column = np.asarray(table.sum(axis=1)).ravel(), np.asarray(table.sum(axis=0)).ravel()
+    smooth = by_column**0.75  # context distribution smoothing (Levy, Goldberg and Dagan 2015)
+    information = np.log(table.data * smooth.sum() / (by_row[table.row] * smooth[table.col]))
+    table.data = np.maximum(information, 0)
+    vectors = normalize(TruncatedSVD(100, random_state=0).fit_transform(table.tocsr()))
+    groups = MiniBatchKMeans(CLUSTERS, random_state=0, n_init=3, batch_size=4096).fit_predict(vectors)
+    return {word: int(group) + 1 for word, group in zip(known, groups, strict=True)}
+
+
+if __name__ == "__main__":
+    app()

@@ -48,6 +48,7 @@ def build_windowed_transformer(
     window: int = 256,
     stride: int = 192,
     batch_pieces: int = 8192,
+    tokenizer_config: dict[str, Any] | None = None,
     transformer_config: dict[str, Any] | None = None,
     mixed_precision: bool = False,
     grad_scaler_config: dict[str, Any] | None = None,
@@ -60,6 +61,7 @@ def build_windowed_transformer(
     stride (int): word pieces from the start of one window to that of the next; windows overlap by the rest, so that a
         token at an edge is seen with context from both sides.
     batch_pieces (int): word pieces that go through the encoder at once when it predicts. Bounds memory.
+    tokenizer_config (Optional[dict]): settings of the tokenizer, such as "do_lower_case"; it is always a fast one.
     transformer_config (Optional[dict]): settings of the encoder, such as "hidden_dropout_prob".
     mixed_precision (bool): half precision where it is safe; for GPUs.
     grad_scaler_config (Optional[dict]): settings of thinc's PyTorchGradScaler for mixed precision.
@@ -69,7 +71,12 @@ def build_windowed_transformer(
 
     # Without a span getter the library's own forward, which drops pieces, could not run by mistake.
     model: Model[list[Doc], Any] = TransformerModel(
-        name, None, {"use_fast": True}, dict(transformer_config or {}), mixed_precision, dict(grad_scaler_config or {})
+        name,
+        None,
+        {**(tokenizer_config or {}), "use_fast": True},
+        dict(transformer_config or {}),
+        mixed_precision,
+        dict(grad_scaler_config or {}),
     )
     windows = Windows(window, stride, batch_pieces)
     # By closure and not as attributes, which a saved model would bring back over the settings of a config.

@@ -3,6 +3,7 @@
 import base64
 import logging
 import random
+import shutil
 import socket
 
 import numpy as np
@@ -43,7 +44,7 @@ HOSTILE = {
     "zero width and controls": "a\u200b\u00ad\u0007 " * 300,
     "a long note": TEXT * 120,
 }
-ENCODERS = ("bert", "roberta")
+ENCODERS = ("bert", "roberta", "xlm-roberta")
 
 
 def make_bert(folder):
@@ -64,6 +65,37 @@ def make_bert(folder):
         max_position_embeddings=64,
     )
     BertModel(config).save_pretrained(folder)
+
+
+def make_xlm_roberta(folder):
+    """An XLM-R of random weights: pieces of a unigram model that carry the blank before a word."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import XLMRobertaConfig, XLMRobertaModel, XLMRobertaTokenizerFast
+
+    characters = sorted(set("abcdefghijklmnopqrstuvwxyzADNV0123456789:.,-+/="))
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    pieces = [(piece, 0.0) for piece in special] + [("▁", -2.0), ("▁por", -3.0), *((c, -4.0) for c in characters)]
+    inner = Tokenizer(models.Unigram(pieces, unk_id=3))
+    inner.normalizer = normalizers.NFKC()
+    inner.pre_tokenizer, inner.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    inner.post_processor = processors.TemplateProcessing(
+        "<s> $A </s>", "<s> $A </s> $B </s>", [("<s>", 0), ("</s>", 2)]
+    )
+    inner.save(str(folder / "tokenizer.json"))
+    (folder / "sentencepiece.bpe.model").write_bytes(b"of the slow tokenizer; carried along, not read")
+    XLMRobertaTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), vocab_file=str(folder / "sentencepiece.bpe.model")
+    ).save_pretrained(folder)
+    config = XLMRobertaConfig(
+        vocab_size=len(pieces) + 1,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=66,
+        pad_token_id=1,
+    )
+    XLMRobertaModel(config).save_pretrained(folder)
 
 
 def make_roberta(folder):
@@ -92,14 +124,14 @@ def make_roberta(folder):
 def encoders(tmp_path_factory):
     """name → folder."""
     folders = {}
-    for name, make in (("bert", make_bert), ("roberta", make_roberta)):
+    for name, make in zip(ENCODERS, (make_bert, make_roberta, make_xlm_roberta), strict=True):
         fix_random_seed(0)
         folders[name] = tmp_path_factory.mktemp(name)
         make(folders[name])
     return folders
 
 
-def build(encoder, window=64, stride=40, model=None):
+def build(encoder, window=64, stride=40, model=None, **settings):
     """A pipeline over an encoder, with our windows unless another model is given."""
     windowed = {
         "@architectures": "spacy_deid.WindowedTransformer.v1",
@@ -107,6 +139,7 @@ def build(encoder, window=64, stride=40, model=None):
         "window": window,
         "stride": stride,
         "batch_pieces": 500,
+        **settings,
     }
     listener = {"@architectures": "spacy_deid.CheckedListener.v1", "pooling": {"@layers": "reduce_mean.v1"}}
     scorer = {"@architectures": "spacy_deid.TagScorer.v1", "dropout": 0.0, "tok2vec": listener}
@@ -321,14 +354,14 @@ def test_the_encoder_itself_need_not_be_there_any_more(encoders, tmp_path):
 def test_a_config_overrules_the_windows_that_were_saved(trained, tmp_path):
     save(trained["bert"], tmp_path / "saved")
     few = len(spacy_deid.load(tmp_path / "saved")(DENSE)._.trf_data.wordpieces)
-    settings = {"components.transformer.model.stride": 20}
-    assert len(spacy_deid.load(tmp_path / "saved", config=settings)(DENSE)._.trf_data.wordpieces) > few
+    changed = {"components.transformer.model.stride": 20}
+    assert len(spacy_deid.load(tmp_path / "saved", config=changed)(DENSE)._.trf_data.wordpieces) > few
 
 
 def test_the_length_that_an_encoder_takes_is_found(trained):
     # RoBERTa keeps two of its 66 positions for padding
     lengths = {name: nlp.get_pipe("transformer").model.tokenizer.model_max_length for name, nlp in trained.items()}
-    assert lengths == {"bert": 64, "roberta": 64}
+    assert lengths == dict.fromkeys(ENCODERS, 64)
 
 
 @pytest.mark.parametrize(
@@ -339,6 +372,27 @@ def test_windows_that_would_lose_pieces_are_refused(encoders, window, stride, me
     nlp = build(encoders["bert"], window, stride)
     with pytest.raises(ConfigError, match=message):
         nlp.initialize(lambda: [gold(nlp)])
+
+
+def test_a_cased_encoder_that_does_not_say_so_is_told(encoders, tmp_path):
+    folder = shutil.copytree(encoders["bert"], tmp_path / "cased")
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
+        (folder / name).unlink()
+    pieces = []
+    for told in ({}, {"do_lower_case": False}):
+        nlp = train(build(folder, tokenizer_config=told), steps=1)
+        save(nlp, tmp_path / "saved")
+        pieces.append(spacy_deid.load(tmp_path / "saved")("Ana.")._.trf_data.wordpieces.strings[0])
+    assert pieces == [["[CLS]", "a", "##n", "##a", ".", "[SEP]"], ["[CLS]", "[UNK]", ".", "[SEP]"]]
+
+
+def test_an_encoder_of_a_tokenizer_json_alone_is_saved_whole(encoders, tmp_path):
+    folder = shutil.copytree(encoders["bert"], tmp_path / "no_vocabulary")
+    (folder / "vocab.txt").unlink()
+    nlp = train(build(folder), steps=1)
+    save(nlp, tmp_path / "saved")
+    again = spacy_deid.load(tmp_path / "saved")
+    assert again(TEXT)._.trf_data.wordpieces.strings == nlp(TEXT)._.trf_data.wordpieces.strings
 
 
 def test_a_name_that_is_no_encoder_is_named(tmp_path):

@@ -4,6 +4,7 @@
     {note.date:-3:long@DATE}       filters behind colons, a label of its own behind "@" ("@O" writes without a label)
     {patient.sex?ingresado|ingresada}   agreement with the sex: male, then female
     [[a|b {patient.given}|]]       a choice, nestable; a branch may be empty
+    <<RELATIVE:his aunt, {relative.age}>>   text with a label; labels inside do not count
 
 Everything else is literal. A template is parsed once and rendered often.
 """
@@ -17,10 +18,12 @@ from ..errors import ConfigError, Errors
 from ..evaluation import AnnotatedText, Entity
 from ..labels import get_label
 
-__all__ = ["Agree", "Choice", "Fill", "Node", "Slot", "Writer", "add_filters", "parse", "render", "slots"]
+__all__ = ["Agree", "Choice", "Fill", "Labelled", "Node", "Slot", "Writer", "add_filters", "parse", "render", "slots"]
 
 UNLABELLED = "O"
 _SLOT = re.compile(r"(\w+)\.(\w+)((?::[^:@{}|]+)*)(?:@(\w+))?")
+_LABELLED = re.compile(r"<<([A-Z_]+):")
+_MARK = re.compile(r"\{|\[\[|\]\]|<<|>>|\|")
 _AGREE = re.compile(r"(\w+)\.sex\?([^{}|]*)\|([^{}|]*)")
 
 
@@ -55,7 +58,15 @@ class Choice:
     branches: tuple[tuple["Node", ...], ...]
 
 
-Node = str | Slot | Agree | Choice
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Text that is an entity as a whole."""
+
+    label: str
+    nodes: tuple["Node", ...]
+
+
+Node = str | Slot | Agree | Choice | Labelled
 
 
 @dataclass(slots=True)
@@ -97,48 +108,49 @@ def parse(source: str, where: str) -> tuple[Node, ...]:
     RETURNS (tuple[Node, ...]): what `render` takes.
     RAISES: ConfigError (D600) if a bracket is left open or a slot cannot be read; (D001) for an unknown label.
     """
-    nodes, end = _parse(source, 0, where, depth=0)
+    nodes, end = _parse(source, 0, where, ())
     if end != len(source):
-        raise ConfigError(Errors.D600.format(path=where, offset=end, reason="']]' without '[['"))
+        raise ConfigError(Errors.D600.format(path=where, offset=end, reason="it closes what was never opened"))
     return nodes
 
 
-def _parse(source: str, at: int, where: str, depth: int) -> tuple[tuple[Node, ...], int]:
-    """Parse from an offset to the end of the template or, inside a choice, of the branch."""
+def _parse(source: str, at: int, where: str, stops: tuple[str, ...]) -> tuple[tuple[Node, ...], int]:
+    """Parse from an offset to the end of the template, or to what ends a branch or a labelled text."""
     nodes: list[Node] = []
-    while at < len(source):
+    while at < len(source) and not source.startswith(stops or ("]]", ">>"), at):
+        node: Node
         if source.startswith("[[", at):
-            choice, at = _parse_choice(source, at, where, depth)
-            nodes.append(choice)
+            node, at = _parse_choice(source, at, where)
+        elif match := _LABELLED.match(source, at):
+            inner, end = _parse(source, match.end(), where, (">>",))
+            node = Labelled(get_label(match[1]).name, inner)
+            at = _expect(source, end, at, where) + 2
         elif source[at] == "{":
             end = source.find("}", at)
-            nodes.append(_parse_slot(source[at + 1 : end] if end > 0 else "", at, where))
-            at = end + 1
-        elif source.startswith("]]", at) or (depth and source[at] == "|"):
-            break
+            node, at = _parse_slot(source[at + 1 : end] if end > 0 else "", at, where), end + 1
         else:
-            end = _next_mark(source, at, depth)
-            nodes.append(source[at:end])
-            at = end
+            found = _MARK.search(source, at + 1)
+            end = found.start() if found else len(source)
+            node, at = source[at:end], end
+        nodes.append(node)
     return tuple(nodes), at
 
 
-def _next_mark(source: str, at: int, depth: int) -> int:
-    """The offset of the next character that may mean something."""
-    match = re.compile(r"\{|\[\[|\]\]" + (r"|\|" if depth else "")).search(source, at + 1)
-    return match.start() if match else len(source)
+def _expect(source: str, end: int, start: int, where: str) -> int:
+    """Make sure that what was opened is closed."""
+    if end >= len(source):
+        raise ConfigError(Errors.D600.format(path=where, offset=start, reason="a bracket is never closed"))
+    return end
 
 
-def _parse_choice(source: str, at: int, where: str, depth: int) -> tuple[Choice, int]:
+def _parse_choice(source: str, at: int, where: str) -> tuple[Choice, int]:
     """Parse "[[…|…]]"."""
-    branches, position = [], at + 1
+    branches, end = [], at + 1
     while True:
-        branch, position = _parse(source, position + 1, where, depth + 1)
+        branch, end = _parse(source, end + 1, where, ("|", "]]"))
         branches.append(branch)
-        if source.startswith("]]", position):
-            return Choice(tuple(branches)), position + 2
-        if position >= len(source):
-            raise ConfigError(Errors.D600.format(path=where, offset=at, reason="'[[' is never closed"))
+        if source.startswith("]]", _expect(source, end, at, where)):
+            return Choice(tuple(branches)), end + 2
 
 
 def _parse_slot(inner: str, at: int, where: str) -> Slot | Agree:
@@ -173,6 +185,10 @@ def render(nodes: Sequence[Node], writer: Writer, fill: Fill, sex: Callable[[str
                 writer.write(node.female if sex(node.who) == "female" else node.male)
             case Choice():
                 render(rng.choice(node.branches), writer, fill, sex, rng)
+            case Labelled():
+                inner = Writer()
+                render(node.nodes, inner, fill, sex, rng)
+                writer.write("".join(inner.parts), node.label)
 
 
 def slots(nodes: Sequence[Node]) -> Iterator[Slot]:
@@ -188,6 +204,8 @@ def slots(nodes: Sequence[Node]) -> Iterator[Slot]:
             case Choice():
                 for branch in node.branches:
                     yield from slots(branch)
+            case Labelled():
+                yield from slots(node.nodes)
 
 
 def add_filters(nodes: Sequence[Node], filters: tuple[str, ...]) -> tuple[Node, ...]:

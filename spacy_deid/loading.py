@@ -1,17 +1,21 @@
-"""Loading pipelines: those that ship, a folder, or an installed package."""
+"""Loading pipelines: those that ship, a folder, or an installed package, at a chosen operating point."""
 
+import json
+import warnings
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import spacy
+from spacy.about import __version__ as spacy_version
 from spacy.language import Language
-from spacy.util import is_package
+from spacy.util import is_compatible_version, is_package
 
-from .errors import ConfigError, Errors
+from .errors import ConfigError, DeidError, Errors, Warnings
 from .saving import protect
 
-__all__ = ["load", "shipped_pipelines"]
+__all__ = ["load", "shipped_pipelines", "use_operating_point"]
 
 
 def shipped_pipelines() -> dict[str, Path]:
@@ -23,20 +27,73 @@ def shipped_pipelines() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.cfg"))}
 
 
-def load(name: str | Path, **kwargs: Any) -> Language:
+def load(name: str | Path, *, operating_point: str | None = None, **kwargs: Any) -> Language:
     """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
 
     name (Union[str, Path]): name of a shipped pipeline ("es"), a folder, or an installed pipeline package.
+    operating_point (Optional[str]): "balanced", "high_recall", "max_recall" or another point that the pipeline was
+        calibrated to; None for the one that it was saved with.
     kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
     RETURNS (Language): the pipeline.
-    RAISES: ConfigError (D008) if there is no such pipeline.
+    RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
+        of spaCy made the pipeline and it cannot be read (D346).
     """
     known = shipped_pipelines()
     if str(name) in known:
         nlp = spacy.load(known[str(name)], **kwargs)
-    elif Path(name).is_dir() or is_package(str(name)):
+    elif Path(name).is_dir():
+        nlp = _load_folder(Path(name), kwargs)
+    elif is_package(str(name)):
         nlp = spacy.load(name, **kwargs)
     else:
         raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
     protect(nlp, nlp.vocab.strings)
+    if operating_point is not None:
+        use_operating_point(nlp, operating_point)
     return nlp
+
+
+def use_operating_point(nlp: Language, name: str) -> None:
+    """Choose a named operating point of a pipeline, for as long as it lives and in what is saved of it.
+
+    nlp (Language): the pipeline.
+    name (str): name of the point.
+    RAISES: ConfigError if it has no token classifier (D342) or no such point (D341).
+    """
+    parts = [part for part in nlp.pipe_names if nlp.get_pipe_meta(part).factory == "deid_ner"]
+    if not parts:
+        raise ConfigError(Errors.D342.format(name=f"{nlp.lang}_{nlp.meta['name']}", factory="deid_ner"))
+    for part in parts:
+        cast(Any, nlp.get_pipe(part)).set_operating_point(name)
+        nlp.get_pipe_config(part)["operating_point"] = name
+
+
+def _load_folder(path: Path, kwargs: dict[str, Any]) -> Language:
+    """Load a folder, and say if another version made it: at once if it cannot be read, as a warning if it can."""
+    made, made_spacy = _made_by(path)
+    here = version("spacy-deid")
+    try:
+        nlp = spacy.load(path, **kwargs)
+    except DeidError:
+        raise
+    except Exception as error:
+        if made == here and is_compatible_version(spacy_version, made_spacy):
+            raise
+        versions = {"made": made, "made_spacy": made_spacy, "here": here, "here_spacy": spacy_version}
+        raise ConfigError(Errors.D346.format(name=path, kind=type(error).__name__, **versions)) from error
+    if made not in (here, _UNKNOWN):
+        warnings.warn(Warnings.DW340.format(name=path, made=made, here=here), UserWarning, stacklevel=3)
+    return nlp
+
+
+_UNKNOWN = "an unknown version"
+
+
+def _made_by(path: Path) -> tuple[str, str]:
+    """The versions of spacy_deid and spaCy that a pipeline was made by, as its meta.json has them."""
+    try:
+        meta = json.loads((path / "meta.json").read_text(encoding="utf8"))
+        deid = meta.get("deid") or {}
+        return str(deid.get("spacy_deid") or _UNKNOWN), str(meta.get("spacy_version") or _UNKNOWN)
+    except (OSError, ValueError, AttributeError):
+        return _UNKNOWN, _UNKNOWN

@@ -23,6 +23,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -198,6 +199,7 @@ def save(nlp: Language, path: str | Path) -> None:
     if os.path.lexists(path) and not _replaceable(path):
         raise ConfigError(Errors.D416.format(path=path))
     protect(nlp)
+    nlp.meta["deid"] = {**nlp.meta.get("deid", {}), "spacy_deid": version("spacy-deid")}  # who must read it again
     path.parent.mkdir(parents=True, exist_ok=True)
     new, old = (path.parent / f".{secrets.token_hex(8)}.tmp" for _ in range(2))
     try:

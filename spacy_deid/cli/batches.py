@@ -16,7 +16,7 @@ from ..errors import ConfigError, Errors
 from ..loading import load
 from .console import describe
 
-__all__ = ["Failure", "cut", "find_component", "load_pipeline", "process"]
+__all__ = ["Failure", "cut", "find_component", "load_pipeline", "point_in_force", "process"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -34,13 +34,14 @@ class Failure:
     reason: str
 
 
-def load_pipeline(name: str) -> Language:
+def load_pipeline(name: str, operating_point: str | None = None) -> Language:
     """Load a pipeline that takes notes of any length.
 
     name (str): as `spacy_deid.load`.
+    operating_point (Optional[str]): as `spacy_deid.load`.
     RETURNS (Language): the pipeline.
     """
-    nlp = load(name)
+    nlp = load(name, operating_point=operating_point)
     nlp.max_length = sys.maxsize
     return nlp
 
@@ -59,6 +60,15 @@ def find_component(nlp: Language, factory: str, name: str) -> Any:
             return nlp.get_pipe(part)
     known = ", ".join(nlp.pipe_names) or "none"
     raise ConfigError(Errors.D415.format(name=name, factory=factory, known=known))
+
+
+def point_in_force(nlp: Language) -> dict[str, Any]:
+    """The operating point of a pipeline, for what heads a trace or a report; empty without a token classifier."""
+    for part in nlp.pipe_names:
+        if nlp.get_pipe_meta(part).factory == "deid_ner":
+            component: Any = nlp.get_pipe(part)
+            return dict(component.get_point().receipt())
+    return {}
 
 
 def cut(items: Iterable[U], size: Callable[[U], int], *, batch_size: int, n_process: int) -> Iterator[list[U]]:

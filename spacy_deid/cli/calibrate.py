@@ -1,40 +1,136 @@
-"""``spacy-deid calibrate``: the operating point of a trained pipeline, set on development data."""
+"""``spacy-deid calibrate``: scores and operating points of a trained pipeline, fitted on development data."""
 
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from spacy.tokens import DocBin
+from spacy.language import Language
 from spacy.training import Example
 
 from ..errors import ConfigError, Errors, InputError
+from ..evaluation import AnnotatedText, detect_format, make_docs, read_folder
+from ..evaluation.curves import curve_rows, plot_curves, write_curves
+from ..evaluation.operating import Table, control_point, fit_points, measure, recall_point
+from ..evaluation.sweep import Sweep
+from ..loading import use_operating_point
 from ..saving import save
 from .batches import find_component, load_pipeline
-from .console import reporting
+from .console import reporting, say
+from .options import Scheme
 
-__all__ = ["calibrate"]
+__all__ = ["Loss", "calibrate", "read_gold"]
+
+
+class Loss(StrEnum):
+    """What a bound on missed shares counts."""
+
+    entity = "entity"
+    character = "character"
 
 
 def calibrate(
     pipeline: Annotated[Path, typer.Argument(help="Folder of a trained pipeline.")],
-    dev: Annotated[Path, typer.Argument(metavar="DEV.spacy", help="Development data, as `convert` writes it.")],
+    dev: Annotated[Path, typer.Argument(metavar="DEV", help="Development data: .spacy of `convert`, or a corpus.")],
     output: Annotated[Path, typer.Option(help="Folder to save the calibrated pipeline to.")],
+    scheme: Annotated[Scheme, typer.Option(help="Labels to compare in, and of a corpus.")] = Scheme.canonical,
+    recall: Annotated[float | None, typer.Option(help="Character recall to reach; adds the point 'recall'.")] = None,
+    risk: Annotated[
+        float | None, typer.Option(help="Bound on the share of a note that is missed; adds 'risk'.")
+    ] = None,
+    loss: Annotated[Loss, typer.Option(help="What --risk counts.")] = Loss.entity,
+    per_label: Annotated[bool, typer.Option("--per-label", help="Reach --recall or --risk for each label.")] = False,
+    use: Annotated[str | None, typer.Option(help="Point to save the pipeline at; else its threshold stays.")] = None,
+    curves: Annotated[Path | None, typer.Option(help="Folder for curves.json and curves.png.")] = None,
 ) -> None:
-    """Calibrate the scores and the operating point of deid_ner, and save the pipeline without a word of the data."""
+    """Fit the scores and the operating points of deid_ner, and save the pipeline without a word of the data.
+
+    The points balanced, high_recall and max_recall are always fitted. --recall and --risk add a point, and the
+    pipeline is saved at it. The data must be none that the pipeline was trained on.
+    """
     with reporting():
-        if output.resolve() == pipeline.resolve():
-            raise ConfigError(Errors.D419.format(path=output))
-        nlp = load_pipeline(str(pipeline))
-        ner = find_component(nlp, "deid_ner", str(pipeline))
-        try:
-            gold = list(DocBin().from_disk(dev).get_docs(nlp.vocab))
-        except Exception:  # msgpack and zlib raise whatever they meet, some with the bytes in the message
-            raise InputError(Errors.D402.format(path=dev, reason="cannot be read as a DocBin")) from None
-        if not gold:
-            raise InputError(Errors.D402.format(path=dev, reason="holds no documents"))
-        report = ner.calibrate([Example(nlp.make_doc(doc.text), doc) for doc in gold])
+        nlp, gold = _load(pipeline, dev, output, str(scheme), (recall, risk, per_label))
+        _fit_scores(nlp, find_component(nlp, "deid_ner", str(pipeline)), gold)
+        table = measure(Sweep(nlp, gold, str(scheme)))
+        points = fit_points(table)
+        if recall is not None:
+            points["recall"] = recall_point(table, recall, per_label=per_label)
+        if risk is not None:
+            points["risk"] = control_point(
+                table, risk, loss="entity" if loss == Loss.entity else "character", per_label=per_label
+            )
+        find_component(nlp, "deid_ner", str(pipeline)).cfg["points"] = points
+        wanted = use or ("recall" if recall is not None else "risk" if risk is not None else None)
+        if wanted:
+            use_operating_point(nlp, wanted)
+        if curves:
+            _write_curves(curves, table, points)
         save(nlp, output)
-        for kind in ("tokens", "spans"):
-            before, after = report[f"{kind} ece_before"], report[f"{kind} ece_after"]
-            typer.echo(f"{kind}: expected calibration error {before:.4f} before, {after:.4f} after")
-        typer.echo(f"calibrated on {len(gold)} documents, saved to {output}")
+        _print_points(points)
+        typer.echo(f"calibrated on {len(gold)} documents, saved to {output}" + (f" at '{wanted}'" if wanted else ""))
+
+
+def _load(
+    pipeline: Path, dev: Path, output: Path, scheme: str, wanted: tuple[float | None, float | None, bool]
+) -> tuple[Language, list[AnnotatedText]]:
+    """Check the options and read what they name."""
+    recall, risk, per_label = wanted
+    if output.resolve() == pipeline.resolve():
+        raise ConfigError(Errors.D419.format(path=output))
+    if recall is not None and risk is not None:
+        raise ConfigError(Errors.D412.format(first="recall", second="risk"))
+    if per_label and recall is None and risk is None:
+        raise ConfigError(Errors.D411.format(option="recall or --risk, which --per-label goes with,"))
+    for name, value in (("--recall", recall), ("--risk", risk)):
+        if value is not None and not 0.0 < value < 1.0:
+            raise ConfigError(Errors.D345.format(name=name, value=value))
+    nlp = load_pipeline(str(pipeline))
+    find_component(nlp, "deid_ner", str(pipeline))
+    gold = read_gold(dev, scheme)
+    if not any(document.entities for document in gold):
+        raise InputError(Errors.D349.format(path=dev))
+    return nlp, gold
+
+
+def read_gold(path: Path, scheme: str) -> list[AnnotatedText]:
+    """Read a gold corpus; a .spacy file of `convert` has canonical labels, whatever the scheme.
+
+    path (Path): a folder, or a file.
+    scheme (str): scheme of the labels in all other formats.
+    RETURNS (list[AnnotatedText]): the documents.
+    RAISES: InputError as `read_folder`, or if there are none (D348).
+    """
+    format = detect_format(path)
+    gold = read_folder(path, format, scheme="canonical" if format == "spacy" else scheme)
+    if not gold:
+        raise InputError(Errors.D348.format(path=path))
+    return gold
+
+
+def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
+    """Fit the probabilities and say how far off they were."""
+    references, _ = make_docs(gold, nlp.make_doc)
+    report = ner.calibrate([Example(nlp.make_doc(doc.text), doc) for doc in references])
+    for kind in ("tokens", "spans"):
+        before, after = report[f"{kind} ece_before"], report[f"{kind} ece_after"]
+        typer.echo(f"{kind}: expected calibration error {before:.4f} before, {after:.4f} after")
+
+
+def _write_curves(folder: Path, table: Table, points: Mapping[str, Any]) -> None:
+    """Write the curves: the figures always, the picture if it can be drawn."""
+    rows = curve_rows(table)
+    write_curves(folder, rows, points)
+    plot_curves(folder, rows, points)
+
+
+def _print_points(points: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print the points with their figures."""
+    typer.echo(f"{'point':<14}{'threshold':>10}{'char R':>9}{'char P':>9}{'F1':>9}{'clean':>9}")
+    for name, point in points.items():
+        figures = point["figures"]
+        keys = ("character_recall", "character_precision", "strict_f1", "clean")
+        values = "".join(f"{'-' if figures[key] is None else format(figures[key], '.4f'):>9}" for key in keys)
+        typer.echo(f"{name:<14}{point['default']:>10}{values}")
+        for label, threshold in point["labels"].items():
+            say(f"  {label}: threshold {threshold}")

@@ -1,12 +1,15 @@
 """``spacy-deid info``: what is installed, and under which licences."""
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
+from typing import Any
 
 import srsly
 import typer
 from spacy.util import registry
+from thinc.api import Config
 
 from .. import __version__
 from ..loading import shipped_pipelines
@@ -15,6 +18,7 @@ from .console import reporting
 
 __all__ = ["info"]
 
+_FIGURES = ("character_recall", "character_precision", "strict_f1", "clean")
 _PACKAGES = ("spacy", "thinc", "numpy", "pyahocorasick", "phonenumbers", "torch", "spacy-transformers")
 
 
@@ -24,6 +28,7 @@ def info() -> None:
         _section("Versions", [("spacy-deid", __version__), ("python", platform.python_version())])
         _rows([(name, _version(name)) for name in _PACKAGES])
         _section("Pipelines", [_pipeline(name, path) for name, path in shipped_pipelines().items()])
+        _section("Operating points", [row for item in shipped_pipelines().items() for row in _points(*item)])
         _section("Components", [(name, "") for name in sorted(_components())])
         _section("Policies", [(name, "") for name in shipped_policies()])
         _section("Licences", [("spacy-deid", _licence()), *_pipeline_licences()])
@@ -68,6 +73,28 @@ def _pipeline(name: str, path: Path) -> tuple[str, str]:
     pipeline = meta.get("pipeline")
     parts = ", ".join(map(str, pipeline)) if isinstance(pipeline, list) else ""
     return name, f"{meta.get('version', '')}  {parts}  {meta.get('description', '')}".strip()
+
+
+def _points(name: str, path: Path) -> list[tuple[str, str]]:
+    """The operating points of a pipeline's token classifier, with what they reached on its development data."""
+    config = Config().from_disk(path / "config.cfg", interpolate=False)
+    rows = []
+    for part, settings in config["components"].items():
+        if settings.get("factory") == "deid_ner":
+            force = settings.get("operating_point")
+            if not force:
+                rows.append((name, f"threshold {settings.get('threshold')}, in force"))
+            points = srsly.read_json(path / part / "cfg").get("points", {})
+            rows += [(name, _point(point, record, point == force)) for point, record in points.items()]
+    return rows
+
+
+def _point(name: str, record: Mapping[str, Any], in_force: bool) -> str:
+    """One operating point."""
+    figures = record.get("figures", {})
+    said = [f"{key.replace('_', ' ')} {figures[key]}" for key in _FIGURES if figures.get(key) is not None]
+    threshold = "thresholds by label" if record.get("labels") else f"threshold {record.get('default')}"
+    return "  ".join([f"{name}, in force" if in_force else name, threshold, *said])
 
 
 def _pipeline_licences() -> list[tuple[str, str]]:

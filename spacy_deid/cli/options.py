@@ -10,6 +10,7 @@ __all__ = [
     "BatchSize",
     "Encoding",
     "Format",
+    "OperatingPoint",
     "OutputFolder",
     "Overwrite",
     "Paths",
@@ -52,6 +53,9 @@ Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Notes: .txt or .jsonl files, or folders of them.")
 ]
 Pipeline = Annotated[str, typer.Option(help="A pipeline that ships, a folder, or an installed package.")]
+OperatingPoint = Annotated[
+    str | None, typer.Option(help="Named point of the classifier: balanced, high_recall, max_recall or another.")
+]
 OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]

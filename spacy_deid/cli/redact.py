@@ -12,9 +12,21 @@ from .. import __version__
 from ..errors import ConfigError, DeidError, Errors, InputError
 from ..io import Job, check_encoding, decode, encode, find_notes, plan, write_whole
 from ..saving import fingerprint
-from .batches import Failure, find_component, load_pipeline
+from .batches import Failure, find_component, load_pipeline, point_in_force
 from .console import progress, reporting, say
-from .options import BatchSize, Encoding, OutputFolder, Overwrite, Paths, Pipeline, Processes, Resume, Style, TextField
+from .options import (
+    BatchSize,
+    Encoding,
+    OperatingPoint,
+    OutputFolder,
+    Overwrite,
+    Paths,
+    Pipeline,
+    Processes,
+    Resume,
+    Style,
+    TextField,
+)
 from .redaction import Redaction, targets
 
 __all__ = ["redact"]
@@ -25,6 +37,7 @@ def redact(
     pipeline: Pipeline,
     output: OutputFolder = None,
     style: Annotated[Style | None, typer.Option(help="How replaced spans are written.")] = None,
+    operating_point: OperatingPoint = None,
     policy: Annotated[str | None, typer.Option(help="What is done with each label: a name or a .toml file.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write NAME.trace.json: why each span was changed.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
@@ -50,7 +63,7 @@ def redact(
         if output:
             # Before the pipeline is loaded: what is refused is refused at once.
             jobs, skipped = plan_files(paths, output, text_field, trace, report, overwrite=overwrite, resume=resume)
-        nlp = load_pipeline(pipeline)
+        nlp = load_pipeline(pipeline, operating_point)
         stamp = configure(nlp, pipeline, style, policy)
         redaction = Redaction(
             nlp, stamp, name, text_field or "", keep_field or (), trace, batch_size=batch_size, n_process=n_process
@@ -113,7 +126,13 @@ def configure(nlp: Language, pipeline: str, style: str | None, policy: str | Non
         surrogate.set_policy(policy)
     meta = {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)}
     versions = {"spacy_deid": __version__, "spacy": spacy_version}
-    return {"pipeline": meta, **versions, "policy": surrogate.policy.name, "style": surrogate.style_name}
+    return {
+        "pipeline": meta,
+        **versions,
+        **point_in_force(nlp),
+        "policy": surrogate.policy.name,
+        "style": surrogate.style_name,
+    }
 
 
 def redact_stream(redaction: Redaction) -> None:

@@ -10,7 +10,7 @@ from .files import write_text
 from .operating import Table
 from .sweep import summarize
 
-__all__ = ["SERIES", "curve_rows", "plot_curves", "write_curves"]
+__all__ = ["SERIES", "curve_rows", "mark_points", "plot_curves", "write_curves"]
 
 # key of a row → what the legend says
 SERIES = {
@@ -48,6 +48,19 @@ def _labels(table: Table, totals: Any) -> dict[str, dict[str, float]]:
     }
 
 
+def mark_points(points: Mapping[str, Mapping[str, Any]]) -> dict[float, list[str]]:
+    """Names of the points with one threshold for all labels, by threshold: those that a curve can show.
+
+    points (Mapping): name → "default", "labels".
+    RETURNS (dict[float, list[str]]): threshold → names.
+    """
+    marks: dict[float, list[str]] = {}
+    for name, point in points.items():
+        if not point["labels"]:
+            marks.setdefault(point["default"], []).append(name)
+    return marks
+
+
 def write_curves(folder: Path, rows: Sequence[Mapping[str, Any]], points: Mapping[str, Mapping[str, Any]]) -> Path:
     """Write the rows and the points as JSON.
 
@@ -83,16 +96,14 @@ def plot_curves(folder: Path, rows: Sequence[Mapping[str, Any]], points: Mapping
     for key, title in SERIES.items():
         drawn = [(row["threshold"], row[key]) for row in rows if row[key] is not None]
         axes.plot([x for x, _ in drawn], [y for _, y in drawn], marker=".", label=title)
-    for name, point in points.items():
-        if not point["labels"]:
-            axes.axvline(point["default"], color="grey", linewidth=0.8)
-            axes.annotate(
-                name, (point["default"], 0.01), xycoords=("data", "axes fraction"), rotation=90, fontsize=8, ha="right"
-            )
+    for threshold, names in mark_points(points).items():
+        axes.axvline(threshold, color="grey", linewidth=0.8)
+        place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "fontsize": 8, "ha": "right"}
+        axes.annotate(", ".join(names), (threshold, 0.01), **place)
     axes.set(xscale="log", xlabel="threshold (probability of being PHI)", ylabel="figure on the development set")
     axes.invert_xaxis()
     axes.grid(visible=True, alpha=0.3)
-    axes.legend(loc="best", fontsize=8)
+    axes.legend(loc="lower left", fontsize=8)
     path = folder / "curves.png"
     figure.savefig(path, dpi=150, metadata={"Software": None})
     return path

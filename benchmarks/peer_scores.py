@@ -1,0 +1,85 @@
+"""Figures of a system that marks characters, whatever labels it has.
+
+Only letters and digits count. Recall counts what Safe Harbor lists and the names of clinicians; what the gold holds
+beyond (professions, ages, countries) is no peer's aim: a system is neither blamed for leaving it nor for taking it.
+The same holds for ages below 90 and bare years that the gold does not hold.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from english_notes import Corpus
+
+from spacy_deid.evaluation import AnnotatedText
+from spacy_deid.evaluation.counts import Mask, alphanumeric_mask, coverage_mask
+from spacy_deid.labels import LABELS
+
+__all__ = ["FIGURES", "Figures", "neutral_mask", "score"]
+
+Figures = dict[str, float | None]
+
+NAMES = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+AIM = NAMES | {label.name for label in LABELS.values() if label.hipaa} - {"AGE"}
+FIGURES = (
+    "character recall",
+    "character recall on names",
+    "character precision",
+    "documents with nothing missed",
+    "documents without PHI left alone",
+    "notes per second",
+)
+_AGE = re.compile(
+    r"\b[1-8]?\d(?=[\s-]*(?:years?|yrs?|y\.?/?o|months?|weeks?|days?)\b)[\s-]*\w+(?:[\s-]old)?|\b(?:19|20)\d\d\b", re.I
+)
+
+
+def neutral_mask(text: str) -> Mask:
+    """Mark ages below 90 and years: they identify nobody under Safe Harbor.
+
+    text (str): the note.
+    RETURNS (Mask): one flag a character.
+    """
+    mask = np.zeros(len(text), dtype=np.bool_)
+    for match in _AGE.finditer(text):
+        mask[match.start() : match.end()] = True
+    return mask
+
+
+def score(corpus: Corpus, found: Sequence[AnnotatedText]) -> Figures:
+    """Compare what a system marked with the gold.
+
+    corpus (Corpus): notes with gold.
+    found (Sequence[AnnotatedText]): the same notes with what the system marked.
+    RETURNS (Figures): by name of the figure; None where there is nothing to divide by or the gold is not complete.
+    """
+    counts = np.array([_count(gold, mine) for gold, mine in zip(corpus.notes, found, strict=True)])
+    hit, due, name_hit, name_due, right, marked, clean, has_phi, quiet = counts.sum(axis=0).tolist()
+    without = len(corpus.notes) - has_phi
+    return {
+        "character recall": _share(hit, due),
+        "character recall on names": _share(name_hit, name_due),
+        "character precision": _share(right, marked) if corpus.complete else None,
+        "documents with nothing missed": _share(clean, has_phi),
+        "documents without PHI left alone": _share(quiet, without) if corpus.complete else None,
+    }
+
+
+def _count(gold: AnnotatedText, mine: AnnotatedText) -> tuple[int, ...]:
+    """Characters and documents of one note, in the order that `score` adds them up."""
+    size = len(gold.text)
+    letters = alphanumeric_mask(gold.text)
+    marked = coverage_mask(mine.entities, size) & letters
+    due = coverage_mask([e for e in gold.entities if e.label in AIM], size) & letters
+    names = coverage_mask([e for e in gold.entities if e.label in NAMES], size) & letters
+    other = coverage_mask(gold.entities, size) | neutral_mask(gold.text)
+    counted = marked & (due | ~other)
+    missed, extra = (due & ~marked).any(), (counted & ~due).any()
+    figures = [due & marked, due, names & marked, names, counted & due, counted]
+    flags = (due.any() and not missed, due.any(), not due.any() and not extra)
+    return (*(int(mask.sum()) for mask in figures), *map(int, flags))
+
+
+def _share(part: int, whole: int) -> float | None:
+    """A share, if there is a whole."""
+    return part / whole if whole else None

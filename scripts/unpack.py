@@ -1,6 +1,6 @@
 """Unpack a corpus archive into corpus/NAME, from assets/ or from a folder of local copies.
 
-The archive may be a zip or a tar file. Only the folders that are asked for are kept, whatever stands above them in the
+The archive may be a zip or a tar file. Where folders are named only these are kept, whatever stands above them in the
 archive, so that the publisher's zip and a local tar give the same tree.
 """
 
@@ -20,7 +20,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def main(
     name: Annotated[str, typer.Argument(help="Name of the corpus; the archive is NAME.zip or NAME.tar.*")],
-    folders: Annotated[list[str], typer.Argument(help="Folders to keep, as 'train/brat'")],
+    folders: Annotated[list[str] | None, typer.Argument(help="Folders to keep, as 'train/brat'; none: all")] = None,
     assets_dir: Annotated[str, typer.Option(help="Folder of local copies; empty for assets/")] = "",
     corpus: Annotated[Path, typer.Option(help="Folder to unpack into")] = Path("corpus"),
 ) -> None:
@@ -31,14 +31,26 @@ def main(
         raise typer.BadParameter(f"no archive {name}.zip or {name}.tar.* in {where}: run 'spacy project assets' first")
     with tempfile.TemporaryDirectory() as scratch:
         extract(archives[0], Path(scratch))
-        for folder in folders:
+        if not folders:
+            keep(single_folder(Path(scratch)), corpus / name)
+        for folder in folders or []:
             found = [path for path in sorted(Path(scratch).rglob(folder)) if path.is_dir()]
             if not found:
                 raise typer.BadParameter(f"{archives[0].name} has no folder {folder}")
-            target = corpus / name / folder
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(found[0], target)
-            typer.echo(f"{target}: {sum(1 for _ in target.iterdir())} files")
+            keep(found[0], corpus / name / folder)
+
+
+def single_folder(folder: Path) -> Path:
+    """Go down while a folder holds nothing but one folder: publishers differ in what they put around a corpus."""
+    inside = list(folder.iterdir())
+    return single_folder(inside[0]) if len(inside) == 1 and inside[0].is_dir() else folder
+
+
+def keep(folder: Path, target: Path) -> None:
+    """Copy a folder in place of what stood there before."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder, target)
+    typer.echo(f"{target}: {sum(path.is_file() for path in target.rglob('*'))} files")
 
 
 def extract(archive: Path, target: Path) -> None:

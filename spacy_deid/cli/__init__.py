@@ -16,6 +16,7 @@ from .evaluate import evaluate
 from .fairness import fairness
 from .info import info
 from .redact import redact
+from .report import report
 
 __all__ = ["app"]
 
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness):
+for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report):
     app.command()(command)
 
 

@@ -13,7 +13,7 @@ from ..io import write_whole
 from .console import reporting
 from .options import Scheme
 
-__all__ = ["evaluate"]
+__all__ = ["check_output", "evaluate"]
 
 
 def evaluate(
@@ -27,7 +27,7 @@ def evaluate(
     """Compare predictions with gold: print a table, write the figures as JSON. Neither quotes a note."""
     with reporting():
         if output:
-            _check_output(output, gold, pred)
+            check_output(output, gold, pred)
         sides = [read_folder(folder, scheme=str(scheme)) for folder in (gold, pred)]
         result = compare(*sides, scheme=str(scheme), bootstrap=bootstrap, seed=seed)
         typer.echo(format_table(result), nl=False)
@@ -35,8 +35,8 @@ def evaluate(
             write_whole(output, (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
 
 
-def _check_output(output: Path, *inputs: Path) -> None:
-    """Make sure that no annotation is overwritten."""
+def check_output(output: Path, *inputs: Path) -> None:
+    """Make sure that no annotation is overwritten. RAISES: InputError (D408)."""
     known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
     folders = {path.resolve() for path in inputs}
     real = output.resolve()

@@ -98,7 +98,7 @@ def plot_curves(folder: Path, rows: Sequence[Mapping[str, Any]], points: Mapping
         axes.plot([x for x, _ in drawn], [y for _, y in drawn], marker=".", label=title)
     for threshold, names in mark_points(points).items():
         axes.axvline(threshold, color="grey", linewidth=0.8)
-        place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "fontsize": 8, "ha": "right"}
+        place: Any = {"xycoords": ("data", "axes fraction"), "rotation": 90, "fontsize": 8, "ha": "right"}
         axes.annotate(", ".join(names), (threshold, 0.01), **place)
     axes.set(xscale="log", xlabel="threshold (probability of being PHI)", ylabel="figure on the development set")
     axes.invert_xaxis()

@@ -1,10 +1,12 @@
 """Windows of word pieces: every character of every note is seen, or the note is refused. Needs the extra."""
 
 import base64
+import io
 import logging
 import random
 import shutil
 import socket
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +14,13 @@ import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.training import Example
-from spacy.util import fix_random_seed
+from spacy.training.initialize import init_nlp
+from spacy.training.loop import train as train_nlp
+from spacy.util import fix_random_seed, load_config, load_model_from_config
 
 import spacy_deid
 from spacy_deid.errors import ConfigError, NotDeidentified
+from spacy_deid.evaluation import read_folder, write_docbin
 from spacy_deid.ml.transformer import align_pieces
 from spacy_deid.saving import fingerprint, save
 
@@ -28,6 +33,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
+ROOT = Path(__file__).parents[2]
 TEXT = "Nombre: Ana. Acude por dolor. "
 _RANDOM = random.Random(0)
 BLOB = base64.b64encode(_RANDOM.randbytes(3750)).decode()
@@ -399,6 +405,28 @@ def test_a_name_that_is_no_encoder_is_named(tmp_path):
     nlp = build(tmp_path / "nothing")
     with pytest.raises(ConfigError, match="nothing"):
         nlp.initialize(lambda: [gold(nlp)])
+
+
+@pytest.mark.parametrize(("lang", "parts"), [("es", 7), ("en", 6)])
+def test_the_configs_make_a_whole_pipeline(encoders, tmp_path, monkeypatch, lang, parts):
+    monkeypatch.chdir(ROOT)
+    corpus = tmp_path / "sample.spacy"
+    write_docbin(
+        read_folder(Path("corpus/sample/dev"), scheme="meddocan")[:2], corpus, build(encoders["bert"]).make_doc
+    )
+    small = {"encoder": str(encoders["bert"]), "window": 64, "stride": 40, "max_steps": 2, "warmup_steps": 1}
+    overrides = {f"vars.{name}": value for name, value in {**small, "eval_frequency": 2, "batch_words": 200}.items()}
+    overrides |= {"paths.train": str(corpus), "paths.dev": str(corpus), "nlp.lang": lang}
+    nlp = init_nlp(load_config("configs/ner_trf.cfg", overrides=overrides))
+    (tmp_path / "ner").mkdir()
+    train_nlp(nlp, tmp_path / "ner", stdout=io.StringIO(), stderr=io.StringIO())
+    assembled = load_config(f"configs/{lang}_trf.cfg", overrides={"paths.ner": str(tmp_path / "ner" / "model-best")})
+    save(load_model_from_config(assembled, auto_fill=True), tmp_path / "whole")
+    again = spacy_deid.load(tmp_path / "whole")
+    doc = again(DENSE)
+    assert len(again.pipe_names) == parts
+    assert doc._.trf_data is None
+    assert doc._.deid_text is not None
 
 
 def test_no_word_of_a_note_is_logged(trained, caplog):

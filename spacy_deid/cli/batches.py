@@ -16,7 +16,7 @@ from ..errors import ConfigError, Errors
 from ..loading import load
 from .console import describe
 
-__all__ = ["Failure", "cut", "find_component", "load_pipeline", "point_in_force", "process"]
+__all__ = ["Failure", "cut", "find_component", "load_pipeline", "point_in_force", "process", "saved_points"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -64,11 +64,23 @@ def find_component(nlp: Language, factory: str, name: str) -> Any:
 
 def point_in_force(nlp: Language) -> dict[str, Any]:
     """The operating point of a pipeline, for what heads a trace or a report; empty without a token classifier."""
-    for part in nlp.pipe_names:
-        if nlp.get_pipe_meta(part).factory == "deid_ner":
-            component: Any = nlp.get_pipe(part)
-            return dict(component.get_point().receipt())
-    return {}
+    ner = _classifier(nlp)
+    return {} if ner is None else dict(ner.get_point().receipt())
+
+
+def saved_points(nlp: Language) -> dict[str, Any]:
+    """The named operating points of a pipeline with the figures that they were found by."""
+    ner = _classifier(nlp)
+    points = {} if ner is None else ner.cfg.get("points", {})
+    return {
+        name: {**ner.get_point(name).receipt()["thresholds"], "figures": points[name]["figures"]} for name in points
+    }
+
+
+def _classifier(nlp: Language) -> Any:
+    """The token classifier of a pipeline, None if there is none."""
+    parts = [part for part in nlp.pipe_names if nlp.get_pipe_meta(part).factory == "deid_ner"]
+    return nlp.get_pipe(parts[0]) if parts else None
 
 
 def cut(items: Iterable[U], size: Callable[[U], int], *, batch_size: int, n_process: int) -> Iterator[list[U]]:

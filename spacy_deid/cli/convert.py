@@ -11,9 +11,10 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, InputError
 from ..evaluation import FORMATS, AnnotatedText, detect_format, read_folder
+from ..evaluation.alignment import align_entities
 from ..evaluation.docbin import write_docbin
 from ..io import read_bytes, whole_file
-from .console import reporting
+from .console import reporting, say
 from .options import Scheme
 
 __all__ = ["convert", "hash_folder"]
@@ -28,6 +29,9 @@ def convert(
 ) -> None:
     """Convert a corpus to .spacy: canonical labels, the tokens of ClinicalTokenizer.
 
+    Entities that begin or end within a token are widened, those that overlap a longer one keep the rest of their
+    tokens; both are named on stderr by document and offsets, and none is dropped.
+
     The SHA-256 is that of each annotation file's name, a NUL, its length in bytes, a NUL and its content, in the order
     of the names relative to the folder.
     """
@@ -41,22 +45,26 @@ def convert(
         with whole_file(out) as temporary:
             overlapping = write_docbin(documents, temporary, nlp.make_doc)
         entities = sum(len(document.entities) for document in documents)
-        misaligned = count_misaligned(documents, nlp.make_doc)
+        misaligned = name_conflicts(documents, nlp.make_doc)
         typer.echo(
             f"{len(documents)} documents, {entities} entities, {misaligned} misaligned, {overlapping} overlapping"
         )
         typer.echo(f"sha256 {digest}")
 
 
-def count_misaligned(documents: Sequence[AnnotatedText], tokenizer: Callable[[str], Doc]) -> int:
-    """Count the entities that do not begin and end at a token's edge; they are widened to whole tokens.
+def name_conflicts(documents: Sequence[AnnotatedText], tokenizer: Callable[[str], Doc]) -> int:
+    """Name the entities that do not begin and end at a token's edge or overlap another, by document and offsets.
 
     documents (Sequence[AnnotatedText]): the corpus.
     tokenizer (Callable[[str], Doc]): makes the Docs.
-    RETURNS (int): how many.
+    RETURNS (int): how many do not begin and end at a token's edge.
     """
-    docs = ((tokenizer(document.text), document.entities) for document in documents)
-    return sum(doc.char_span(entity.start, entity.end) is None for doc, entities in docs for entity in entities)
+    misaligned = 0
+    for document in documents:
+        for conflict in align_entities(tokenizer(document.text), list(document.entities))[1]:
+            say(f"{document.name}: {conflict}")
+            misaligned += conflict.kind == "misaligned"
+    return misaligned
 
 
 def hash_folder(folder: Path) -> str:

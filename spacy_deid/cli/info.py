@@ -92,8 +92,8 @@ def _points(name: str, path: Path) -> list[tuple[str, str]]:
 def _point(name: str, record: Mapping[str, Any], in_force: bool) -> str:
     """One operating point."""
     figures = record.get("figures", {})
-    said = [f"{key.replace('_', ' ')} {figures[key]}" for key in _FIGURES if figures.get(key) is not None]
-    threshold = "thresholds by label" if record.get("labels") else f"threshold {record.get('default')}"
+    said = [f"{key.replace('_', ' ')} {figures[key]:.4f}" for key in _FIGURES if figures.get(key) is not None]
+    threshold = "thresholds by label" if record.get("labels") else f"threshold {record.get('default'):g}"
     return "  ".join([f"{name}, in force" if in_force else name, threshold, *said])
 
 

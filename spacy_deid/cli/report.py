@@ -13,7 +13,7 @@ from .. import __version__
 from ..evaluation.report import make_report, render
 from ..io import write_whole
 from ..saving import fingerprint
-from .batches import load_pipeline, point_in_force
+from .batches import load_pipeline, point_in_force, saved_points
 from .calibrate import read_gold
 from .console import reporting
 from .evaluate import check_output
@@ -53,7 +53,7 @@ def report(
         result, examples = make_report(
             nlp, documents, scheme=str(scheme), bootstrap=bootstrap, seed=seed, with_text=with_text
         )
-        points = _points(nlp)
+        points = saved_points(nlp)
         page = render(result, about, points=points, examples=examples)
         write_whole(output, page.encode("utf-8"))
         if json_file:
@@ -86,12 +86,3 @@ def _describe(nlp: Language, data: str) -> dict[str, Any]:
         "operating_point": point_in_force(nlp),
         "date": today,
     }
-
-
-def _points(nlp: Language) -> dict[str, Any]:
-    """The named operating points of the token classifier."""
-    for part in nlp.pipe_names:
-        if nlp.get_pipe_meta(part).factory == "deid_ner":
-            component: Any = nlp.get_pipe(part)
-            return dict(component.cfg.get("points", {}))
-    return {}

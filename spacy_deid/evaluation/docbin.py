@@ -1,17 +1,18 @@
 """spaCy Docs from annotated notes and back, for training data and for files that spaCy reads.
 
 A Doc's name stands in ``doc.user_data["deid/name"]``. Entities are widened to whole tokens and cannot overlap, so a
-Doc may hold more characters than the note's annotation, and fewer entities: how many is returned, not hidden.
+Doc may hold more characters than the note's annotation, and an entity may be trimmed: how many are is returned, not
+hidden.
 """
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from spacy.tokens import Doc, DocBin
-from spacy.util import filter_spans
 from spacy.vocab import Vocab
 
 from ..errors import Errors, InputError
+from .alignment import align_entities
 from .documents import AnnotatedText, Entity, index_documents, relabel
 from .files import read_label
 
@@ -25,25 +26,23 @@ def make_docs(
 ) -> tuple[list[Doc], int]:
     """Make Docs whose ``ents`` are the gold entities, widened to whole tokens.
 
-    Where entities overlap, the one of more tokens stays and the other goes: ``doc.ents`` cannot hold both.
+    Where entities overlap, the one of more tokens stays and the other keeps the rest: ``doc.ents`` cannot hold both,
+    and no token of either is lost. See `alignment.align_entities`.
 
     documents (Iterable[AnnotatedText]): annotated notes.
     tokenizer (Callable[[str], Doc]): ``nlp.make_doc`` or a tokenizer.
     scheme (str): scheme to write the labels in.
-    RETURNS (tuple[list[Doc], int]): the Docs in the given order, and how many entities were left out.
+    RETURNS (tuple[list[Doc], int]): the Docs in the given order, and how many entities were trimmed.
     """
-    docs, dropped = [], 0
+    docs, trimmed = [], 0
     for document in documents:
         doc = tokenizer(document.text)
-        entities = relabel(document.entities, scheme)
-        spans = [doc.char_span(e.start, e.end, label=e.label, alignment_mode="expand") for e in entities]
-        # A span of nothing but the blank between two tokens covers no token: it comes back empty.
-        kept = filter_spans(span for span in spans if span)
-        doc.set_ents(kept)
+        spans, conflicts = align_entities(doc, relabel(document.entities, scheme))
+        doc.set_ents(spans)
         doc.user_data[NAME] = document.name
         docs.append(doc)
-        dropped += len(spans) - len(kept)
-    return docs, dropped
+        trimmed += sum(conflict.trimmed for conflict in conflicts)
+    return docs, trimmed
 
 
 def from_doc(doc: Doc, name: str = "", *, scheme: str = "canonical") -> AnnotatedText:
@@ -87,8 +86,8 @@ def write_docbin(
     path (Path): the file.
     tokenizer (Callable[[str], Doc]): ``nlp.make_doc`` or a tokenizer.
     scheme (str): scheme to write the labels in.
-    RETURNS (int): how many entities were left out because they overlap a longer one.
+    RETURNS (int): how many entities were trimmed because they overlap a longer one.
     """
-    docs, dropped = make_docs(index_documents(documents).values(), tokenizer, scheme=scheme)
+    docs, trimmed = make_docs(index_documents(documents).values(), tokenizer, scheme=scheme)
     DocBin(docs=docs, store_user_data=True).to_disk(path)
-    return dropped
+    return trimmed

@@ -83,7 +83,7 @@ def write_folder(
     scheme (str): scheme to write the labels in.
     include_text (bool): whether JSONL holds the notes themselves.
     tokenizer (Callable[[str], Doc]): makes the Docs of "spacy"; None for that of a blank multi-language pipeline.
-    RETURNS (int): entities left out; only "spacy" leaves any out, where they overlap.
+    RETURNS (int): entities trimmed; only "spacy" trims any, where they overlap.
     RAISES: ConfigError for an unknown format (D314) or scheme (D002); InputError as the writers.
     """
     folder = Path(folder)

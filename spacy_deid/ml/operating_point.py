@@ -60,10 +60,12 @@ def named_points(cfg: Mapping[str, Any], component: str) -> dict[str, OperatingP
     """
     points = {}
     for name, record in cfg.get("points", {}).items():
-        labels = dict(record.get("labels", {}))
-        for value in (record["default"], *labels.values()):
+        values = {"default": record["default"], **record.get("labels", {})}
+        for value in values.values():
             _check(value, component)
-        points[name] = OperatingPoint(record["default"], labels, name)
+        # the JSON that a component is saved in turns 0.7 into 0.7000000000000001
+        exact = {label: round(value, 12) for label, value in values.items()}
+        points[name] = OperatingPoint(exact.pop("default"), exact, name)
     return points
 
 

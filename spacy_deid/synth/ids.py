@@ -109,7 +109,8 @@ def _plate_es(rng: Random, _: Bearer) -> str:
 
 
 def _hetu(rng: Random, bearer: Bearer) -> str:
-    sign = {18: "+", 19: "-", 20: "A"}[bearer.born.year // 100]
+    # Since 2023 a century has further signs, for when the old ones run out.
+    sign = rng.choice({18: "+", 19: "-----YXWVU", 20: "AAAAABCDEF"}[bearer.born.year // 100])
     serial = rng.randrange(1, 449) * 2 + (bearer.sex == "male")
     digits = f"{bearer.born:%d%m%y}"
     return f"{digits}{sign}{serial:03}{_HETU_CHARACTERS[int(f'{digits}{serial:03}') % 31]}"

@@ -104,7 +104,9 @@ def _agree(before: str, case: str, number: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _inflect_word(word: str, case: str, kind: str, number: str, possessive: str | None) -> str:
-    """Inflect one word."""
+    """Inflect one word; a single letter stays as it is."""
+    if len(word) < 2:
+        return word
     if is_acronym(word, kind):
         return inflect_acronym(word, case)
     lower = word.lower()

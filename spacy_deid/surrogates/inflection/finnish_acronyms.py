@@ -27,7 +27,9 @@ def is_acronym(word: str, kind: str) -> bool:
     kind (str): "given", "surname", "name", "place" or "noun".
     RETURNS (bool): True for "HUS".
     """
-    return kind == "noun" and word.isupper() and 2 <= len(word) <= 6 and word.isalpha() and _looks_short(word)
+    return (
+        kind in ("noun", "place") and word.isupper() and 2 <= len(word) <= 6 and word.isalpha() and _looks_short(word)
+    )
 
 
 def _looks_short(word: str) -> bool:

@@ -6,7 +6,7 @@ the like take the outer cases as a rule; the lists name those that do so without
 
 __all__ = ["AGREEING", "PLURAL_NAMES", "takes_outer"]
 
-_OUTER_HEADS = ("joki", "järvi", "koski", "mäki", "niemi", "vesi", "harju")
+_OUTER_HEADS = ("joki", "järvi", "koski", "mäki", "niemi", "vesi", "harju", "asema")
 _OUTER = frozenset(
     """
     tampere vantaa rauma nokia imatra hyvinkää kangasala kirkkonummi viitasaari laihia loimaa hankasalmi

@@ -140,7 +140,6 @@ class Errors:
         "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
     )
     D246 = "no de-identified text: the encoder gave values that are no numbers. Try it without mixed precision"
-    D247 = "encoder '{name}': comes without the file of its vocabulary (vocab.txt, vocab.json, a .model), which is saved with it"
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"
@@ -199,7 +198,10 @@ class Errors:
     D604 = "{path}: {reason}"
     D605 = "unknown split '{split}'. Known splits: {known}"
     D606 = "language '{lang}' has no templates for the split '{split}'"
+    D608 = "{path}: holds other files than a corpus, so it is not replaced. Choose another place to write to"
     D607 = "{path}: no carrier notes in a known form. Known forms: {known}"
+    D620 = "{path}, record {record}: {reason}"
+    D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
 
 
 class Warnings:

@@ -17,6 +17,7 @@ from .fairness import fairness
 from .info import info
 from .redact import redact
 from .report import report
+from .synth import synth
 
 __all__ = ["app"]
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report):
+for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, synth):
     app.command()(command)
 
 

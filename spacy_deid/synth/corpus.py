@@ -89,7 +89,7 @@ def _loose(sentences: list[Template], language: Language, rng: Random, split: st
     """A note of sentences that follow each other in no order."""
     blank = Template(name, (), split)
     chosen = [rng.choice(sentences) for _ in range(rng.randint(1, 7))]
-    gap = rng.choice((" ", " ", "\n", ". "))
+    gap = rng.choice((" ", " ", "\n"))
     nodes = [node for template in chosen for node in (*template.nodes, gap)][:-1]
     whole = Template(blank.name, tuple(nodes), split)
     return render_template(whole, language, rng, split, name)

@@ -61,6 +61,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
         "center": Role(ages=(30, 90), label=""),
         "note": Role(ages=(30, 90), label=""),
         "decoy": Role(ages=(18, 90), label=""),
+        "eponym": Role(ages=(18, 90), label=""),
     }
 )
 _YOUNGER = {"child", "son", "daughter", "grandchild", "spouse"}
@@ -149,14 +150,14 @@ class Case:
         """Look somebody up, or bring them into the world.
 
         who (str): as a template writes it.
-        RETURNS (Person): the same one each time.
+        RETURNS (Person): the same one each time; of "eponym", whom streets and firms are named after, a new one.
         RAISES: ConfigError (D601) if it is no role.
         """
         if who not in self._people:
             if base_of(who) not in ROLES:
                 raise ConfigError(Errors.D601.format(slot=who, lang=self.language.lang))
             self._people[who] = self._make(who, ROLES[base_of(who)])
-        return self._people[who]
+        return self._people.pop(who) if who == "eponym" else self._people[who]
 
     def _make(self, who: str, role: Role) -> Person:
         """Draw a person."""

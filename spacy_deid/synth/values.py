@@ -7,7 +7,8 @@ or for one role (``[attributes."hospital.name"]``), by one of
     text = ["…", "…"]         a template; "self" is the one whose attribute it is
     ids = ["dni", "####-@@"]  kinds or patterns of `ids`
 
-with ``label`` (without it, the labels of the inner slots stay) and ``fresh = true`` to draw anew at each mention.
+with ``label`` ("NAME" for that of a person's name; without it, the labels of the inner slots stay) and
+``fresh = true`` to draw anew at each mention.
 """
 
 import re
@@ -42,7 +43,6 @@ LABELS_OF: Mapping[str, str] = MappingProxyType(
     }
 )
 _NAMES = {"full", "given", "surname", "surname1", "surname2", "formal", "initials", "first", "middle"}
-_FRESH = {"full", "formal", "number", "time"}
 _RANGE = re.compile(r"([+-]?\d+)(?:\.\.([+-]?\d+))?")
 
 
@@ -114,9 +114,9 @@ class Filler:
         for key in (f"{base}.{slot.what}", slot.what):
             if key in labels:
                 return str(labels[key])
-        if source:
+        if source and source.get("label") != "NAME":
             return source.get("label")
-        if slot.what in _NAMES:
+        if source or slot.what in _NAMES:
             return labels.get(base) or self.case.person(slot.who).role.label or None
         return LABELS_OF.get(slot.what)
 

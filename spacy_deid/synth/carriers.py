@@ -1,0 +1,129 @@
+"""Readers of carrier notes: real clinical text without identifiers of its own, or with some that nobody labelled.
+
+A folder of assets holds the corpora under the names that project.yml gives them; a folder of anything else is read as
+.txt files and .jsonl files with a key "text". Every reader yields (name, text); the name decides the split.
+"""
+
+import bz2
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from ..errors import Errors, InputError
+from .names import stable_hash
+
+__all__ = ["CARRIERS", "LONGEST", "read_carriers"]
+
+LONGEST = 6_000
+_BEFORE = re.compile(r" +([.,;:!?%)\]])")
+_AFTER = re.compile(r"([(\[]) +")
+Reader = Callable[[Path, str], Iterator[tuple[str, str]]]
+
+
+def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
+    """Read every carrier of a language that a folder has.
+
+    folder (Path): folder of assets, or of .txt and .jsonl files.
+    lang (str): code of the language.
+    RETURNS (list[tuple[str, str]]): name and text, in order; texts of at most `LONGEST` characters, cut at a sentence.
+    RAISES: InputError (D607) if there are none.
+    """
+    found = [carrier for path, read in CARRIERS.get(lang, {}).items() for carrier in _read(folder / path, path, read)]
+    if not found and folder.is_dir():
+        found = [*_texts(folder, folder.name), *_read(folder, folder.name, _jsonl)]
+    if not found:
+        known = ", ".join(CARRIERS.get(lang, {})) or ".txt and .jsonl files"
+        raise InputError(Errors.D607.format(path=folder, known=known))
+    return [(name, _cut(text)) for name, text in found if len(text.split()) >= 5]
+
+
+def _read(path: Path, name: str, read: Reader) -> list[tuple[str, str]]:
+    """Read one corpus, if it is there."""
+    if not path.exists():
+        return []
+    try:
+        return list(read(path, name))
+    except (OSError, EOFError, KeyError, ValueError, TypeError, csv.Error):
+        raise InputError(Errors.D607.format(path=path, known=read.__name__.strip("_"))) from None
+
+
+def _cut(text: str) -> str:
+    """Cut a long text behind a sentence."""
+    if len(text) <= LONGEST:
+        return text
+    end = max(text.rfind(". ", 0, LONGEST), text.rfind(".\n", 0, LONGEST))
+    return text[: end + 1] if end > 0 else text[:LONGEST]
+
+
+def _tidy(text: str) -> str:
+    """Undo the blanks that a tokenizer put around marks."""
+    return _AFTER.sub(r"\1", _BEFORE.sub(r"\1", text))
+
+
+def _texts(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """One note a .txt file."""
+    for file in sorted(path.rglob("*.txt")):
+        yield f"{name}/{file.relative_to(path)}", file.read_text(encoding="utf8")
+
+
+def _jsonl(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """One note a line, under the key "text": a file, or the files of a folder."""
+    for file in [path] if path.is_file() else sorted(path.glob("*.jsonl")):
+        with file.open(encoding="utf8") as lines:
+            for number, line in enumerate(lines, 1):
+                record = json.loads(line)
+                yield f"{name}/{record.get('id', number)}", record["text"]
+
+
+def _sentences(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """One sentence a line of .txt files: five to fifteen of a file make a note."""
+    for file in sorted(path.rglob("*.txt")):
+        lines = [_tidy(line) for line in file.read_text(encoding="utf8").splitlines() if line.strip()]
+        yield from _joined(lines, f"{name}/{file.relative_to(path)}", 5, 15)
+
+
+def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[tuple[str, str]]:
+    """Join lines to notes of different lengths, the same on every machine."""
+    at = 0
+    while at < len(lines):
+        count = least + stable_hash(f"{name}/{at}") % (most - least + 1)
+        note = " ".join(line.strip() for line in lines[at : at + count])
+        yield f"{name}/{at}", note
+        at += count
+
+
+def _column(*names: str) -> Reader:
+    """One note a row of a CSV file, in the first of the columns that it has."""
+
+    def table(path: Path, name: str) -> Iterator[tuple[str, str]]:
+        with path.open(encoding="utf8", newline="") as file:
+            for number, row in enumerate(csv.DictReader(file)):
+                yield f"{name}/{number}", next(row[column] for column in names if column in row)
+
+    return table
+
+
+def _answers(path: Path, name: str) -> Iterator[tuple[str, str]]:
+    """Sentences of a compressed CSV file in their order: three to nine make a note."""
+    with bz2.open(path, "rt", encoding="utf8", newline="") as file:
+        lines = [_tidy(row["sentence"]) for row in csv.DictReader(file)]
+    yield from _joined(lines, name, 3, 9)
+
+
+_VISITS = "clinical_visit_notes/data"
+# Only what is for training: validation sets are kept for measuring.
+CARRIERS: Mapping[str, Mapping[str, Reader]] = MappingProxyType(
+    {
+        "es": {"e3c/e3c_es_ccby_clean.jsonl": _jsonl, "nubes/NUBes": _sentences, "nubes/IULA+": _sentences},
+        "en": {
+            "e3c/e3c_en_ccby.jsonl": _jsonl,
+            "mtsamples_ptnotes": _jsonl,
+            f"{_VISITS}/aci-bench/challenge_data/train.csv": _column("note"),
+            f"{_VISITS}/mts-dialog/MTS_Dataset_TrainingSet.csv": _column("section_text"),
+        },
+        "fi": {"fi_eduskunta_vkk/vkk/train.csv.bz2": _answers},
+    }
+)

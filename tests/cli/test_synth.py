@@ -1,0 +1,42 @@
+"""``spacy-deid synth``."""
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_deid.cli import app
+from spacy_deid.evaluation import read_folder
+
+run = CliRunner().invoke
+
+
+@pytest.mark.parametrize(("format", "name"), [("brat", "c"), ("jsonl", "c.jsonl"), ("spacy", "c.spacy")])
+def test_a_corpus_is_written_and_read_again(tmp_path, format, name):
+    out = tmp_path / name
+    result = run(app, ["synth", "es", str(out), "--n", "6", "--format", format])
+    assert result.exit_code == 0, result.output
+    documents = read_folder(out)
+    assert len(documents) == 6
+    assert any(document.entities for document in documents)
+
+
+def test_what_is_there_is_left_alone(tmp_path):
+    out = tmp_path / "c"
+    out.mkdir()
+    (out / "thesis.docx").write_text("x", encoding="utf8")
+    assert run(app, ["synth", "es", str(out), "--n", "2"]).exit_code == 1
+    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 1
+    assert [path.name for path in out.iterdir()] == ["thesis.docx"]
+
+
+def test_a_corpus_is_replaced_when_asked(tmp_path):
+    out = tmp_path / "c"
+    assert run(app, ["synth", "es", str(out), "--n", "3"]).exit_code == 0
+    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 0
+    assert len(read_folder(out)) == 2
+
+
+def test_what_fails_leaves_nothing_behind(tmp_path):
+    result = run(app, ["synth", "qq", str(tmp_path / "c"), "--n", "2"])
+    assert result.exit_code == 1
+    assert "no templates for language 'qq'" in result.stderr
+    assert list(tmp_path.iterdir()) == []

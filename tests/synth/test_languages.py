@@ -1,0 +1,134 @@
+"""The templates of every language: each renders, and what it labels is what the label says."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from spacy_deid.labels import LABELS
+from spacy_deid.patterns.validators import get_validator
+from spacy_deid.synth import load_language
+from spacy_deid.synth.identity import Case
+from spacy_deid.synth.inject import render_template
+from spacy_deid.synth.language import LANGUAGES, Template
+from spacy_deid.synth.markup import slots
+from spacy_deid.synth.values import Filler
+
+LANGS = sorted(path.parent.parent.name for path in LANGUAGES.glob("*/notes/*.txt"))
+LANGS = sorted(set(LANGS))
+TEMPLATES = [(lang, template) for lang in LANGS for template in load_language(lang).notes]
+IDS = [f"{lang}-{template.name}" for lang, template in TEMPLATES]
+
+
+def whole(lang):
+    """All templates of a language; the body of a frame is taken out."""
+    language = load_language(lang)
+    for frame in language.frames:
+        nodes = tuple(node for node in frame.nodes if getattr(node, "what", "") != "body")
+        yield Template(frame.name, nodes, frame.split, frame.directives)
+    yield from language.notes
+    yield from language.sentences
+    yield from (clause for _, clause in language.clauses)
+
+
+def test_there_are_languages():
+    assert "es" in LANGS
+
+
+@pytest.mark.parametrize(("lang", "template"), TEMPLATES, ids=IDS)
+def test_a_template_renders_to_entities_without_blanks_at_their_edges(lang, template):
+    language = load_language(lang)
+    for seed in range(3):
+        note = render_template(template, language, Random(seed), "test", "note")
+        values = [note.text[e.start : e.end] for e in note.entities]
+        assert values == [value.strip() for value in values]
+        assert {e.label for e in note.entities} <= LABELS.keys()
+        assert not {"{", "}", "[[", "]]", "<<"} & set(note.text.split())
+        assert "{" not in note.text
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_sentence_clause_and_frame_renders(lang):
+    language = load_language(lang)
+    templates = list(whole(lang))
+    assert templates
+    for template in templates:
+        assert "{" not in render_template(template, language, Random(1), "train", "note").text
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_entities_of_a_note_do_not_overlap(lang):
+    language = load_language(lang)
+    for template in language.notes:
+        ends = [(e.start, e.end) for e in render_template(template, language, Random(2), "train", "note").entities]
+        assert all(first[1] <= second[0] for first, second in pairwise(ends)), template.name
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_both_splits_have_templates_and_share_none(lang):
+    language = load_language(lang)
+    names = {split: {t.name for t in language.notes if t.split == split} for split in ("train", "test")}
+    assert all(names.values())
+    assert not names["train"] & names["test"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "validator"),
+    [
+        ("dni", "dni"), ("nie", "dni"), ("nuss", "nuss"), ("hetu", "hetu"), ("ssn", "ssn"), ("npi", "npi"),
+        ("dea", "dea"), ("vin", "vin"), ("iban_es", "iban"), ("iban_fi", "iban"), ("card", "card"), ("imei", "luhn"),
+        ("business_id_fi", "business_id_fi"),
+    ],
+)  # fmt: skip
+def test_identifiers_pass_the_check_of_their_kind(kind, validator):
+    from spacy_deid.synth.ids import make_id
+
+    for seed in range(200):
+        rng = Random(seed)
+        case = Case(load_language("es"), rng, "train")
+        value = make_id(kind, rng, case.person("patient").bearer())
+        assert get_validator(validator)(value), (kind, seed)
+
+
+def case_of(seed, **directives):
+    return Case(load_language("es"), Random(seed), "train", directives=directives)
+
+
+def test_a_case_is_coherent():
+    for seed in range(100):
+        case = case_of(seed)
+        patient, mother, father = (case.person(who) for who in ("patient", "mother", "father"))
+        assert mother.age(case.day) - patient.age(case.day) >= 17 or mother.age(case.day) >= 104
+        assert (father.sex, mother.sex) == ("male", "female")
+        assert patient.surnames[0] == father.surnames[0]
+        assert patient.surnames[-1] in mother.surnames
+        assert case.person("patient") is patient
+
+
+def test_a_postal_code_begins_with_that_of_the_province():
+    for seed in range(50):
+        case = case_of(seed)
+        filler = Filler(case)
+        zip_code = filler.plain("{patient.zip}", "patient")
+        assert len(zip_code) == 5
+        assert zip_code[:2] == case.person("patient").place["zip"][:2]
+
+
+def test_directives_bound_age_and_sex():
+    for seed in range(50):
+        case = case_of(seed, age="0..13", sex="male")
+        assert case.person("patient").age(case.day) <= 13
+        assert case.person("patient").sex == "male"
+
+
+def test_a_parent_is_grown_up():
+    for seed in range(50):
+        case = Case(load_language("es"), Random(seed), "train", {("daughter", "given")})
+        assert case.person("patient").age(case.day) >= 34
+
+
+def test_slots_of_the_templates_ask_for_known_roles():
+    from spacy_deid.synth.identity import ROLES, base_of
+
+    asked = {base_of(s.who) for lang in LANGS for t in whole(lang) for s in slots(t.nodes)}
+    assert asked <= ROLES.keys()

@@ -259,6 +259,14 @@ def test_a_note_of_nothing_has_an_empty_group(trained, encoder, text):
     assert found(trained[encoder](text)) == []
 
 
+@pytest.mark.slow
+def test_a_note_of_a_megabyte_is_read_to_its_end(trained):
+    note = TEXT * (999_000 // len(TEXT)) + "\n\n" + TEXT
+    doc = trained["bert"](note)
+    assert unseen(doc) == set()
+    assert doc.spans["deid/ner"][-1].start_char > 990_000
+
+
 def test_empty_notes_in_a_batch_keep_their_place(trained):
     texts = ["", TEXT, "\n", DENSE, "", TEXT * 3]
     docs = list(trained["bert"].pipe(texts))

@@ -15,7 +15,7 @@ from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.counts import Mask, alphanumeric_mask, coverage_mask
 from spacy_deid.labels import LABELS
 
-__all__ = ["FIGURES", "Figures", "neutral_mask", "score"]
+__all__ = ["FIGURES", "LOWER", "Figures", "neutral_mask", "score"]
 
 Figures = dict[str, float | None]
 
@@ -27,8 +27,10 @@ FIGURES = (
     "character precision",
     "documents with nothing missed",
     "documents without PHI left alone",
+    "share of the text marked",
     "notes per second",
 )
+LOWER = {"share of the text marked"}
 _AGE = re.compile(
     r"\b[1-8]?\d(?=[\s-]*(?:years?|yrs?|y\.?/?o|months?|weeks?|days?)\b)[\s-]*\w+(?:[\s-]old)?|\b(?:19|20)\d\d\b", re.I
 )
@@ -54,7 +56,7 @@ def score(corpus: Corpus, found: Sequence[AnnotatedText]) -> Figures:
     RETURNS (Figures): by name of the figure; None where there is nothing to divide by or the gold is not complete.
     """
     counts = np.array([_count(gold, mine) for gold, mine in zip(corpus.notes, found, strict=True)])
-    hit, due, name_hit, name_due, right, marked, clean, has_phi, quiet = counts.sum(axis=0).tolist()
+    hit, due, name_hit, name_due, right, marked, clean, has_phi, quiet, size, all_marked = counts.sum(axis=0).tolist()
     without = len(corpus.notes) - has_phi
     return {
         "character recall": _share(hit, due),
@@ -62,6 +64,7 @@ def score(corpus: Corpus, found: Sequence[AnnotatedText]) -> Figures:
         "character precision": _share(right, marked) if corpus.complete else None,
         "documents with nothing missed": _share(clean, has_phi),
         "documents without PHI left alone": _share(quiet, without) if corpus.complete else None,
+        "share of the text marked": _share(all_marked, size),
     }
 
 
@@ -77,7 +80,7 @@ def _count(gold: AnnotatedText, mine: AnnotatedText) -> tuple[int, ...]:
     missed, extra = (due & ~marked).any(), (counted & ~due).any()
     figures = [due & marked, due, names & marked, names, counted & due, counted]
     flags = (due.any() and not missed, due.any(), not due.any() and not extra)
-    return (*(int(mask.sum()) for mask in figures), *map(int, flags))
+    return (*(int(mask.sum()) for mask in figures), *map(int, flags), int(letters.sum()), int(marked.sum()))
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -21,7 +21,7 @@ from typing import Annotated
 
 import typer
 from english_notes import Corpus, read_corpora
-from peer_scores import FIGURES, Figures, score
+from peer_scores import FIGURES, LOWER, Figures, score
 
 from spacy_deid.errors import DeidError, Errors
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_rows
@@ -168,9 +168,10 @@ def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[M
     out = []
     for figure in FIGURES:
         values = {name: system[figure] for name, system in figures.items() if system.get(figure) is not None}
-        out += [MetricRow(f"{figure}: {name}", round(v, 4), None, "higher", **rest) for name, v in values.items()]
+        better = "lower" if figure in LOWER else "higher"
+        out += [MetricRow(f"{figure}: {name}", round(v, 4), None, better, **rest) for name, v in values.items()]
         ours, peers = values.pop(OURS, None), values.values()
-        if ours is not None and peers and max(peers) > 0:
+        if better == "higher" and ours is not None and peers and max(peers) > 0:
             name = f"{figure}: {OURS} divided by the best peer"
             target = 1.0 if figure in ("character recall", "documents with nothing missed") else None
             out.append(MetricRow(name, round(ours / max(peers), 4), target, "higher", **rest))

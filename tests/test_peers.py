@@ -33,35 +33,27 @@ def corpus(*notes, complete=True):
     return english_notes.Corpus("mine", "test", list(notes), complete)
 
 
-def test_a_value_is_gold_wherever_it_stands_as_a_word_of_its_own():
-    note = english_notes.annotate(
-        "1", "Ann Lee, ANN, Anna; lee-way (Lee).", [("Ann", "PATIENT"), (" Lee ", "PATIENT")]
-    )
-    assert quoted(note) == ["Ann", "Lee", "ANN", "lee", "Lee"]
-
-
-def test_queries_are_read_with_and_without_values(tmp_path):
-    path = tmp_path / "queries.txt"
+def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path):
+    queries, visits = tmp_path / english_notes.QUERIES, tmp_path / english_notes.VISITS
+    queries.parent.mkdir(parents=True)
+    visits.mkdir(parents=True)
     tag = json.dumps({"identifier_type": "NAME", "value": "Ana B."})
-    path.write_text(
-        f"===QUERY===\nIs Ana B. well?\n===PHI_TAGS===\n{tag}\n\n===QUERY===\nDose?\n===PHI_TAGS===\n", encoding="utf8"
-    )
-    first, second = english_notes.read_asq(path)
-    assert quoted(first) == ["Ana B."]
-    assert (second.text, second.entities) == ("Dose?", ())
-
-
-def test_a_visit_without_a_name_in_its_note_is_left_out(tmp_path):
-    (tmp_path / "valid.csv").write_text("encounter_id,note\n1,Ana saw Dr. Gut.\n2,No name.\n", encoding="utf8")
+    records = "".join(f"===QUERY===\nIs Ana B. well, {n}?\n===PHI_TAGS===\n{tag}\n\n" for n in range(9))
+    queries.write_text(records, encoding="utf8")
+    (visits / "valid.csv").write_text("encounter_id,note\n1,Ana saw Dr. Gut.\n2,No name.\n", encoding="utf8")
     head = "encounter_id,doctor_name,patient_firstname,patient_familyname\n"
-    (tmp_path / "valid_metadata.csv").write_text(head + "1,Dr. Gut,Ana ,Vega\n2,,Eva,\n", encoding="utf8")
-    (note,) = english_notes.read_aci(tmp_path, "valid")
-    assert quoted(note) == ["Ana", "Gut"]
+    (visits / "valid_metadata.csv").write_text(head + "1,Dr. Gut,Ana ,Vega\n2,,Eva,\n", encoding="utf8")
+    asked, seen, made = english_notes.read_corpora(tmp_path, 2, 1)
+    assert 0 < len(asked.notes) < 9
+    assert {text for note in asked.notes for text in quoted(note)} == {"Ana B."}
+    assert [quoted(note) for note in seen.notes] == [["Ana", "Gut"]]
+    assert len(made.notes) == 2
+    assert [corpus.complete for corpus in (asked, seen, made)] == [True, False, True]
 
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DeidError, match="asq_phi"):
-        list(english_notes.read_asq(tmp_path / "asq_phi" / "queries.txt"))
+        list(english_notes.read_corpora(tmp_path, 1, 1))
 
 
 def test_ages_below_ninety_and_years_count_for_nobody():

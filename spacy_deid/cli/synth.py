@@ -18,7 +18,7 @@ from ..evaluation.jsonl import write_jsonl
 from ..io import whole_file
 from ..loading import load
 from ..synth import make_corpus
-from ..synth.carriers import read_carriers
+from ..synth.carriers import make_rule_labeller, read_carriers
 from .console import reporting
 from .options import Format, Overwrite, Scheme
 
@@ -41,7 +41,9 @@ def synth(
     seed: Annotated[int, typer.Option(help="The same seed makes the same corpus.")] = 1,
     split: Annotated[Split, typer.Option(help="Templates, carriers and names of the two never meet.")] = Split.train,
     carriers: Annotated[Path | None, typer.Option(help="Folder of real notes to put identifiers into.")] = None,
-    prelabel: Annotated[str | None, typer.Option(help="Pipeline that finds what the carriers hold already.")] = None,
+    prelabel: Annotated[
+        str, typer.Option(help="Pipeline that finds what the carriers hold of their own, 'rules', or 'none'.")
+    ] = "rules",
     noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of notes that are typed badly.")] = 0.2,
     format: Annotated[Format, typer.Option(help="Format to write.")] = Format.brat,
     scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = Scheme.canonical,
@@ -52,15 +54,17 @@ def synth(
         if out.exists() and not overwrite:
             raise InputError(Errors.D409.format(count=1, path=out, other="another place"))
         notes = read_carriers(carriers, lang) if carriers else []
-        finder = _finder(prelabel) if prelabel else None
+        finder = _finder(prelabel, lang) if notes and prelabel != "none" else None
         documents = list(make_corpus(lang, n, seed, split, carriers=notes, prelabel=finder, noise=noise))
         _write(documents, out, format, scheme, lang)
         entities = sum(len(document.entities) for document in documents)
         typer.echo(f"{len(documents)} notes with {entities} entities in {out}")
 
 
-def _finder(pipeline: str) -> Callable[[str], list[Entity]]:
-    """What a pipeline finds in a text."""
+def _finder(pipeline: str, lang: str) -> Callable[[str], list[Entity]]:
+    """What a pipeline or the rules find in a text."""
+    if pipeline == "rules":
+        return make_rule_labeller(lang)
     nlp = load(pipeline)
 
     def find(text: str) -> list[Entity]:

@@ -13,9 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ..errors import Errors, InputError
+from ..evaluation import Entity
+from ..patterns import COMMON, LANGUAGES, RuleMatcher, resource_rules
 from .names import stable_hash
 
-__all__ = ["CARRIERS", "LONGEST", "read_carriers"]
+__all__ = ["CARRIERS", "LONGEST", "make_rule_labeller", "read_carriers"]
 
 LONGEST = 6_000
 _BEFORE = re.compile(r" +([.,;:!?%)\]])")
@@ -38,6 +40,25 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
         known = ", ".join(CARRIERS.get(lang, {})) or ".txt and .jsonl files"
         raise InputError(Errors.D607.format(path=folder, known=known))
     return [(name, _cut(text)) for name, text in found if len(text.split()) >= 5]
+
+
+def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
+    """Make a labeller of what a carrier holds of its own, by the rules that ship: ages, dates, numbers, some names.
+
+    lang (str): code of the language.
+    RETURNS (Callable[[str], list[Entity]]): text → disjoint entities, the longer where two overlap.
+    """
+    languages = [COMMON, lang] if lang in LANGUAGES else [COMMON]
+    matcher = RuleMatcher([rule for name in languages for rule in resource_rules(name)])
+
+    def label(text: str) -> list[Entity]:
+        kept: list[Entity] = []
+        for match in sorted(matcher.find(text), key=lambda match: (match.start - match.end, match.start)):
+            if all(match.end <= entity.start or match.start >= entity.end for entity in kept):
+                kept.append(Entity(match.start, match.end, match.label))
+        return kept
+
+    return label
 
 
 def _read(path: Path, name: str, read: Reader) -> list[tuple[str, str]]:

@@ -57,11 +57,19 @@ def make_corpus(
         name = f"{lang}-{split}-{seed}-{i:05}"
         if usable and rng.random() < carrier_share:
             text = rng.choice(usable)[1]
-            body = AnnotatedText(name, text, tuple(prelabel(text)) if prelabel else ())
+            body = AnnotatedText(name, text, tuple(_folded(prelabel(text), language)) if prelabel else ())
             note = _carry(body, language, rng, split)
         else:
             note = make_note(language, rng, split, name)
         yield add_noise(note, rng) if rng.random() < noise else note
+
+
+def _folded(entities: Iterable[Entity], language: Language) -> Iterator[Entity]:
+    """What a carrier holds, in the labels that the language's templates use; those that fold into "" are left out."""
+    fold = language.settings.get("fold", {})
+    for entity in entities:
+        if label := fold.get(entity.label, entity.label):
+            yield Entity(entity.start, entity.end, label)
 
 
 def make_note(language: Language, rng: Random, split: str, name: str) -> AnnotatedText:

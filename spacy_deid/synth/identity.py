@@ -132,19 +132,23 @@ class Case:
         self.language, self.rng, self.split = language, rng, split
         self.day = date(2005, 1, 1) + timedelta(days=rng.randrange(21 * 365))
         self._directives = directives
-        self._youngest = self._need(asks)
+        self._youngest, self._oldest = self._ages(asks)
         self._people: dict[str, Person] = {}
         self.style = rng.random()  # one hand writes all dates of a note
 
     @staticmethod
-    def _need(asks: set[tuple[str, str]]) -> int:
-        """The age that the slots ask of the patient."""
-        needs = [0]
+    def _ages(asks: set[tuple[str, str]]) -> tuple[int, int]:
+        """The ages that the slots allow the patient: with a job grown up, with parents not too old."""
+        least, most = [0], [99]
         for who, what in asks:
             base = base_of(who)
-            needs.append({"grandchild": 60}.get(base, 35) if base in _YOUNGER else 0)
-            needs.append(18 if base == "patient" and what in ("profession", "employer", "email", "username") else 0)
-        return max(needs)
+            if base in _YOUNGER:
+                least.append(60 if base == "grandchild" else 35)
+            elif base == "patient" and what in ("profession", "employer", "email", "username"):
+                least.append(18)
+            most.append({"mother": 62, "father": 60, "grandmother": 32, "grandfather": 32}.get(base, 99))
+            most.append(24 if (base, what) == ("patient", "school") else 99)
+        return max(least), max(max(least), min(most))
 
     def person(self, who: str) -> Person:
         """Look somebody up, or bring them into the world.
@@ -182,8 +186,8 @@ class Case:
         """Draw a day of birth that agrees with the note and the patient's age."""
         low, high = role.ages
         if who == "patient":
-            low, high = map(int, self._directives.get("age", f"{self._youngest}..99").split(".."))
-            age = self._age(max(low, self._youngest), max(high, self._youngest))
+            low, high = map(int, self._directives.get("age", f"{self._youngest}..{self._oldest}").split(".."))
+            age = self._age(low, high)
         elif role.gap:
             age = self.person("patient").age(self.day) + self.rng.randint(*role.gap)
             age = min(max(age, low), high)

@@ -1,5 +1,6 @@
 """Loading pipelines by name, folder or package."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import spacy
 
 import spacy_deid
 from spacy_deid.errors import ConfigError
+from spacy_deid.saving import save
 
 
 @pytest.fixture
@@ -40,3 +42,28 @@ def test_the_shipped_pipelines_are_folders_with_a_config():
     for name, path in spacy_deid.shipped_pipelines().items():
         assert path.name == name
         assert (path / "config.cfg").is_file()
+
+
+def made_by(folder, version):
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["deid"] = {"spacy_deid": version}
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+def test_a_pipeline_of_another_version_is_loaded_with_a_warning(folder):
+    made_by(folder, "0.0.7")
+    with pytest.warns(UserWarning, match=r"made by spacy_deid 0\.0\.7, these are the components of"):
+        spacy_deid.load(folder)
+
+
+def test_a_pipeline_of_another_version_that_cannot_be_read_is_refused_with_the_versions(folder):
+    made_by(folder, "0.0.7")
+    config = (folder / "config.cfg").read_text()
+    (folder / "config.cfg").write_text(config.replace('factory = "deid_ruler"', 'factory = "deid_lexer"'))
+    with pytest.raises(ConfigError, match=r"made by spacy_deid 0\.0\.7 with spaCy .*; these are spacy_deid"):
+        spacy_deid.load(folder)
+
+
+def test_a_saved_pipeline_says_which_version_made_it(folder, tmp_path):
+    save(spacy_deid.load(folder), tmp_path / "again")
+    assert json.loads((tmp_path / "again" / "meta.json").read_text())["deid"]["spacy_deid"] == spacy_deid.__version__

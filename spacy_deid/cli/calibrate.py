@@ -64,11 +64,11 @@ def calibrate(
         wanted = use or ("recall" if recall is not None else "risk" if risk is not None else None)
         if wanted:
             use_operating_point(nlp, wanted)
-        if curves:
-            _write_curves(curves, table, points)
         save(nlp, output)
         _print_points(points)
         typer.echo(f"calibrated on {len(gold)} documents, saved to {output}" + (f" at '{wanted}'" if wanted else ""))
+        if curves:
+            _write_curves(curves, table, points)
 
 
 def _load(

@@ -3,7 +3,7 @@ import pytest
 
 from spacy_deid.ml import bioes
 from spacy_deid.ml.calibration import Calibration
-from spacy_deid.ml.decoding import decode_spans
+from spacy_deid.ml.decoding import choose_spans, decode_spans, read_posteriors
 
 B, E, S = 1, 3, 4  # tags of label 0
 
@@ -62,3 +62,31 @@ def test_scores_are_calibrated():
         decode_spans([emission({S: 8})], 0.5, Calibration(), c)[0] for c in (Calibration(), Calibration(0.5, 0.0))
     )
     assert 0.5 < flat[3] < raw[3] <= 1.0
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize(("high", "low"), [(0.9, 0.4), (0.4, 0.05), (0.05, 0.001)])
+def test_lower_threshold_of_one_label_never_uncovers_a_token(label, high, low):
+    rng = np.random.default_rng(7)
+    scores = rng.normal(size=(300, bioes.n_tags(2))).astype(np.float32) * 2
+    scores[:, 0] += 4
+    (posterior,) = read_posteriors([scores])
+    covered = []
+    for threshold in (high, low):
+        both = [0.3, 0.3]
+        both[label] = threshold
+        found = choose_spans(posterior, both, Calibration(), Calibration())
+        covered.append({i for s, e, *_ in found for i in range(s, e)})
+    assert covered[0] < covered[1]
+
+
+def test_a_label_can_be_looked_for_harder_than_the_others():
+    scores = emission({S: 4}, {}, {S + 4: 4})
+    (posterior,) = read_posteriors([scores])
+    found = [choose_spans(posterior, t, Calibration(), Calibration()) for t in ([0.2, 0.45], [0.45, 0.2], 0.2)]
+    assert [[span[:3] for span in spans] for spans in found] == [[(0, 1, 0)], [(2, 3, 1)], [(0, 1, 0), (2, 3, 1)]]
+
+
+def test_nothing_is_found_in_nothing():
+    (posterior,) = read_posteriors([np.zeros((0, bioes.n_tags(2)), dtype=np.float32)])
+    assert choose_spans(posterior, 0.01, Calibration(), Calibration()) == []

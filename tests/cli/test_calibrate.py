@@ -1,0 +1,115 @@
+"""calibrate: points into a pipeline, and the commands that take one by name."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import NOTE
+
+import spacy_deid
+from spacy_deid.evaluation import AnnotatedText, Entity, read_folder, write_folder
+
+SAMPLE = Path(__file__).parents[2] / "corpus" / "sample" / "dev"
+CANARY = "Zutoiaga"
+
+
+@pytest.fixture(scope="module")
+def es() -> Path:
+    return spacy_deid.shipped_pipelines()["es"]
+
+
+@pytest.fixture(scope="module")
+def calibrated(es: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The shipped pipeline calibrated on the samples and a note that names the canary, and what was printed."""
+    from typer.testing import CliRunner
+
+    from spacy_deid.cli import app
+
+    folder = tmp_path_factory.mktemp("calibrated")
+    text = f"Paciente: {CANARY} {CANARY}az. Vive en {CANARY}ko.\n"
+    notes = [*read_folder(SAMPLE, scheme="meddocan"), AnnotatedText("canary", text, (Entity(10, 18, "PATIENT"),))]
+    write_folder(notes, folder / "dev", "brat", scheme="meddocan")
+    args = ["calibrate", es, folder / "dev", "--output", folder / "es", "--scheme", "meddocan", "--risk", "0.5"]
+    result = CliRunner().invoke(app, [str(arg) for arg in [*args, "--curves", folder / "curves"]])
+    assert result.exit_code == 0, result.stderr
+    return folder, result
+
+
+def test_the_points_are_saved_with_their_figures(calibrated):
+    folder, result = calibrated
+    points = spacy_deid.load(folder / "es").get_pipe("deid_ner").cfg["points"]
+    assert list(points) == ["balanced", "high_recall", "max_recall", "risk"]
+    assert points["balanced"]["figures"]["documents"] == 9
+    assert "saved to" in result.stdout
+    assert "at 'risk'" in result.stdout
+    assert all(name in result.stdout for name in points)
+
+
+def test_the_pipeline_starts_at_the_point_that_was_asked_for(calibrated):
+    folder, _ = calibrated
+    assert spacy_deid.load(folder / "es").get_pipe("deid_ner").get_point().name == "risk"
+
+
+def test_no_word_of_the_data_is_saved_or_printed(calibrated):
+    folder, result = calibrated
+    files = [path for part in ("es", "curves") for path in (folder / part).rglob("*") if path.is_file()]
+    assert {"curves.json", "curves.png", "config.cfg"} <= {path.name for path in files}
+    assert not [path for path in files if CANARY.encode() in path.read_bytes()]
+    assert CANARY not in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--recall", "0.9", "--risk", "0.1"], "exclude each other"),
+        (["--per-label"], "is missing"),
+        (["--risk", "1.5"], "above 0 and below 1"),
+        (["--risk", "0.001"], "at least 999 are needed"),
+        (["--use", "surest"], "balanced, high_recall, max_recall"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path, options, said):
+    result = cli("calibrate", es, SAMPLE, "--scheme", "meddocan", "--output", tmp_path / "out", *options)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_without_entities_are_refused(cli, es: Path, tmp_path: Path):
+    write_folder([AnnotatedText("a", NOTE)], tmp_path / "dev", "brat")
+    result = cli("calibrate", es, tmp_path / "dev", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "holds no entities" in result.stderr
+
+
+def test_labels_outside_the_scheme_are_refused_with_file_and_line(cli, es: Path, tmp_path: Path):
+    shutil.copytree(SAMPLE, tmp_path / "dev")
+    annotation = sorted((tmp_path / "dev").glob("*.ann"))[0]
+    annotation.write_text(annotation.read_text().replace("\tFECHAS ", "\tFECHON "))
+    result = cli("calibrate", es, tmp_path / "dev", "--scheme", "meddocan", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert f"{annotation.name}, line " in result.stderr
+    assert "not in scheme 'meddocan'" in result.stderr
+
+
+def test_redact_takes_a_point_and_says_so_in_the_trace(cli, calibrated, tmp_path: Path):
+    folder, _ = calibrated
+    (tmp_path / "note.txt").write_text("Nombre: Ana Pérez Mas.\n")
+    args = ["redact", tmp_path / "note.txt", "--pipeline", folder / "es", "--trace", "--output", tmp_path / "out"]
+    assert cli(*args, "--operating-point", "high_recall").exit_code == 0
+    trace = json.loads((tmp_path / "out" / "note.trace.json").read_text())
+    assert trace["operating_point"] == "high_recall"
+    assert {item.get("operating_point") for row in trace["spans"] for item in row["evidence"]} & {"high_recall"}
+
+
+@pytest.mark.parametrize("command", ["redact", "annotate"])
+def test_an_unknown_point_is_refused_with_the_known_ones(cli, calibrated, tmp_path: Path, command):
+    folder, _ = calibrated
+    (tmp_path / "note.txt").write_text("Nombre: Ana.\n")
+    more = ["--to", "brat"] if command == "annotate" else []
+    args = [command, tmp_path / "note.txt", "--pipeline", folder / "es", "--output", tmp_path / "out", *more]
+    result = cli(*args, "--operating-point", "best")
+    assert result.exit_code == 1
+    assert "balanced, high_recall, max_recall, risk" in result.stderr
+    assert not (tmp_path / "out" / "note.txt").exists()

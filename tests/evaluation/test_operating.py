@@ -1,0 +1,162 @@
+"""Operating points of the shipped Spanish pipeline on the sample notes: every figure is that of the whole pipeline."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spacy_deid
+from spacy_deid.errors import ConfigError
+from spacy_deid.evaluation import AnnotatedText, evaluate, from_doc, read_folder
+from spacy_deid.evaluation.curves import curve_rows, plot_curves, write_curves
+from spacy_deid.evaluation.operating import control_point, fit_points, measure, recall_point
+from spacy_deid.evaluation.stages import decide, detect, left_out, take_apart
+from spacy_deid.evaluation.sweep import THRESHOLDS, Sweep, summarize
+
+SAMPLE = Path(__file__).parents[2] / "corpus" / "sample"
+
+
+@pytest.fixture(scope="module")
+def gold():
+    notes = read_folder(SAMPLE / "dev", scheme="meddocan") + read_folder(SAMPLE / "train", scheme="meddocan")
+    assert len(notes) > 20
+    return notes
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return spacy_deid.load("es")
+
+
+@pytest.fixture(scope="module")
+def table(nlp, gold):
+    return measure(Sweep(nlp, gold, "meddocan"), THRESHOLDS[::4])
+
+
+def run(nlp, gold, point):
+    """The same point, by the whole pipeline, note by note."""
+    ner, before = nlp.get_pipe("deid_ner"), nlp.get_pipe("deid_ner").threshold
+    ner.set_threshold({"default": point["default"], **point["labels"]})
+    try:
+        return [from_doc(nlp(document.text), document.name) for document in gold]
+    finally:
+        ner.set_threshold(before)
+
+
+@pytest.mark.parametrize(
+    "point", [{"default": 0.4, "labels": {}}, {"default": 0.9, "labels": {"TERRITORY": 0.01, "DATE": 0.2}}]
+)
+def test_a_sweep_counts_what_the_whole_pipeline_finds(nlp, gold, table, point):
+    figures = summarize(table.sweep.count(point))
+    scores = evaluate(gold, run(nlp, gold, point), scheme="meddocan", bootstrap=0)["all"]
+    assert figures["strict_f1"] == pytest.approx(scores["ner"]["f1"], abs=1e-5)
+    assert figures["character_recall"] == pytest.approx(scores["character"]["recall"], abs=1e-5)
+    assert figures["character_precision"] == pytest.approx(scores["character"]["precision"], abs=1e-5)
+    assert figures["clean"] == pytest.approx(scores["clean"]["share"], abs=1e-5)
+
+
+def test_recall_never_falls_as_the_threshold_does(table):
+    rows = curve_rows(table)
+    assert [row["threshold"] for row in rows] == sorted(THRESHOLDS[::4], reverse=True)[: len(rows)]
+    for key, sign in (("character_recall", 1), ("clean", 1), ("missed", -1)):
+        assert np.all(sign * np.diff([row[key] for row in rows]) >= 0)
+    assert rows[0]["character_recall"] < rows[-1]["character_recall"]
+
+
+def test_named_points_keep_their_rules(table):
+    rows, points = curve_rows(table), fit_points(table)
+    figures = {name: point["figures"] for name, point in points.items()}
+    assert figures["balanced"]["strict_f1"] == max(row["strict_f1"] for row in rows)
+    thresholds = [points[name]["default"] for name in ("balanced", "high_recall", "max_recall")]
+    assert thresholds == sorted(thresholds, reverse=True)
+    for name, floor in (("high_recall", 0.95), ("max_recall", 0.9)):
+        kept = [r for r in rows if r["character_precision"] >= floor and r["threshold"] <= thresholds[0]]
+        assert not kept or figures[name]["character_precision"] >= floor
+        key = "clean" if name == "high_recall" else "character_recall"
+        assert not kept or figures[name][key] == max(row[key] for row in kept)
+
+
+def test_the_surest_threshold_with_the_wanted_recall_is_taken(table):
+    rows = curve_rows(table)
+    wanted = rows[len(rows) // 2]["character_recall"]
+    point = recall_point(table, wanted - 1e-6)
+    assert point["default"] == next(r["threshold"] for r in rows if r["character_recall"] >= wanted - 1e-6)
+
+
+def test_a_recall_per_label_is_reached_by_every_label(table):
+    wanted = 0.9
+    point = recall_point(table, wanted, per_label=True)
+    counts = table.sweep.count(point)
+    due, missed = counts.labels[:, :, 0].sum(axis=0), counts.labels[:, :, 1].sum(axis=0)
+    assert due.sum() > 0
+    assert np.all(1 - missed[due > 0] / due[due > 0] >= wanted)
+    assert len(set(point["labels"].values()) | {point["default"]}) > 1
+
+
+def test_a_risk_is_bounded_on_the_development_set(table, gold):
+    point = control_point(table, 0.3)
+    n = len(gold)
+    assert n / (n + 1) * point["figures"]["missed"] + 1 / (n + 1) <= 0.3 + 1e-5
+    assert control_point(table, 0.3, loss="character")["default"] >= point["default"]
+
+
+def test_labels_with_too_few_documents_take_no_threshold_of_their_own(table, gold):
+    alpha, needed = 0.1, 9
+    documents = {label: cube.shape[1] for label, cube in table.label_losses("entity").items()}
+    assert min(documents.values()) < needed < max(documents.values())
+    point = control_point(table, alpha, per_label=True)
+    shares = table.sweep.count(point).labels
+    for k, label in enumerate(table.sweep.labels):
+        due, missed = shares[:, k, 2], shares[:, k, 3]
+        if documents[label] >= needed:
+            risk = ((missed[due > 0] / due[due > 0]).sum() + 1) / (documents[label] + 1)
+            assert risk <= alpha + 1e-9, label
+
+
+def test_too_small_a_development_set_says_how_many_documents_are_needed(table, gold):
+    with pytest.raises(ConfigError, match=f"{len(gold)} .* at least 99 are needed"):
+        control_point(table, 0.01)
+
+
+def test_what_no_threshold_reaches_is_refused_with_the_best_there_is(table):
+    with pytest.raises(ConfigError, match=r"recall of 0.9999999 cannot be reached: the best on these \d+ document"):
+        recall_point(measure(table.sweep, [0.95]), 0.9999999)
+    with pytest.raises(ConfigError, match="cannot be reached"):
+        control_point(measure(table.sweep, [0.99999]), 1 / len(table.sweep.gold))
+
+
+def test_a_corpus_without_entities_has_no_recall_and_does_not_crash(nlp):
+    table = measure(Sweep(nlp, [AnnotatedText("a", "Hemoglobina normal.")]), [0.9, 0.5])
+    assert [row["character_recall"] for row in curve_rows(table)] == [None, None]
+    assert fit_points(table)["balanced"]["default"] == 0.9
+
+
+def test_leaving_a_detector_out_takes_its_detections_away_and_gives_them_back(nlp, gold):
+    stages = take_apart(nlp)
+    docs = detect(nlp, [document.text for document in gold[:3]], stages)
+    before = [decide(nlp, doc, stages).spans["deid/merged"].attrs for doc in docs]
+    with left_out(nlp, docs, stages, ["deid_ner"]):
+        assert all("deid/ner" not in decide(nlp, doc, stages).spans for doc in docs)
+    assert [decide(nlp, doc, stages).spans["deid/merged"].attrs for doc in docs] == before
+
+
+def test_curves_are_written_without_a_word_of_a_note(table, gold, tmp_path):
+    path = write_curves(tmp_path / "curves", curve_rows(table), fit_points(table))
+    data = json.loads(path.read_text())
+    assert set(data) == {"points", "rows"}
+    assert "NOMBRE_SUJETO_ASISTENCIA" in data["rows"][0]["labels"]
+    entities = {document.text[e.start : e.end] for document in gold for e in document.entities}
+    assert not [text for text in entities if len(text) > 5 and text in path.read_text()]
+
+
+def test_a_picture_is_drawn(table, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert plot_curves(tmp_path, curve_rows(table), fit_points(table)).read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_error_says_how_to_get_it(table, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.backends.backend_agg", None)
+    with pytest.raises(ConfigError, match=r"pip install 'spacy-deid\[plots\]'"):
+        plot_curves(tmp_path, curve_rows(table), {})

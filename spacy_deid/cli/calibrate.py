@@ -31,7 +31,7 @@ class Loss(StrEnum):
 
 
 def calibrate(
-    pipeline: Annotated[Path, typer.Argument(help="Folder of a trained pipeline.")],
+    pipeline: Annotated[Path, typer.Argument(help="A trained pipeline: its folder or name.")],
     dev: Annotated[Path, typer.Argument(metavar="DEV", help="Development data: .spacy of `convert`, or a corpus.")],
     output: Annotated[Path, typer.Option(help="Folder to save the calibrated pipeline to.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels to compare in, and of a corpus.")] = Scheme.canonical,

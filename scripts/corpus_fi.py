@@ -1,0 +1,182 @@
+"""Make the Finnish training corpus: made notes, real text with identifiers put in, and the Turku NER corpus.
+
+    python scripts/corpus_fi.py --assets-dir assets
+
+The assets are `turku_ner` (documents with gold names) and `fi_eduskunta_vkk` (written answers of ministers, which
+nobody labelled). Of the answers only sentences without a name of their own are used: one with a capitalised word that
+the name lists have, in whatever case, is left out, and so is one with another capitalised word that no list knows.
+Dates, countries and towns in them are labelled. Places of the Turku corpus get the finer labels that the lists know.
+
+Written are corpus/fi/train.spacy, dev.spacy (another seed, and a part of Turku train) and test.spacy (templates and
+rare names that the others do not have).
+"""
+
+import argparse
+import bz2
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+
+from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, write_docbin
+from spacy_deid.evaluation.conll import read_conll
+from spacy_deid.surrogates.inflection import case_forms
+from spacy_deid.synth.corpus import make_corpus
+from spacy_deid.synth.language import load_language
+from spacy_deid.synth.names import read_table, stable_hash
+
+MADE, INJECTED, DEV, TEST = 2500, 2500, 300, 400
+NAMES_USED = 6000  # of each list; rarer names hardly stand in the answers
+RULED = {"DATE", "AGE", "PHONE", "EMAIL", "URL"}
+HOSPITAL = re.compile(r"sairaala|klinik", re.IGNORECASE)
+YEAR_WORD = re.compile(r"(?:vuo(?:nna|den|desta|teen|sina|sien|sista)) (?=\d)", re.IGNORECASE)
+_BEFORE, _AFTER = re.compile(r" +([.,;:!?%)\]])"), re.compile(r"([(\[]) +")
+_WORD = re.compile(r"[^\W\d_][\w:'-]*")
+
+
+@cache
+def name_forms() -> frozenset[str]:
+    """Every case form of the commoner names."""
+    parts = {"female": "given", "male": "given", "surname": "surname"}
+    names = ((name, kind) for part, kind in parts.items() for name in read_table("fi", part).names[:NAMES_USED])
+    return frozenset(form for name, kind in names for form in case_forms(name, kind))
+
+
+@cache
+def place_forms() -> dict[str, str]:
+    """Every case form of a town or country → its label."""
+    lists = load_language("fi").lists
+    towns = {row["city"] for row in lists["places"]}
+    countries = {row["text"] for row in lists["countries"]} | {"Suomi"}
+    forms = {form: "CITY" for town in towns for form in case_forms(town, "place")}
+    return forms | {form: "COUNTRY" for country in countries for form in case_forms(country, "place")}
+
+
+def read_turku(folder: Path, split: str) -> list[AnnotatedText]:
+    """The Turku NER corpus with finer labels for places and hospitals that the lists know."""
+    return [_refine(note) for note in read_conll(folder / "turku_ner" / "data" / "conll" / f"{split}.tsv")]
+
+
+def _refine(note: AnnotatedText) -> AnnotatedText:
+    """Towns, countries and hospitals under labels of their own."""
+
+    def label(entity: Entity) -> str:
+        text = note.text[entity.start : entity.end]
+        if entity.label == "LOCATION_OTHER":
+            return place_forms().get(text, entity.label)
+        return "HOSPITAL" if entity.label == "ORGANIZATION" and HOSPITAL.search(text) else entity.label
+
+    def start(entity: Entity) -> int:
+        """Where a date begins: at the year, not at the word "vuonna" before it."""
+        word = YEAR_WORD.match(note.text, entity.start) if entity.label == "DATE" else None
+        return word.end() if word else entity.start
+
+    return AnnotatedText(note.name, note.text, tuple(Entity(start(e), e.end, label(e)) for e in note.entities))
+
+
+def read_answers(path: Path) -> Iterator[tuple[str, str]]:
+    """Notes of the answers' nameless sentences: name and text, three to nine sentences each."""
+    with bz2.open(path, "rt", encoding="utf8", newline="") as file:
+        tidy = (_AFTER.sub(r"\1", _BEFORE.sub(r"\1", row["sentence"])).strip() for row in csv.DictReader(file))
+        sentences = [sentence for sentence in tidy if is_nameless(sentence)]
+    at = 0
+    while at < len(sentences):
+        count = 3 + stable_hash(f"answers/{at}") % 7
+        yield f"answers/{at}", " ".join(sentences[at : at + count])
+        at += count
+
+
+def is_nameless(sentence: str) -> bool:
+    """Whether no word of a sentence may be a name that nobody labelled."""
+    words = _WORD.findall(sentence)
+    inner = [word for word in words[1:] if word[0].isupper() and word not in place_forms()]
+    first_is_name = bool(words) and words[0] in name_forms() and not inner
+    return 5 <= len(words) <= 60 and not inner and not (first_is_name and words[0].lower() not in _common())
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Words that begin sentences and are names as well."""
+    return frozenset("asia aika ilman ilma tällä näin kun kuten muun toivo into onni kari vesa meri kai".split())
+
+
+def make_rules() -> Language:
+    """A pipeline of the rules alone."""
+    nlp = spacy.blank("fi")
+    nlp.tokenizer = spacy.util.registry.tokenizers.get("spacy_deid.ClinicalTokenizer.v1")()(nlp)
+    nlp.add_pipe("deid_patterns", config={"languages": ["fi"]})
+    nlp.add_pipe("deid_merge", config={"sources": ["deid/patterns"]})
+    return nlp
+
+
+def label_answers(nlp: Language, text: str) -> list[Entity]:
+    """What the rules and the lists of places find in a text without names."""
+    found = [entity for entity in from_doc(nlp(text), "answer").entities if entity.label in RULED]
+    covered = {at for entity in found for at in range(entity.start, entity.end)}
+    for match in _WORD.finditer(text):
+        label = place_forms().get(match[0])
+        if label and match[0][0].isupper() and match.start() not in covered:
+            found.append(Entity(match.start(), match.end(), label))
+    return found
+
+
+def make_train(assets: Path, nlp: Language, seed: int) -> Iterator[AnnotatedText]:
+    """Made notes, notes with identifiers put in, and the gold itself."""
+    turku = [note for note in read_turku(assets, "train") if not for_dev(note)]
+    gold = {note.text: list(note.entities) for note in turku}
+    answers = list(read_answers(assets / "fi_eduskunta_vkk" / "vkk" / "train.csv.bz2"))
+    known: dict[str, list[Entity]] = {}
+
+    def label(text: str) -> list[Entity]:
+        if text not in gold and text not in known:
+            known[text] = label_answers(nlp, text)
+        return gold[text] if text in gold else known[text]
+
+    yield from make_corpus("fi", MADE, seed)
+    for offset, carriers in enumerate(([(n.name, n.text) for n in turku], answers), 1):
+        notes = make_corpus("fi", INJECTED // 2, seed + offset, carriers=carriers, prelabel=label, carrier_share=1.0)
+        yield from notes
+    yield from turku
+    plain = islice(answers, 0, 600)
+    yield from (AnnotatedText(name, text, tuple(label(text))) for name, text in plain)
+
+
+def for_dev(note: AnnotatedText) -> bool:
+    """Whether a document of Turku train is for development: one in twelve."""
+    return stable_hash(note.name) % 12 == 0
+
+
+def make_dev(assets: Path, seed: int) -> Iterator[AnnotatedText]:
+    """Made notes of another seed and a part of the gold."""
+    yield from make_corpus("fi", DEV, seed + 100)
+    yield from (note for note in read_turku(assets, "train") if for_dev(note))
+
+
+def write(notes: Iterable[AnnotatedText], path: Path, nlp: Language) -> None:
+    """Write a file, and say how much is in it."""
+    listed = list(notes)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trimmed = write_docbin(listed, path, nlp.make_doc)
+    entities = sum(len(note.entities) for note in listed)
+    print(f"{path}: {len(listed)} notes, {entities} entities, {trimmed} trimmed")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--assets-dir", type=Path, required=True, help="folder with turku_ner and fi_eduskunta_vkk")
+    parser.add_argument("--out", type=Path, default=Path("corpus/fi"))
+    parser.add_argument("--seed", type=int, default=7)
+    args = parser.parse_args()
+    nlp = make_rules()
+    write(make_train(args.assets_dir, nlp, args.seed), args.out / "train.spacy", nlp)
+    write(make_dev(args.assets_dir, args.seed), args.out / "dev.spacy", nlp)
+    write(make_corpus("fi", TEST, args.seed + 200, split="test"), args.out / "test.spacy", nlp)
+
+
+if __name__ == "__main__":
+    main()

@@ -10,10 +10,10 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-import srsly
 import typer
 from spacy.tokens import Doc
 
@@ -22,6 +22,7 @@ from spacy_deid.context import get_edits
 from spacy_deid.evaluation import AnnotatedText, Entity, evaluate, from_doc
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.synth import make_corpus
+from spacy_deid.synth.carriers import read_carriers
 from spacy_deid.synth.language import split_of
 from spacy_deid.synth.listed_values import read_aci_bench, read_asq_phi
 
@@ -126,7 +127,7 @@ def measure_made(measure: Measure, assets: Path) -> list[Figure]:
 def measure_alarms(measure: Measure, assets: Path) -> list[Figure]:
     """Text that names hardly anybody: what the policy would change in it, for each 1,000 words."""
     figures: list[Figure] = []
-    for data, texts in (("e3c_en", read_cases(assets / CASES)), ("mts_dialog", read_sections(assets / SECTIONS))):
+    for data, texts in (("e3c_en", read_cases(assets)), ("mts_dialog", read_sections(assets / SECTIONS))):
         docs = measure.read(texts)
         words = sum(len(text.split()) for text in texts) / 1000
         for kind, rules in (("changes", True), ("changes beyond the rules", False)):
@@ -137,10 +138,12 @@ def measure_alarms(measure: Measure, assets: Path) -> list[Figure]:
     return figures
 
 
-def read_cases(path: Path) -> list[str]:
+def read_cases(assets: Path) -> list[str]:
     """Case reports that no training note is made from."""
-    rows = (row for row in srsly.read_jsonl(path) if split_of(row["id"]) == "test")
-    return [row["text"] for row, _ in zip(rows, range(MOST_CASES), strict=False)]
+    cases = (
+        text for name, text in read_carriers(assets, "en") if name.startswith("e3c/") and split_of(name) == "test"
+    )
+    return list(islice(cases, MOST_CASES))
 
 
 def read_sections(path: Path) -> list[str]:

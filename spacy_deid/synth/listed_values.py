@@ -2,7 +2,7 @@
 
 ASQ-PHI   short clinical queries, with type and value of each identifier (MIT; Weatherhead et al. 2026)
 ACI-Bench visit notes, with the names of patient and doctor in a table (CC BY 4.0; Yim et al. 2023)
-presidio-research   sentences with offsets in labels of their own (MIT)
+presidio-research  sentences with offsets in labels of their own (MIT)
 """
 
 import csv
@@ -28,7 +28,6 @@ QUERY_TYPES: Mapping[str, str] = MappingProxyType(
         "NAME": "PATIENT",
         "GEOGRAPHIC_LOCATION": "CITY",
         "DATE": "DATE",
-        "AGE": "AGE",
         "MEDICAL_RECORD_NUMBER": "MRN",
         "HEALTH_PLAN_BENEFICIARY_NUMBER": "HEALTH_PLAN",
         "PHONE_NUMBER": "PHONE",
@@ -37,8 +36,6 @@ QUERY_TYPES: Mapping[str, str] = MappingProxyType(
         "SOCIAL_SECURITY_NUMBER": "SSN",
         "ACCOUNT_NUMBER": "ACCOUNT",
         "CERTIFICATE_LICENSE_NUMBER": "LICENSE",
-        "VEHICLE_IDENTIFIER": "VEHICLE",
-        "DEVICE_IDENTIFIER": "DEVICE",
         "URL": "URL",
         "IP_ADDRESS": "IP_ADDRESS",
         "UNIQUE_IDENTIFIER": "ID_OTHER",
@@ -79,7 +76,7 @@ _FACILITY = re.compile(
 def find_values(text: str, value: str) -> list[tuple[int, int]]:
     """Find every place of a value, where no letter or digit goes on; apostrophes of any kind are one.
 
-    text (str): the text. value (str): the value.
+    text, value (str): the text, and what is looked for.
     RETURNS (list[tuple[int, int]]): start and end of each.
     """
     pattern = re.escape(value.strip()).replace("’", "'").replace("'", "['’]")
@@ -189,7 +186,7 @@ def _query_places(text: str, start: int, end: int) -> Iterator[Entity]:
 
 def _place_label(value: str, before: str) -> str:
     """What kind of place a value is, by its words, the lists, and the word before it."""
-    states, towns, hospitals = _known_places()
+    states, towns, hospitals, _ = _known_places()
     if re.fullmatch(r"\d{5}(?:-\d{4})?", value):
         return "ZIP"
     if value in states:
@@ -202,12 +199,12 @@ def _place_label(value: str, before: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _known_places() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """States, towns and hospitals of the English lists. A state that is a town as well counts as the town."""
+def _known_places() -> tuple[frozenset[str], ...]:
+    """States, towns, hospitals and countries of the lists. A state that is a town as well counts as the town."""
     lists = load_language("en").lists
     towns = frozenset(row["city"] for row in lists["places"])
     states = frozenset(row[key] for row in lists["places"] for key in ("state", "region")) - towns
-    return states, towns, frozenset(row["text"] for row in lists["hospitals"])
+    return states, towns, *(frozenset(row["text"] for row in lists[name]) for name in ("hospitals", "countries"))
 
 
 # ---------------------------------------------------------------- ACI-Bench
@@ -288,6 +285,14 @@ def read_presidio(path: str | Path) -> list[AnnotatedText]:
         except (KeyError, TypeError):
             raise InputError(Errors.D620.format(path=path, record=number, reason="no text with spans")) from None
         if not any("\n" in text[start:end] for _, start, end in spans):
-            found = [Entity(start, end, _PRESIDIO[kind]) for kind, start, end in spans if kind in _PRESIDIO]
+            found = [Entity(i, j, _presidio_label(kind, text[i:j])) for kind, i, j in spans if kind in _PRESIDIO]
             notes.append(AnnotatedText(f"sentence{number:04}", text, tuple(keep_free(found))))
     return notes
+
+
+def _presidio_label(kind: str, value: str) -> str:
+    """The canonical label; what presidio calls GPE may be a country, a state or a town."""
+    states, _, _, countries = _known_places()
+    if kind == "GPE" and (value in countries or value in states):
+        return "COUNTRY" if value in countries else "STATE"
+    return _PRESIDIO[kind]

@@ -1,0 +1,158 @@
+"""Make the English training corpus: made notes, real notes with identifiers put in, and notes told again.
+
+    python scripts/corpus_en.py --assets assets
+
+The assets are e3c, mtsamples_ptnotes and clinical_visit_notes (carriers; what they hold of their own is labelled by
+the rules, and the names of ACI-Bench by its metadata), asq_phi (its training half) and presidio_synth. Labelled notes
+are told again of other people, so that many names stand in their sentences. A corpus that is not there is passed over
+and said so. Written are corpus/en/train.spacy, dev.spacy (another seed, and notes that train does not have) and
+test.spacy (templates and rare names that the others do not have).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import spacy
+import typer
+
+from spacy_deid.evaluation import AnnotatedText, Entity, write_docbin
+from spacy_deid.synth import make_corpus
+from spacy_deid.synth.carriers import make_rule_labeller, read_carriers
+from spacy_deid.synth.language import load_language
+from spacy_deid.synth.listed_values import keep_free, read_aci_bench, read_asq_phi, read_presidio
+from spacy_deid.synth.names import stable_hash
+from spacy_deid.synth.retell import retell
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+QUERIES = "asq_phi/synthetic_clinical_queries.txt"
+VISITS = "clinical_visit_notes/data/aci-bench/challenge_data"
+SENTENCES = "presidio_synth/data/synth_dataset_v2.json"
+TOLD_AGAIN = {QUERIES: 2, VISITS: 5}
+SHARE_FOR_DEV = 8  # one labelled note in so many is for development
+HEAD = 400  # characters that tell a note from the others; carriers are cut further down
+SENTENCES_USED, DEV_NOTES, TEST_NOTES = 300, 250, 400
+BESIDE_NAMES = frozenset({"AGE", "DATE"})  # what ASQ-PHI leaves unlabelled where the law lets it stand
+Label = Callable[[str], list[Entity]]
+
+
+@app.command()
+def main(
+    assets: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("assets"),
+    out: Annotated[Path, typer.Option(help="Folder to write to")] = Path("corpus/en"),
+    made: Annotated[int, typer.Option(help="Notes from templates")] = 2500,
+    injected: Annotated[int, typer.Option(help="Notes with identifiers put in")] = 1500,
+    plain: Annotated[int, typer.Option(help="Carriers as they are")] = 400,
+    seed: Annotated[int, typer.Option(help="Seed of what is made")] = 1,
+) -> None:
+    """Write the three files."""
+    rules = make_rule_labeller("en")
+    visits = {note.text[:HEAD]: note for note in read_visits(assets)}
+    label = remember(lambda text: keep_free([*names_of(visits.get(text[:HEAD]), text), *rules(text)]))
+    labelled = [*read_queries(assets, rules), *complete(visits.values(), label)]
+    kept = {note.text[:HEAD] for note in labelled if for_dev(note)}
+    carriers = [(name, text) for name, text in read_carriers(assets, "en") if text[:HEAD] not in kept]
+    train = [
+        *make_corpus("en", made, seed),
+        *make_corpus("en", injected, seed + 1, carriers=carriers, prelabel=label, carrier_share=1.0),
+        *(AnnotatedText(name, text, tuple(label(text))) for name, text in Random(seed).sample(carriers, plain)),
+        *tell_again([note for note in labelled if not for_dev(note)], seed),
+        *read_sentences(assets),
+    ]
+    write(train, out / "train.spacy")
+    write([*make_corpus("en", DEV_NOTES, seed + 100), *filter(for_dev, labelled)], out / "dev.spacy")
+    write(make_corpus("en", TEST_NOTES, seed + 200, split="test"), out / "test.spacy")
+
+
+def is_there(assets: Path, path: str) -> bool:
+    """Whether a corpus is there; says so if it is not."""
+    if not (assets / path).exists():
+        typer.echo(f"left out, not there: {path}", err=True)
+    return (assets / path).exists()
+
+
+def read_queries(assets: Path, rules: Label) -> list[AnnotatedText]:
+    """The training half of ASQ-PHI, with the ages and years that it leaves unlabelled."""
+    if not is_there(assets, QUERIES):
+        return []
+    return [
+        AnnotatedText(
+            f"{QUERIES}/{note.name}",
+            note.text,
+            tuple(keep_free([*note.entities, *(e for e in rules(note.text) if e.label in BESIDE_NAMES)])),
+        )
+        for note in read_asq_phi(assets / QUERIES, "train")
+    ]
+
+
+def read_visits(assets: Path) -> list[AnnotatedText]:
+    """The training notes of ACI-Bench, with the names in its metadata."""
+    if not is_there(assets, VISITS):
+        return []
+    notes = read_aci_bench(assets / VISITS / "train.csv", assets / VISITS / "train_metadata.csv")
+    return [AnnotatedText(f"{VISITS}/{note.name}", note.text, note.entities) for note in notes]
+
+
+def names_of(note: AnnotatedText | None, text: str) -> list[Entity]:
+    """The entities of a note that stand in the part of it that is used."""
+    return [entity for entity in note.entities if entity.end <= len(text)] if note else []
+
+
+def complete(notes: Iterable[AnnotatedText], label: Label) -> Iterator[AnnotatedText]:
+    """Notes with what the rules find beside their own entities."""
+    return (AnnotatedText(note.name, note.text, tuple(label(note.text))) for note in notes)
+
+
+def read_sentences(assets: Path) -> list[AnnotatedText]:
+    """Some sentences of presidio-research, always the same."""
+    if not is_there(assets, SENTENCES):
+        return []
+    notes = sorted(read_presidio(assets / SENTENCES), key=lambda note: stable_hash(note.name))[:SENTENCES_USED]
+    return [AnnotatedText(f"{SENTENCES}/{note.name}", note.text, note.entities) for note in notes]
+
+
+def for_dev(note: AnnotatedText) -> bool:
+    """Whether a labelled note is for development."""
+    return stable_hash(note.name) % SHARE_FOR_DEV == 0
+
+
+def tell_again(notes: Iterable[AnnotatedText], seed: int) -> Iterator[AnnotatedText]:
+    """Labelled notes, and the same of other people."""
+    language = load_language("en")
+    for note in notes:
+        yield note
+        times = next(count for corpus, count in TOLD_AGAIN.items() if note.name.startswith(corpus))
+        for number in range(times):
+            rng = Random(f"{note.name}/{seed}/{number}")
+            yield retell(note, language, rng, f"{note.name}/again{number}")
+
+
+def remember(label: Label) -> Label:
+    """A labeller that reads each text once."""
+    known: dict[str, list[Entity]] = {}
+
+    def remembered(text: str) -> list[Entity]:
+        if text not in known:
+            known[text] = label(text)
+        return known[text]
+
+    return remembered
+
+
+def write(notes: Iterable[AnnotatedText], path: Path) -> None:
+    """Write a file, and say how much is in it."""
+    listed = list(notes)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tokenizer = {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})
+    trimmed = write_docbin(listed, path, nlp.make_doc)
+    words = sum(len(note.text.split()) for note in listed)
+    entities = sum(len(note.entities) for note in listed)
+    typer.echo(f"{path}: {len(listed)} notes, {words} words, {entities} entities, {trimmed} trimmed")
+
+
+if __name__ == "__main__":
+    app()

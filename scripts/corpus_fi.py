@@ -44,7 +44,7 @@ def name_forms() -> frozenset[str]:
     """Every case form of the commoner names."""
     parts = {"female": "given", "male": "given", "surname": "surname"}
     names = ((name, kind) for part, kind in parts.items() for name in read_table("fi", part).names[:NAMES_USED])
-    return frozenset(form for name, kind in names for form in case_forms(name, kind))
+    return frozenset(form for name, kind in names for form in case_forms(name, "fi", kind=kind))
 
 
 @cache
@@ -53,8 +53,8 @@ def place_forms() -> dict[str, str]:
     lists = load_language("fi").lists
     towns = {row["city"] for row in lists["places"]}
     countries = {row["text"] for row in lists["countries"]} | {"Suomi"}
-    forms = {form: "CITY" for town in towns for form in case_forms(town, "place")}
-    return forms | {form: "COUNTRY" for country in countries for form in case_forms(country, "place")}
+    forms = {form: "CITY" for town in towns for form in case_forms(town, "fi", kind="place")}
+    return forms | {form: "COUNTRY" for country in countries for form in case_forms(country, "fi", kind="place")}
 
 
 def read_turku(folder: Path, split: str) -> list[AnnotatedText]:

@@ -59,12 +59,12 @@ def inflect(
     return LANGUAGES[lang].inflect(text, case, kind=kind, number=number, possessive=possessive)
 
 
-def case_forms(text: str, kind: str = "name", lang: str = "fi") -> frozenset[str]:
+def case_forms(text: str, lang: str, *, kind: str = "name") -> frozenset[str]:
     """All singular forms of a name, for dictionaries that must find it in a sentence.
 
     text (str): nominative.
-    kind (str): as for `inflect`.
     lang (str): ISO 639-1 code; a language without an entry has the one form.
+    kind (str): as for `inflect`.
     RETURNS (frozenset[str]): the forms, the nominative among them.
     RAISES: ConfigError (D630) for an unknown kind.
     """

@@ -1,0 +1,92 @@
+"""Make the Spanish training corpus: the gold notes, open notes labelled by a teacher, identifiers put into them, and
+made notes.
+
+    python scripts/corpus_es.py corpus --teacher training/es_teacher
+
+Files of corpus/es/train: `gold` (MEDDOCAN train), `silver` (case reports that nobody labelled, labelled by the
+teacher), `injected` (case reports and sentences of health records with identifiers put in; the teacher labels what
+they hold of their own), `synth` (made notes). All labels are those that MEDDOCAN has: it knows no CITY, so a CITY
+becomes a TERRITORY. The teacher must be trained on MEDDOCAN train alone.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from spacy.language import Language
+from spacy.tokens import DocBin
+
+import spacy_deid
+from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, make_docs
+from spacy_deid.labels import from_scheme, to_scheme
+from spacy_deid.synth import make_corpus
+from spacy_deid.synth.carriers import read_carriers
+from spacy_deid.synth.language import split_of
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+TEST_NOTES = 300
+CASE_WORDS = 150  # a text this long is a whole case report
+
+
+@app.command()
+def main(
+    corpus: Annotated[Path, typer.Argument(help="Folder with meddocan/, e3c/ and nubes/; es/ is written there")],
+    teacher: Annotated[Path, typer.Option(help="Pipeline trained on MEDDOCAN train alone")],
+    injected: Annotated[int, typer.Option(help="Notes with identifiers put in")] = 900,
+    made: Annotated[int, typer.Option(help="Notes from templates")] = 700,
+    seed: Annotated[int, typer.Option(help="Seed of what is made")] = 1,
+) -> None:
+    """Write the training files and the synthetic test set."""
+    nlp = spacy_deid.load(teacher)
+    nlp.get_pipe("deid_ner").set_threshold(0.5)
+    carriers = read_carriers(corpus, "es")
+    cases = [(name, text) for name, text in carriers if name.startswith("e3c/") and len(text.split()) >= CASE_WORDS]
+    label = make_labeller(nlp)
+    silver = [AnnotatedText(name, text, tuple(label(text))) for name, text in cases if split_of(name) == "train"]
+    write = make_writer(nlp, corpus / "es")
+    write("train/silver", silver)
+    write("train/injected", make_corpus("es", injected, seed, carriers=carriers, prelabel=label, carrier_share=1.0))
+    write("train/synth", make_corpus("es", made, seed + 1))
+    write("test", make_corpus("es", TEST_NOTES, seed, split="test"))
+    for split, path in (("train", "train/gold"), ("dev", "dev")):
+        docs = DocBin().from_disk(corpus / "meddocan" / f"{split}.spacy").get_docs(nlp.vocab)
+        write(path, (from_doc(doc, str(i)) for i, doc in enumerate(docs)))
+
+
+def make_labeller(nlp: Language) -> Callable[[str], list[Entity]]:
+    """The teacher as a function, which reads each text once."""
+    known: dict[str, list[Entity]] = {}
+
+    def label(text: str) -> list[Entity]:
+        if text not in known:
+            known[text] = list(from_doc(nlp(text), "").entities)
+        return known[text]
+
+    return label
+
+
+def make_writer(nlp: Language, folder: Path) -> Callable[[str, Iterable[AnnotatedText]], None]:
+    """A function that writes notes as Docs, with the labels that MEDDOCAN has."""
+
+    def write(name: str, notes: Iterable[AnnotatedText]) -> None:
+        path = folder / f"{name}.spacy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        docs, dropped = make_docs(map(known_labels, notes), nlp.make_doc)
+        DocBin(docs=docs).to_disk(path)
+        entities = sum(len(doc.ents) for doc in docs)
+        typer.echo(f"{path}: {len(docs)} notes, {entities} entities, {dropped} overlapping ones left out")
+
+    return write
+
+
+def known_labels(note: AnnotatedText) -> AnnotatedText:
+    """A note with the labels of MEDDOCAN, under their canonical names."""
+    entities = [Entity(e.start, e.end, from_scheme(to_scheme(e.label, "meddocan"), "meddocan")) for e in note.entities]
+    return AnnotatedText(note.name, note.text, tuple(entities))
+
+
+if __name__ == "__main__":
+    app()

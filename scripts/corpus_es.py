@@ -5,10 +5,13 @@ made notes.
 
 Files of corpus/es/train: `gold` (MEDDOCAN train), `silver` (case reports that nobody labelled, labelled by the
 teacher), `injected` (case reports and sentences of health records with identifiers put in; the teacher labels what
-they hold of their own), `synth` (made notes). All labels are those that MEDDOCAN has: it knows no CITY, so a CITY
-becomes a TERRITORY. The teacher must be trained on MEDDOCAN train alone.
+they hold of their own), `synth` (made notes). corpus/es/full links to them and to the development set.
+
+All labels are those that MEDDOCAN has: it knows no CITY, so a CITY becomes a TERRITORY. The teacher must be trained on
+MEDDOCAN train alone.
 """
 
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
@@ -54,6 +57,16 @@ def main(
     for split, path in (("train", "train/gold"), ("dev", "dev")):
         docs = DocBin().from_disk(corpus / "meddocan" / f"{split}.spacy").get_docs(nlp.vocab)
         write(path, (from_doc(doc, str(i)) for i, doc in enumerate(docs)))
+    link_full(corpus / "es")
+
+
+def link_full(folder: Path) -> None:
+    """Make the folder of everything that the pipeline that ships is trained on: train and dev."""
+    full = folder / "full"
+    shutil.rmtree(full, ignore_errors=True)
+    full.mkdir()
+    for path in [*sorted((folder / "train").glob("*.spacy")), folder / "dev.spacy"]:
+        (full / path.name).symlink_to(Path("..") / path.relative_to(folder))
 
 
 def make_labeller(nlp: Language) -> Callable[[str], list[Entity]]:

@@ -19,7 +19,7 @@ from spacy_deid.evaluation import MetricRow, read_rows
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
-DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/model_card_es.md")
+DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/model_card_es.md", "docs/transformers.md")
 BLOCK = re.compile(r"(<!-- figures: (?P<name>\w+)(?: (?P<part>[^>]+?))? -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 

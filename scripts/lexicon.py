@@ -7,6 +7,8 @@ The lists stand in the package. Frequencies and clusters are counted in open tex
 hashes and numbers, no words.
 """
 
+import bz2
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -27,6 +29,7 @@ RESOURCES = Path(find_spec("spacy_deid").origin).parent / "resources"
 COMMON_NAMES = 1000  # so many of the commonest names of a list are told apart from the rest
 WORDS = 20_000  # words that are clustered, the commonest
 CLUSTERS = 400
+READ = frozenset({".txt", ".jsonl", ".bz2"})
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -34,7 +37,10 @@ WORD = re.compile(r"[^\W\d_]+|\d+")
 def main(
     lang: Annotated[str, typer.Argument(help="Language: es, en or fi")],
     output: Annotated[Path, typer.Argument(help="File to write")],
-    text: Annotated[list[Path], typer.Option(help="Open text: a .txt file, or .jsonl with the field 'text'")],
+    text: Annotated[
+        list[Path],
+        typer.Option(help="Open text: .txt, .jsonl with the key 'text', .csv.bz2 with 'sentence'; a folder"),
+    ],
     forms: Annotated[bool, typer.Option(help="List the case forms of names and places too")] = False,
 ) -> None:
     """Build a lexicon."""
@@ -49,9 +55,14 @@ def main(
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of text of a file."""
-    if path.suffix == ".jsonl":
+    """Lines of text of a file, or of the files of a folder."""
+    if path.is_dir():
+        yield from (line for file in sorted(path.rglob("*")) if file.suffix in READ for line in read_lines(file))
+    elif path.suffix == ".jsonl":
         yield from (line for row in srsly.read_jsonl(path) for line in row["text"].splitlines())
+    elif path.suffix == ".bz2":
+        with bz2.open(path, "rt", encoding="utf8", newline="") as file:
+            yield from (row["sentence"] for row in csv.DictReader(file))
     else:
         yield from path.read_text(encoding="utf8").splitlines()
 

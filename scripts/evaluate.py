@@ -1,151 +1,122 @@
 """Run a pipeline on a gold corpus; write every score, and a row for each figure that has a target.
 
-    python scripts/evaluate.py spacy_deid/pipelines/es corpus/meddocan/dev/brat --data meddocan --split dev
+    python scripts/evaluate.py training/es corpus/meddocan/dev/brat --data meddocan --split dev
 
-Beside the whole pipeline it measures what each detector adds (the ablation merges the same detections without it),
-other operating points of the classifier, and the same notes typed in capitals, in lower case and without accents.
+It is measured at each of its named operating points, with each of its components left out, and on the same notes typed
+in capitals, in lower case and without accents.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import srsly
 import typer
-from spacy.tokens import Doc
+from spacy.language import Language
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, format_table, from_doc, read_folder
+from spacy_deid.evaluation.ablation import ablate
 from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.loading import use_operating_point
 from spacy_deid.ml.augment import retype
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
-# name of the row, where it stands in the result, target
-TARGETS = (
-    ("NER strict F1", ("all", "ner", "f1"), 0.960),
-    ("merged span F1", ("all", "span_merged", "f1"), 0.975),
-    ("narrative NER strict F1", ("narrative", "ner", "f1"), 0.88),
-    ("character recall", ("all", "character", "recall"), 0.985),
-    ("character precision", ("all", "character", "precision"), 0.96),
-    ("documents with nothing missed", ("all", "clean", "share"), 0.75),
-)
-# figures without a target that the documents quote
-OTHERS = (
-    ("NER strict precision", ("all", "ner", "precision")),
-    ("NER strict recall", ("all", "ner", "recall")),
-    ("header NER strict F1", ("header", "ner", "f1")),
-    ("strict span F1", ("all", "span_strict", "f1")),
-    ("leak", ("all", "leak", "leak")),
-)
-THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+# figure → where it stands in the result
+FIGURES = {
+    "strict F1": ("all", "ner", "f1"),
+    "strict span F1": ("all", "span_strict", "f1"),
+    "merged span F1": ("all", "span_merged", "f1"),
+    "narrative strict F1": ("narrative", "ner", "f1"),
+    "header strict F1": ("header", "ner", "f1"),
+    "strict precision": ("all", "ner", "precision"),
+    "strict recall": ("all", "ner", "recall"),
+    "character recall": ("all", "character", "recall"),
+    "character precision": ("all", "character", "precision"),
+    "documents with nothing missed": ("all", "clean", "share"),
+    "leak": ("all", "leak", "leak"),
+}
+# operating point → figure → target
+TARGETS = {
+    "balanced": {
+        "strict F1": 0.970,
+        "strict span F1": 0.975,
+        "merged span F1": 0.982,
+        "narrative strict F1": 0.92,
+    },
+    "high_recall": {"character recall": 0.995, "character precision": 0.95, "documents with nothing missed": 0.90},
+    "max_recall": {},
+}
+HANDS = {"upper": "in capitals", "lower": "in lower case", "plain": "without accents"}
 
 
 @app.command()
 def main(
-    pipeline: Annotated[str, typer.Argument(help="Pipeline to evaluate")],
+    pipeline: Annotated[str, typer.Argument(help="Pipeline to evaluate; it has named operating points")],
     gold: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 XML files")],
     data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
     split: Annotated[str, typer.Option(help="Name of the split, for the rows")],
     scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "meddocan",
     metrics: Annotated[Path, typer.Option(help="Folder to write to")] = Path("metrics"),
-    command: Annotated[str, typer.Option(help="Command that the rows name")] = "spacy project run evaluate",
+    command: Annotated[str, typer.Option(help="Command that the rows name")] = "spacy project run evaluate-es",
 ) -> None:
     """Evaluate a pipeline."""
     nlp = spacy_deid.load(pipeline)
     texts = read_folder(gold, scheme=scheme)
     metrics.mkdir(parents=True, exist_ok=True)
-    docs = list(nlp.pipe(text.text for text in texts))
-    scores = evaluate(texts, name_docs(docs, texts), scheme=scheme)
-    typer.echo(format_table(scores))
-    srsly.write_json(metrics / f"{nlp.lang}_{data}_{split}.json", scores)
     stamp = {"data": data, "split": split, "command": command, "date": date.today().isoformat()}
-    write_rows(metrics / "foundation.json", figure_rows(scores, stamp))
-    ablation = measure_ablation(nlp, texts, scheme)
-    write_rows(metrics / "ablation.json", variant_rows(ablation, stamp))
-    points = measure_points(nlp, texts, scheme)
-    write_rows(metrics / "operating_points.json", variant_rows(points, stamp))
-    hands = measure_hands(nlp, texts, scheme)
-    write_rows(metrics / "typing.json", variant_rows(hands, stamp))
-    for name, figures in {**ablation, **points, **hands}.items():
-        typer.echo(f"{name:<32}" + "  ".join(f"{key} {value:.4f}" for key, value in figures.items()))
+    for point, targets in TARGETS.items():
+        use_operating_point(nlp, point)
+        scores = score(nlp, texts, scheme)
+        typer.echo(f"{point}\n{format_table(scores)}")
+        srsly.write_json(metrics / f"{nlp.lang}_{data}_{split}_{point}.json", scores)
+        write_rows(metrics / "detection.json", make_rows(f"{nlp.lang} {point}: ", scores, targets, stamp))
+    use_operating_point(nlp, "balanced")
+    write_rows(metrics / "ablation.json", ablation_rows(nlp, texts, scheme, stamp))
+    write_rows(metrics / "typing.json", typing_rows(nlp, texts, scheme, stamp))
 
 
-def name_docs(docs: Iterable[Doc], texts: Sequence[AnnotatedText]) -> list[AnnotatedText]:
-    """Predictions under the names of the gold documents."""
-    return [from_doc(doc, text.name) for doc, text in zip(docs, texts, strict=True)]
+def score(nlp: Language, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, Any]:
+    """Every score of a pipeline on gold texts."""
+    docs = nlp.pipe(text.text for text in texts)
+    return evaluate(texts, [from_doc(doc, text.name) for doc, text in zip(docs, texts, strict=True)], scheme=scheme)
 
 
-def figure_rows(scores: dict[str, Any], stamp: dict[str, str]) -> list[MetricRow]:
-    """A row for each figure, with its target if it has one."""
-    wanted = [*TARGETS, *((name, path, None) for name, path in OTHERS)]
-    rows = [(name, scores[region][kind][key], target) for name, (region, kind, key), target in wanted]
-    return [make_row(name, value, target, stamp) for name, value, target in rows if value is not None]
+def make_rows(
+    prefix: str, scores: dict[str, Any], targets: dict[str, float], stamp: dict[str, str]
+) -> list[MetricRow]:
+    """A row for each figure, with its target if it has one; only the leak is better when it is lower."""
+    rows = []
+    for figure, (region, kind, key) in FIGURES.items():
+        value = scores[region].get(kind, {}).get(key)
+        better: Any = "lower" if figure == "leak" else "higher"
+        if value is not None:
+            rows.append(MetricRow(prefix + figure, round(value, 5), targets.get(figure), better, **stamp))
+    return rows
 
 
-def make_row(name: str, value: float, target: float | None, stamp: dict[str, str]) -> MetricRow:
-    """One row; only the leak is better when it is lower."""
-    better: Any = "lower" if name.endswith("leak") else "higher"
-    return MetricRow(name=name, value=round(value, 5), target=target, better=better, **stamp)
-
-
-def variant_rows(variants: dict[str, dict[str, float]], stamp: dict[str, str]) -> list[MetricRow]:
-    """Rows of an ablation or of operating points."""
+def ablation_rows(
+    nlp: Language, texts: Sequence[AnnotatedText], scheme: str, stamp: dict[str, str]
+) -> list[MetricRow]:
+    """Figures of the pipeline without each of its components, and of each detector alone."""
     return [
-        make_row(f"{variant}: {name}", value, None, stamp)
-        for variant, figures in variants.items()
-        for name, value in figures.items()
+        MetricRow(f"{variant}: {figure.replace('_', ' ')}", value, None, "higher", **stamp)
+        for variant, figures in ablate(nlp, texts, scheme=scheme).items()
+        for figure, value in figures.items()
+        if value is not None
     ]
 
 
-def measure_ablation(nlp: Any, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, dict[str, float]]:
-    """Figures of the pipeline without each of its detectors, and of each detector alone."""
-    merge = nlp.get_pipe("deid_merge")
-    detectors = {key: name for name, part in nlp.components if (key := getattr(part, "key", None)) in merge.sources}
-    variants = {"all detectors": []}
-    if len(detectors) > 1:
-        variants |= {f"without {name}": [name] for name in detectors.values()}
-        variants |= {f"{one} alone": [n for n in detectors.values() if n != one] for one in detectors.values()}
-    sources, found = list(merge.sources), {}
-    for variant, left_out in variants.items():
-        merge.sources = [key for key in sources if detectors[key] not in left_out]
-        with nlp.select_pipes(disable=left_out):
-            found[variant] = summarize(evaluate(texts, predict(nlp, texts), scheme=scheme, bootstrap=0))
-    merge.sources = sources
-    return found
-
-
-def measure_points(nlp: Any, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, dict[str, float]]:
-    """Figures of the whole pipeline at several operating points of the classifier."""
-    ner = nlp.get_pipe("deid_ner")
-    chosen, found = ner.threshold, {}
-    for threshold in THRESHOLDS:
-        ner.set_threshold(threshold)
-        found[f"threshold {threshold}"] = summarize(evaluate(texts, predict(nlp, texts), scheme=scheme, bootstrap=0))
-    ner.set_threshold(chosen)
-    return found
-
-
-def measure_hands(nlp: Any, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, dict[str, float]]:
-    """Figures on the same notes typed by other hands: in capitals, in lower case, without accents."""
-    found = {}
-    for hand, name in (("upper", "in capitals"), ("lower", "in lower case"), ("plain", "without accents")):
+def typing_rows(nlp: Language, texts: Sequence[AnnotatedText], scheme: str, stamp: dict[str, str]) -> list[MetricRow]:
+    """Figures on the same notes typed by other hands."""
+    rows = []
+    for hand, name in HANDS.items():
         typed = [AnnotatedText(text.name, retype(text.text, hand), text.entities) for text in texts]
-        found[name] = summarize(evaluate(typed, predict(nlp, typed), scheme=scheme, bootstrap=0))
-    return found
-
-
-def predict(nlp: Any, texts: Sequence[AnnotatedText]) -> list[AnnotatedText]:
-    """Run a pipeline on the texts."""
-    return name_docs(nlp.pipe(text.text for text in texts), texts)
-
-
-def summarize(scores: dict[str, Any]) -> dict[str, float]:
-    """The figures that have a target."""
-    figures = {name: scores[region][kind][key] for name, (region, kind, key), _ in TARGETS}
-    return {name: round(value, 5) for name, value in figures.items() if value is not None}
+        rows += make_rows(f"{name}: ", score(nlp, typed, scheme), {}, stamp)
+    return rows
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from spacy.training import Example
 
 from . import bioes, crf
 
-__all__ = ["encode_dense", "gold_spans", "path_loss"]
+__all__ = ["committee_loss", "encode_dense", "gold_spans", "path_loss"]
 
 
 def gold_spans(example: Example, labels: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -50,3 +50,24 @@ def path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[floa
         loss += float(posterior.log_z[i] - padded[i, steps, tags].sum())
         gradients.append(gradient)
     return loss, gradients
+
+
+def committee_loss(
+    scores: Sequence[np.ndarray], gold: Sequence[np.ndarray], dense: Sequence[np.ndarray]
+) -> tuple[float, list[np.ndarray]]:
+    """Loss of one network or of each member of a committee on its own.
+
+    scores (Sequence[ndarray]): shape (tokens, tags), or (members, tokens, tags), for each Doc.
+    gold (Sequence[ndarray]): tags of the dense tokens of each Doc.
+    dense (Sequence[ndarray]): numbers of the dense tokens of each Doc.
+    RETURNS (tuple[float, list[ndarray]]): loss summed over tokens and members; gradients of the shape of `scores`, the
+        mean over the Docs, zero where a token is not dense.
+    """
+    members = [score if score.ndim == 3 else score[None] for score in scores]
+    owner = [i for i, score in enumerate(members) for _ in score]
+    flat = [one for score, rows in zip(members, dense, strict=True) for one in score[:, rows]]
+    loss, gradients = path_loss(flat, [gold[i] for i in owner])
+    whole = [np.zeros(score.shape, dtype=np.float32) for score in members]
+    for i, score in enumerate(whole):
+        score[:, dense[i]] = [g / len(gold) for g, o in zip(gradients, owner, strict=True) if o == i]
+    return loss, [part.reshape(score.shape) for part, score in zip(whole, scores, strict=True)]

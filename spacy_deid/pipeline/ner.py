@@ -21,8 +21,9 @@ from ..ml import bioes
 from ..ml.calibration import Calibration, fit_calibration
 from ..ml.decoding import Decoded, Posterior, choose_spans, read_posteriors
 from ..ml.echo import find_echoes
+from ..ml.edges import trim, widen
 from ..ml.layout import dense_tokens
-from ..ml.objective import encode_dense, gold_spans, path_loss
+from ..ml.objective import committee_loss, encode_dense, gold_spans
 from ..ml.operating_point import OperatingPoint, make_point, named_points
 from ..ml.weights import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
@@ -274,7 +275,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
         found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
-        return _trim(doc, _widen(found, dense_tokens(doc)))
+        return trim(doc, widen(found, dense_tokens(doc)))
 
     def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add the echoes of the names that were found."""
@@ -317,19 +318,8 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         gold = [
             encode_dense(gold_spans(example, self.labels), rows) for example, rows in zip(examples, dense, strict=True)
         ]
-        flat, owner = [], []
-        for i, score in enumerate(scores):
-            members = _to_numpy(self.model, score)
-            members = members if members.ndim == 3 else members[None]
-            flat += list(members[:, dense[i]])
-            owner += [i] * len(members)
-        losses, gradients = path_loss(flat, [gold[i] for i in owner])
-        whole = []
-        for i, score in enumerate(scores):
-            gradient = np.zeros(score.shape if score.ndim == 3 else (1, *score.shape), dtype=np.float32)
-            gradient[:, dense[i]] = [g / len(gold) for g, o in zip(gradients, owner, strict=True) if o == i]
-            whole.append(cast(Floats2d, self.model.ops.xp.asarray(gradient.reshape(score.shape))))
-        return losses, whole
+        loss, gradients = committee_loss([_to_numpy(self.model, score) for score in scores], gold, dense)
+        return loss, [cast(Floats2d, self.model.ops.xp.asarray(gradient)) for gradient in gradients]
 
     def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
         """Fit probabilities on a development set: of tokens, which the threshold means, then of spans, the scores.
@@ -381,27 +371,6 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
     """Scores on the host, wherever the model runs."""
     return cast(np.ndarray, model.ops.to_numpy(scores))  # type: ignore[no-untyped-call]
-
-
-def _widen(spans: Decoded, dense: np.ndarray) -> Decoded:
-    """Spans of dense tokens as spans of all tokens; a blank within a span belongs to it."""
-    return [(int(dense[start]), int(dense[end - 1]) + 1, label, score) for start, end, label, score in spans]
-
-
-def _trim(doc: Doc, spans: Decoded) -> Decoded:
-    """Take off what names nobody: marks before a span's first word, and white space after its last token.
-
-    A line's end that is replaced joins lines. Marks after the last word stay, for they may belong to it ("4 izq.").
-    """
-    trimmed = []
-    for start, end, label, score in spans:
-        while start < end and not any(char.isalnum() for char in doc[start].text):
-            start += 1
-        while start < end and doc[end - 1].is_space:
-            end -= 1
-        if start < end:
-            trimmed.append((start, end, label, score))
-    return trimmed
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:

@@ -1,15 +1,20 @@
 """Training notes as other hands would have typed them: in capitals, in lower case, without accents, or in part."""
 
 import random
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
 from spacy.language import Language
 from spacy.tokens import Span
 from spacy.training import Example
-from spacy.util import registry
+from spacy.util import filter_spans, registry
 
 __all__ = ["make_typing_augmenter", "retype"]
+
+# the end of a short "key: value" line that another one follows
+_FIELDS = re.compile(r"(?m)^[^\n:]{2,30}:[^\n]{1,50}\n(?=[^\n:]{2,30}:[^\n]{1,50}$)")
+_GAPS = ("  ", "    ", "      ", "\t", " | ", "; ")
 
 HANDS: dict[str, Callable[[str], str]] = {
     "upper": str.upper,
@@ -20,13 +25,19 @@ HANDS: dict[str, Callable[[str], str]] = {
 
 @registry.augmenters("spacy_deid.typing.v1")
 def make_typing_augmenter(
-    upper: float = 0.05, lower: float = 0.05, plain: float = 0.05, excerpt: float = 0.0, seed: int = 0
+    upper: float = 0.05,
+    lower: float = 0.05,
+    plain: float = 0.05,
+    excerpt: float = 0.0,
+    fields: float = 0.0,
+    seed: int = 0,
 ) -> Callable[[Language, Example], Iterator[Example]]:
     """Make an augmenter that now and then adds a copy of a note in another hand. The note itself always comes too.
 
     upper, lower, plain (float): probabilities of a copy in capitals, in lower case, without accents.
     excerpt (float): probability of a few lines of the note as a note of their own. A model that has seen only whole
         letters takes the one line of a short note for the header of a letter.
+    fields (float): probability of a copy in which some "key: value" lines stand side by side, as forms have them.
     seed (int): seed of the draws.
     RETURNS (Callable): for the setting "augmenter" of a corpus reader.
     """
@@ -40,6 +51,10 @@ def make_typing_augmenter(
         if rng.random() < excerpt:
             start, end = _cut(example.reference.text, rng)
             yield _copy(nlp, example, example.reference.text[start:end], start)
+        if fields and rng.random() < fields:
+            joined = join_fields(nlp, example, rng)
+            if joined is not None:
+                yield joined
 
     return augment
 
@@ -53,6 +68,28 @@ def retype(text: str, hand: str) -> str:
     """
     change = HANDS[hand]
     return "".join(new if len(new := change(char)) == 1 else char for char in text)
+
+
+def join_fields(nlp: Language, example: Example, rng: random.Random) -> Example | None:
+    """Put lines of a form side by side: "City: Reno" and "Zip: 89501" become two fields of one line.
+
+    nlp (Language): makes the Docs. example (Example): the note. rng (Random): the source of chance.
+    RETURNS (Example | None): the note with its entities; None if it has no two such lines in a row.
+    """
+    text, ents = example.reference.text, example.reference.ents
+    inside = {i for ent in ents for i in range(ent.start_char, ent.end_char)}
+    ends = [match.end() - 1 for match in _FIELDS.finditer(text) if match.end() - 1 not in inside]
+    chosen = {end: rng.choice(_GAPS) for end in ends if rng.random() < 0.6}
+    if not chosen:
+        return None
+    moved = [sum(len(gap) - 1 for end, gap in chosen.items() if end < ent.start_char) for ent in ents]
+    doc = nlp.make_doc("".join(chosen.get(i, char) for i, char in enumerate(text)))
+    spans = [
+        doc.char_span(ent.start_char + by, ent.end_char + by, label=ent.label_, alignment_mode="expand")
+        for ent, by in zip(ents, moved, strict=True)
+    ]
+    doc.set_ents(filter_spans([span for span in spans if span]), default="outside")
+    return Example(nlp.make_doc(doc.text), doc)
 
 
 def _cut(text: str, rng: random.Random) -> tuple[int, int]:

@@ -7,6 +7,8 @@ from .decoding import Decoded
 
 __all__ = ["trim", "widen"]
 
+_CLOSING = frozenset(".,;:!?)]}-–—/")
+
 
 def widen(spans: Decoded, dense: np.ndarray) -> Decoded:
     """Spans of dense tokens as spans of all tokens; a blank within a span belongs to it."""
@@ -14,16 +16,17 @@ def widen(spans: Decoded, dense: np.ndarray) -> Decoded:
 
 
 def trim(doc: Doc, spans: Decoded) -> Decoded:
-    """Take off what names nobody: marks before a span's first word, and white space after its last token.
+    """Take off what names nobody: closing marks before a span's first word, and white space after its last token.
 
-    A line's end that is replaced joins lines. Marks after the last word stay, for they may belong to it ("4 izq.").
+    A line's end that is replaced joins lines. Opening marks stay ("+358 40", "(212) 555"), and so do marks after the
+    last word, for they may belong to it ("4 izq."). A span without a letter or digit is none.
     """
     trimmed = []
     for start, end, label, score in spans:
-        while start < end and not any(char.isalnum() for char in doc[start].text):
+        while start < end and (doc[start].is_space or doc[start].text in _CLOSING):
             start += 1
         while start < end and doc[end - 1].is_space:
             end -= 1
-        if start < end:
+        if any(char.isalnum() for char in doc[start:end].text):
             trimmed.append((start, end, label, score))
     return trimmed

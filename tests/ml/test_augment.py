@@ -1,8 +1,10 @@
+import random
+
 import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_deid.ml.augment import make_typing_augmenter, retype
+from spacy_deid.ml.augment import join_fields, make_typing_augmenter, retype
 
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}}
 
@@ -62,3 +64,23 @@ def test_the_same_seed_draws_the_same_copies(nlp, example):
         return [len(list(augment(nlp, example))) for _ in range(20)]
 
     assert counts(1) == counts(1) != counts(2)
+
+
+def test_fields_of_a_form_stand_side_by_side_and_keep_their_entities():
+    nlp = spacy.blank("en")
+    doc = nlp.make_doc("Last name: Okafor\nFirst name: Ada\nCity: Reno\n\nSeen today, doing well.")
+    doc.ents = [doc.char_span(11, 17, label="PATIENT"), doc.char_span(30, 33, label="PATIENT")]
+    example = Example(nlp.make_doc(doc.text), doc)
+    made = [join_fields(nlp, example, random.Random(seed)) for seed in range(20)]
+    texts = {one.reference.text for one in made if one}
+    assert len(texts) > 5
+    for one in filter(None, made):
+        assert [ent.text for ent in one.reference.ents] == ["Okafor", "Ada"]
+        assert one.reference.text.split() == one.predicted.text.split()
+        assert one.reference.text.endswith("\n\nSeen today, doing well.")
+
+
+def test_prose_has_no_fields_to_join():
+    nlp = spacy.blank("en")
+    doc = nlp.make_doc("Seen today.\nDoing well.\n")
+    assert join_fields(nlp, Example(nlp.make_doc(doc.text), doc), random.Random(0)) is None

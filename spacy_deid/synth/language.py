@@ -3,6 +3,7 @@
     resources/synth/<lang>/language.toml    names, dates, ages, labels, attributes
     resources/synth/<lang>/lists/*          one row a line (.txt) or a table with a header (.csv)
     resources/synth/<lang>/notes/*.txt      templates of whole notes, one file a note type, apart by a line "---"
+    resources/synth/<lang>/test/*.txt       the same for the test split alone; then all else is for training
     resources/synth/<lang>/sentences.txt    one sentence a line, put between the sentences of a carrier
     resources/synth/<lang>/clauses.txt      word, tab, what is put right behind that word of a carrier
     resources/synth/<lang>/frames.txt       templates with a slot {note.body} that takes a carrier
@@ -14,7 +15,7 @@ with "# " in sentences, clauses and lists is a comment.
 import csv
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -91,15 +92,36 @@ def load_language(lang: str, folder: Path = LANGUAGES) -> Language:
     if not (root / "language.toml").is_file():
         known = ", ".join(sorted(path.parent.name for path in folder.glob("*/language.toml"))) or "none"
         raise ConfigError(Errors.D602.format(lang=lang, known=known))
-    return Language(
+    language = Language(
         lang=lang,
         settings=_read_toml(root / "language.toml"),
         lists={path.stem: _read_list(path) for path in sorted((root / "lists").glob("*.*"))},
-        notes=tuple(t for path in sorted((root / "notes").glob("*.txt")) for t in _read_templates(path)),
+        notes=_read_notes(root / "notes"),
         sentences=tuple(_read_line(line, f"sentences.{n}") for n, line in _lines(root / "sentences.txt")),
         frames=tuple(_read_templates(root / "frames.txt")),
         clauses=tuple(_read_clauses(root / "clauses.txt")),
     )
+    return _set_apart(language, _read_notes(root / "test")) if (root / "test").is_dir() else language
+
+
+def _set_apart(language: Language, test: tuple[Template, ...]) -> Language:
+    """Take the notes of the folder "test" as the whole test split, and everything else for training."""
+
+    def put(split: str, templates: Sequence[Template]) -> tuple[Template, ...]:
+        return tuple(replace(template, split=split) for template in templates)
+
+    return replace(
+        language,
+        notes=put("train", language.notes) + put("test", test),
+        sentences=put("train", language.sentences),
+        frames=put("train", language.frames),
+        clauses=tuple((word, replace(clause, split="train")) for word, clause in language.clauses),
+    )
+
+
+def _read_notes(folder: Path) -> tuple[Template, ...]:
+    """Read the templates of every file of a folder."""
+    return tuple(template for path in sorted(folder.glob("*.txt")) for template in _read_templates(path))
 
 
 def _read(path: Path) -> str:

@@ -30,6 +30,7 @@ from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.language import load_language
 from spacy_deid.synth.names import read_table, stable_hash
 
+GOLD_WEIGHT = 3  # how often the gold is seen beside what was made
 MADE, INJECTED, DEV, TEST = 2500, 2500, 300, 400
 NAMES_USED = 6000  # of each list; rarer names hardly stand in the answers
 RULED = {"DATE", "AGE", "PHONE", "EMAIL", "URL"}
@@ -141,7 +142,8 @@ def make_train(assets: Path, nlp: Language, seed: int) -> Iterator[AnnotatedText
     for offset, carriers in enumerate(([(n.name, n.text) for n in turku], answers), 1):
         notes = make_corpus("fi", INJECTED // 2, seed + offset, carriers=carriers, prelabel=label, carrier_share=1.0)
         yield from notes
-    yield from turku
+    for again in range(GOLD_WEIGHT):
+        yield from (AnnotatedText(f"{note.name}/{again}", note.text, note.entities) for note in turku)
     plain = islice(answers, 0, 600)
     yield from (AnnotatedText(name, text, tuple(label(text))) for name, text in plain)
 

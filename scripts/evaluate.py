@@ -50,6 +50,15 @@ TARGETS = {
     "high_recall": {"character recall": 0.995, "character precision": 0.95, "documents with nothing missed": 0.90},
     "max_recall": {},
 }
+# what the first release promised, at the point that is loaded by default
+FOUNDATION = {
+    "strict F1": 0.960,
+    "merged span F1": 0.975,
+    "narrative strict F1": 0.88,
+    "character recall": 0.985,
+    "character precision": 0.96,
+    "documents with nothing missed": 0.75,
+}
 HANDS = {"upper": "in capitals", "lower": "in lower case", "plain": "without accents"}
 
 
@@ -73,7 +82,9 @@ def main(
         scores = score(nlp, texts, scheme)
         typer.echo(f"{point}\n{format_table(scores)}")
         srsly.write_json(metrics / f"{nlp.lang}_{data}_{split}_{point}.json", scores)
-        write_rows(metrics / "detection.json", make_rows(f"{nlp.lang} {point}: ", scores, targets, stamp))
+        write_rows(metrics / f"detection_{nlp.lang}.json", make_rows(f"{point}, ", scores, targets, stamp))
+        if point == "balanced":
+            write_rows(metrics / "foundation.json", make_rows("", scores, FOUNDATION, stamp))
     use_operating_point(nlp, "balanced")
     write_rows(metrics / "ablation.json", ablation_rows(nlp, texts, scheme, stamp))
     write_rows(metrics / "typing.json", typing_rows(nlp, texts, scheme, stamp))

@@ -19,7 +19,17 @@ from spacy_deid.evaluation import MetricRow, read_rows
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
-DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/model_card_es.md", "docs/transformers.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/benchmarks.md",
+    "docs/experiments.md",
+    "docs/fairness.md",
+    "docs/model_card_en.md",
+    "docs/model_card_es.md",
+    "docs/model_card_fi.md",
+    "docs/peers.md",
+    "docs/transformers.md",
+)
 BLOCK = re.compile(r"(<!-- figures: (?P<name>\w+)(?: (?P<part>[^>]+?))? -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 

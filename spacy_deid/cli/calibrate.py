@@ -13,6 +13,7 @@ from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, detect_format, make_docs, read_folder
 from ..evaluation.curves import curve_rows, plot_curves, write_curves
 from ..evaluation.operating import Table, control_point, fit_points, measure, recall_point
+from ..evaluation.stages import detect, take_apart
 from ..evaluation.sweep import Sweep
 from ..loading import use_operating_point
 from ..saving import save
@@ -111,7 +112,9 @@ def read_gold(path: Path, scheme: str) -> list[AnnotatedText]:
 def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
     """Fit the probabilities and say how far off they were."""
     references, _ = make_docs(gold, nlp.make_doc)
-    report = ner.calibrate([Example(nlp.make_doc(doc.text), doc) for doc in references])
+    stages = take_apart(nlp)
+    docs = detect(nlp, (doc.text for doc in references), stages, without=[stages.classifier])
+    report = ner.calibrate([Example(doc, reference) for doc, reference in zip(docs, references, strict=True)])
     for kind in ("tokens", "spans"):
         before, after = report[f"{kind} ece_before"], report[f"{kind} ece_after"]
         typer.echo(f"{kind}: expected calibration error {before:.4f} before, {after:.4f} after")

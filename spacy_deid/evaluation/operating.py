@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
 from .bootstrap import ratio
+from .by_label import cheapest_recall, highest_f1
 from .conformal import bounded_risk, control_risk, needed_documents
 from .sweep import THRESHOLDS, Counts, Sweep, summarize
 
@@ -32,6 +33,10 @@ Record = dict[str, Any]
 # least character precision
 FLOORS = {"high_recall": 0.95, "max_recall": 0.90}
 _USELESS = 0.5
+_ENOUGH = 100  # documents from which on labels get thresholds of their own
+_MARGIN = 0.002  # by which the precision is kept above its floor where many thresholds are fitted at once
+_EVEN, _AROUND_EVEN = 0.5, (0.95, 0.85, 0.7, 0.35, 0.2, 0.1)
+_FACTORS = (8.0, 4.0, 2.0, 0.5, 0.25, 0.125, 0.06)
 # columns of `Counts.total` and of `Counts.labels`: what is due, what is missed
 _TOTAL = {"entity": (8, 9), "character": (3, 5)}
 _LABEL = {"entity": (2, 3), "character": (0, 1)}
@@ -92,7 +97,7 @@ def fit_points(table: Table) -> dict[str, Record]:
     """Find the named points.
 
     table (Table): a sweep over the development set.
-    RETURNS (dict[str, dict]): name → "default" (threshold), "labels" (none) and "figures".
+    RETURNS (dict[str, dict]): name → "default" (threshold), "labels" (label → its own threshold) and "figures".
     """
     rows = [summarize(counts) for counts in table.counts]
     first = _best(rows, range(len(rows)), "strict_f1")
@@ -101,7 +106,28 @@ def fit_points(table: Table) -> dict[str, Record]:
         allowed = [i for i in range(first, len(rows)) if (rows[i]["character_precision"] or 0.0) >= FLOORS[name]]
         first = _best(rows, allowed, figure) if allowed else first
         chosen[name] = first
-    return {name: _record(table.thresholds[i], {}, rows[i]) for name, i in chosen.items()}
+    points = {name: _record(table.thresholds[i], {}, rows[i]) for name, i in chosen.items()}
+    return points if len(table.sweep.gold) < _ENOUGH else points | _fit_labels(table.sweep, points)
+
+
+def _fit_labels(sweep: Sweep, points: Mapping[str, Record]) -> dict[str, Record]:
+    """The first two points with thresholds by label, where these do better."""
+    base = points["high_recall"]["default"]
+    floor = FLOORS["high_recall"] + _MARGIN
+    found = {
+        "balanced": (_EVEN, highest_f1(sweep, _EVEN, _AROUND_EVEN)),
+        "high_recall": (base, cheapest_recall(sweep, base, [min(0.95, base * factor) for factor in _FACTORS], floor)),
+    }
+    records = {
+        name: _record(default, labels, summarize(sweep.count({"default": default, "labels": labels})))
+        for name, (default, labels) in found.items()
+    }
+    better = {"balanced": "strict_f1", "high_recall": "character_recall"}
+    return {
+        name: record
+        for name, record in records.items()
+        if record["figures"][better[name]] >= points[name]["figures"][better[name]]
+    }
 
 
 def _best(rows: Sequence[Mapping[str, Any]], among: Sequence[int], figure: str) -> int:

@@ -112,7 +112,8 @@ def _set_apart(language: Language, test: tuple[Template, ...]) -> Language:
 
     return replace(
         language,
-        notes=put("train", language.notes) + put("test", test),
+        notes=put("train", language.notes)
+        + tuple(replace(template, split="test", name=template.name.replace(".", ".test-")) for template in test),
         sentences=put("train", language.sentences),
         frames=put("train", language.frames),
         clauses=tuple((word, replace(clause, split="train")) for word, clause in language.clauses),

@@ -36,6 +36,18 @@ NOTE_TYPES = {
     "transcription",
     "visit",
 }
+# Layouts that are there to learn from; the test split is of the types above.
+TRAINING_TYPES = {
+    "consent",
+    "ems",
+    "export",
+    "fax",
+    "maternity",
+    "mdt",
+    "nursing_flow",
+    "patient_letter",
+    "uk_letter",
+}
 
 
 def values(note: AnnotatedText, label: str) -> list[str]:
@@ -52,10 +64,11 @@ def test_every_template_renders_for_several_people(template) -> None:
         assert all(first[1] <= second[0] for first, second in pairwise(ends))
 
 
-def test_every_note_type_has_templates_to_train_and_to_test() -> None:
-    assert {t.name.partition(".")[0] for t in ENGLISH.notes} == NOTE_TYPES
-    for split in ("train", "test"):
-        assert {t.name.partition(".")[0] for t in ENGLISH.notes if t.split == split} == NOTE_TYPES
+def test_note_types_have_templates_to_train_and_to_test() -> None:
+    types = {
+        split: {t.name.partition(".")[0] for t in ENGLISH.notes if t.split == split} for split in ("train", "test")
+    }
+    assert types == {"train": NOTE_TYPES | TRAINING_TYPES, "test": NOTE_TYPES}
 
 
 def test_templates_and_sentences_are_many() -> None:

@@ -38,14 +38,21 @@ NOTE_TYPES = {
 }
 # Layouts that are there to learn from; the test split is of the types above.
 TRAINING_TYPES = {
+    "assistant",
     "consent",
+    "death",
     "ems",
     "export",
     "fax",
+    "genetics",
     "maternity",
     "mdt",
     "nursing_flow",
     "patient_letter",
+    "psychiatry",
+    "results",
+    "telegraph",
+    "therapy",
     "uk_letter",
 }
 

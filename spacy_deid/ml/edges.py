@@ -1,11 +1,13 @@
 """Edges of spans: from the tokens that the network sees to those of the Doc, without what names nobody."""
 
+from collections.abc import Collection
+
 import numpy as np
 from spacy.tokens import Doc
 
 from .decoding import Decoded
 
-__all__ = ["trim", "widen"]
+__all__ = ["join_names", "trim", "widen"]
 
 _CLOSING = frozenset(".,;:!?)]}-–—/")
 
@@ -30,3 +32,25 @@ def trim(doc: Doc, spans: Decoded) -> Decoded:
         if any(char.isalnum() for char in doc[start:end].text):
             trimmed.append((start, end, label, score))
     return trimmed
+
+
+def join_names(doc: Doc, spans: Decoded, persons: Collection[int]) -> Decoded:
+    """Join the parts of a name that were given to two roles: "Ada" to a patient and "Okafor" to a clinician.
+
+    Only words with capitals are joined: "hermana" and "Ana" are two things to say of one relative. The longer part
+    says the role, of equals the first.
+
+    doc (Doc): the note. spans (Decoded): spans in the order of the text. persons (Collection[int]): numbers of the
+        labels that name persons.
+    RETURNS (Decoded): the spans; a joined one is as probable as its least probable part.
+    """
+    joined: Decoded = []
+    for start, end, label, score in spans:
+        first, last, role, sure = joined[-1] if joined else (0, 0, -1, 0.0)
+        names = {label, role} <= set(persons) and label != role
+        if names and last == start and doc[first].text[:1].isupper() and doc[start].text[:1].isupper():
+            longer = role if last - first >= end - start else label
+            joined[-1] = (first, end, longer, min(sure, score))
+        else:
+            joined.append((start, end, label, score))
+    return joined

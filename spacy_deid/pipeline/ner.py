@@ -21,7 +21,7 @@ from ..ml import bioes
 from ..ml.calibration import Calibration, fit_calibration
 from ..ml.decoding import Decoded, Posterior, choose_spans, read_posteriors
 from ..ml.echo import find_echoes
-from ..ml.edges import trim, widen
+from ..ml.edges import join_names, trim, widen
 from ..ml.layout import dense_tokens
 from ..ml.objective import committee_loss, encode_dense, gold_spans
 from ..ml.operating_point import OperatingPoint, make_point, named_points
@@ -275,12 +275,15 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
         found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
-        return trim(doc, widen(found, dense_tokens(doc)))
+        return join_names(doc, trim(doc, widen(found, dense_tokens(doc))), self._persons())
+
+    def _persons(self) -> set[int]:
+        """Numbers of the labels that name persons."""
+        return {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
 
     def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add the echoes of the names that were found."""
-        persons = {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
-        echoes = find_echoes(doc, spans, persons) if self.echo else []
+        echoes = find_echoes(doc, spans, self._persons()) if self.echo else []
         return [(*span, "model") for span in spans] + [(*span, "echo") for span in echoes]
 
     def _emissions(self, docs: list[Doc], dense: list[np.ndarray]) -> list[np.ndarray]:

@@ -52,14 +52,16 @@ def test_a_point_is_part_of_the_fingerprint(folder):
     assert fingerprint(one) != fingerprint(other)
 
 
-def test_without_a_name_the_threshold_of_the_config_is_in_force(nlp):
-    assert receipt(nlp(TEXT))[0] == "custom"
+def test_without_a_name_the_point_of_the_config_is_in_force_or_else_its_threshold(folder, nlp):
+    assert receipt(nlp(TEXT))[0] == "balanced"
+    unnamed = spacy_deid.load(folder, config={"components.deid_ner.operating_point": None})
+    assert receipt(unnamed(TEXT))[0] == "custom"
 
 
 def test_one_call_has_a_point_of_its_own(nlp):
     at = {"deid_ner": {"operating_point": "sure"}}
     assert receipt(nlp(TEXT, component_cfg=at))[0] == "sure"
-    assert receipt(nlp(TEXT))[0] == "custom"
+    assert receipt(nlp(TEXT))[0] == "balanced"
 
 
 @pytest.mark.parametrize("n_process", [1, 2])
@@ -73,6 +75,7 @@ def test_a_stream_has_a_point_of_its_own(nlp, n_process):
 def test_thresholds_by_label_come_from_the_config_too(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "es")
     config = Config().from_disk(tmp_path / "es" / "config.cfg")
+    config["components"]["deid_ner"]["operating_point"] = None
     config["components"]["deid_ner"]["threshold"] = {"default": 0.999999, "PATIENT": 0.2}
     config.to_disk(tmp_path / "es" / "config.cfg")
     nlp = spacy_deid.load(tmp_path / "es")

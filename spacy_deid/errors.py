@@ -134,7 +134,9 @@ class Errors:
     D241 = "encoder '{name}': a window of {window} word pieces is longer than the {limit} that it takes"
     D242 = "window {window} and stride {stride}: the stride is 1 at least and the window less its {special} special pieces at most"
     D243 = "encoder '{name}': its tokenizer does not say where a piece stands. It takes a fast tokenizer"
-    D244 = "no de-identified text: a transformer did not run on this text. Put it before the component that listens to it"
+    D244 = (
+        "no de-identified text: a transformer did not run on this text. Put it before the component that listens to it"
+    )
     D245 = (
         "no de-identified text: {count} token(s) have no word pieces, so the encoder did not see them: {tokens}. Choose "
         "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"

@@ -29,5 +29,5 @@ def test_weights_in_single_precision_are_read_too(model):
 
 
 def test_weights_of_another_structure_are_refused(model):
-    with pytest.raises(ValueError, match="(?i)model|nodes|structure|mismatch|Cannot"):
+    with pytest.raises(ValueError, match=r"(?i)model|nodes|structure|mismatch|Cannot"):
         weights_from_bytes(Linear(3, 4), weights_to_bytes(model))

@@ -1,0 +1,64 @@
+"""The pipelines that ship, on the made notes that ship: that they load, find and know their operating points.
+
+The notes are of the kind that the pipelines were trained on; how good they are on others stands in the model cards.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import spacy_deid
+from spacy_deid.evaluation import evaluate, from_doc, read_folder
+from spacy_deid.loading import shipped_pipelines
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+LANGUAGES = ("es", "en", "fi")
+
+
+def test_three_pipelines_ship():
+    assert sorted(shipped_pipelines()) == sorted(LANGUAGES)
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def scores(request):
+    gold = read_folder(CORPUS / f"sample_{request.param}")
+    assert len(gold) == 12
+    nlp = spacy_deid.load(request.param, operating_point="high_recall")
+    found = [from_doc(nlp(text.text), text.name) for text in gold]
+    return evaluate(gold, found, bootstrap=0)["all"]
+
+
+def test_made_notes_are_covered(scores):
+    assert scores["character"]["recall"] > 0.96
+    assert scores["character"]["precision"] > 0.95
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_points_are_from_sure_to_sensitive(lang):
+    points = spacy_deid.load(lang).get_pipe("deid_ner").cfg["points"]
+    assert list(points) == ["balanced", "high_recall", "max_recall"]
+    recalls = [point["figures"]["character_recall"] for point in points.values()]
+    assert recalls == sorted(recalls)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_meta_names_sources_data_and_configs(lang):
+    meta = json.loads((shipped_pipelines()[lang] / "meta.json").read_text(encoding="utf8"))
+    assert meta["sources"]
+    assert all(source["license"] for source in meta["sources"])
+    assert all(len(digest) == 64 for digest in [*meta["deid"]["data"].values(), *meta["deid"]["configs"].values()])
+
+
+@pytest.mark.parametrize(
+    ("lang", "text", "kept", "gone"),
+    [
+        ("es", "May refiere cefalea desde ayer.", "cefalea", "May"),
+        ("en", "Ms. May Thompson, 48, was seen by Dr. Parkinson. Tremor, no rigidity.", "Tremor", "Thompson"),
+        ("fi", "Potilas Lumi Kivi, 58 v, tuli vaimonsa kanssa. Tapasin Lumin osastolla.", "osastolla", "Lumin"),
+    ],
+)
+def test_names_that_are_words_are_found(lang, text, kept, gone):
+    released = spacy_deid.load(lang, operating_point="high_recall")(text)._.deid_text
+    assert kept in released
+    assert gone not in released

@@ -12,7 +12,7 @@ from pathlib import Path
 from spacy_deid.evaluation import MetricRow, read_rows, write_rows
 
 METRICS = Path("metrics")
-SOURCES = ("detection_*.json", "fairness_*.json", "throughput_*.json", "peers.json", "inflection_fi.json")
+SOURCES = ("detection_*.json", "fairness_*.json", "throughput.json", "size.json", "peers.json", "inflection_fi.json")
 
 
 def main() -> None:

@@ -176,6 +176,7 @@ def main(
             typer.echo(f"not measured, not there: {', '.join(missing)}", err=True)
             continue
         rows += [make_row(figure, command) for figure in part(measure, assets)]
+    metrics.unlink(missing_ok=True)  # a label that is not found any more leaves no row behind
     write_rows(metrics, rows)
     for row in rows:
         typer.echo(f"{row.name:<60}{row.value:8.4f}" + (f"  target {row.target}" if row.target else ""))

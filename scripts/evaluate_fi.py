@@ -181,6 +181,7 @@ def main() -> None:
     answers = args.assets_dir / "fi_eduskunta_vkk/vkk/dev.csv.bz2"
     for key, value in measure_answers(nlp, answers, args.with_text).items():
         add(f"found per 1,000 words of answers, {key}", value, None, True, "eduskunta-vkk", "dev")
+    args.metrics.unlink(missing_ok=True)  # a label that is not found any more leaves no row behind
     write_rows(args.metrics, rows)
 
 

@@ -31,6 +31,7 @@ class Split(StrEnum):
     """Which templates, carriers and rare names are used."""
 
     train = "train"
+    dev = "dev"
     test = "test"
 
 
@@ -39,7 +40,9 @@ def synth(
     out: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 files, or one .jsonl or .spacy file.")],
     n: Annotated[int, typer.Option("--n", min=1, help="Number of notes.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same corpus.")] = 1,
-    split: Annotated[Split, typer.Option(help="Templates, carriers and names of the two never meet.")] = Split.train,
+    split: Annotated[
+        Split, typer.Option(help="Templates, carriers and names of two splits never meet.")
+    ] = Split.train,
     carriers: Annotated[Path | None, typer.Option(help="Folder of real notes to put identifiers into.")] = None,
     prelabel: Annotated[
         str, typer.Option(help="Pipeline that finds what the carriers hold of their own, 'rules', or 'none'.")

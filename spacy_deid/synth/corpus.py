@@ -16,7 +16,7 @@ from .noise import add_noise
 
 __all__ = ["SPLITS", "make_corpus", "make_note"]
 
-SPLITS = ("train", "test")
+SPLITS = ("train", "dev", "test")
 Prelabel = Callable[[str], list[Entity]]
 
 
@@ -37,7 +37,7 @@ def make_corpus(
     lang (str): code of a language that the workshop knows.
     n (int): how many.
     seed (int): the seed.
-    split (str): "train" or "test": which templates, carriers and rare names are used.
+    split (str): "train", "dev" or "test": which templates, carriers and rare names are used.
     carriers (Iterable[tuple[str, str]]): name and text of real notes to put identifiers into, see `carriers`.
     prelabel (Callable[[str], list[Entity]] | None): finds what a carrier holds of its own; it becomes gold.
     carrier_share (float): share of the notes that are carriers, where there are any.
@@ -75,7 +75,7 @@ def _folded(entities: Iterable[Entity], language: Language) -> Iterator[Entity]:
 def make_note(language: Language, rng: Random, split: str, name: str) -> AnnotatedText:
     """Make a note without a carrier: from a template, or of loose sentences.
 
-    language (Language): the language. rng (Random): the source of chance. split (str): "train" or "test".
+    language (Language): the language. rng (Random): the source of chance. split (str): one of `SPLITS`.
     name (str): name of the note.
     RETURNS (AnnotatedText): the note.
     """

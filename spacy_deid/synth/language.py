@@ -101,11 +101,12 @@ def load_language(lang: str, folder: Path = LANGUAGES) -> Language:
         frames=tuple(_read_templates(root / "frames.txt")),
         clauses=tuple(_read_clauses(root / "clauses.txt")),
     )
-    return _set_apart(language, _read_notes(root / "test")) if (root / "test").is_dir() else language
+    apart = {split: _read_notes(root / split) for split in ("dev", "test") if (root / split).is_dir()}
+    return _set_apart(language, apart) if apart else language
 
 
-def _set_apart(language: Language, test: tuple[Template, ...]) -> Language:
-    """Take the notes of the folder "test" as the whole test split, and everything else for training."""
+def _set_apart(language: Language, apart: Mapping[str, tuple[Template, ...]]) -> Language:
+    """Take the notes of the folders "dev" and "test" as the whole of these splits, everything else for training."""
 
     def put(split: str, templates: Sequence[Template]) -> tuple[Template, ...]:
         return tuple(replace(template, split=split) for template in templates)
@@ -113,7 +114,11 @@ def _set_apart(language: Language, test: tuple[Template, ...]) -> Language:
     return replace(
         language,
         notes=put("train", language.notes)
-        + tuple(replace(template, split="test", name=template.name.replace(".", ".test-")) for template in test),
+        + tuple(
+            replace(template, split=split, name=template.name.replace(".", f".{split}-"))
+            for split, templates in apart.items()
+            for template in templates
+        ),
         sentences=put("train", language.sentences),
         frames=put("train", language.frames),
         clauses=tuple((word, replace(clause, split="train")) for word, clause in language.clauses),

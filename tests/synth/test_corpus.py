@@ -52,8 +52,8 @@ def test_most_notes_hold_entities():
 def test_unknown_languages_and_splits_are_refused():
     with pytest.raises(ConfigError, match="no templates for language 'qq'"):
         list(make_corpus("qq", 1, 1))
-    with pytest.raises(ConfigError, match="unknown split 'dev'"):
-        list(make_corpus("es", 1, 1, "dev"))
+    with pytest.raises(ConfigError, match="unknown split 'valid'"):
+        list(make_corpus("es", 1, 1, "valid"))
 
 
 def test_what_a_carrier_held_is_gold_and_stays_whole():

@@ -28,7 +28,7 @@ def test_every_note_type_has_templates_for_both_splits():
     types = {template.name.partition(".")[0] for template in FINNISH.notes}
     assert set(NOTE_TYPES) <= types
     assert len(FINNISH.notes) >= 60
-    assert {template.split for template in FINNISH.notes} == {"train", "test"}
+    assert {template.split for template in FINNISH.notes} == {"train", "dev", "test"}
 
 
 def test_there_are_sentences_to_inject_and_sentences_that_must_stay_silent():

@@ -24,7 +24,7 @@ from ..errors import ConfigError, Errors
 from .normalise import Normalised, normalise
 from .terms import MAX_LENGTH, Entry, list_name, read_list
 
-__all__ = ["Match", "TermMatcher"]
+__all__ = ["Match", "TermMatcher", "find_outer"]
 
 _VERSION = 1  # of what is saved
 
@@ -110,7 +110,7 @@ class TermMatcher:
             return []
         folded = normalise(text)
         starts, ends, numbers = self._find(folded)
-        kept = _outer(starts, ends)
+        kept = find_outer(starts, ends)
         first, last = folded.original(starts.take(kept), ends.take(kept))
         tags = self._tag_of.take(numbers.take(kept)).tolist()
         return [
@@ -210,7 +210,7 @@ class TermMatcher:
         return TermMatcher.from_bytes, (self.to_bytes(),)
 
 
-def _outer(starts: Integers, ends: Integers) -> Integers:
+def find_outer(starts: Integers, ends: Integers) -> Integers:
     """The places of the spans that lie within no other, by start: those that reach beyond all that began before."""
     order = np.lexsort((-ends, starts))
     ordered = ends.take(order)

@@ -1,0 +1,146 @@
+"""From stretches of a text to matches: which of them count, and which lie within others.
+
+An entry with the condition "name" is a word that is also a name, such as "Will" or "Rosa". It counts
+
+- after a title or a word of signing ("Dr. Will", "signed by J. Will", "Surname: Will");
+- alone on the last line of a note, as a signature;
+- beside another part of a name: "Ndu Will", "Will, Ndu". Of a patient's own terms any other name part will do; in the
+  institution dictionary it must be one that counts by itself or by what stands before it.
+
+Beside another part, and after a word that is no title, it must begin with a capital like its neighbour.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from .entries import Tag
+from .hashing import Integers
+from .matcher import Match, find_outer
+from .normalise import Normalised
+
+__all__ = ["settle"]
+
+_PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+_REACH = 60  # characters before a match that are searched for a cue
+_GAPS = ("", " ", ", ", "-", ",", ". ", ".", "\u00a0", "\u2010")
+_WORD = r"(?:[^\W\d_a-zà-öø-ÿ][\w'’-]*\.?\s+)"  # a word with a capital, or an initial
+
+
+class _Span(NamedTuple):
+    """A stretch of the original text and the tags of its term."""
+
+    start: int
+    end: int
+    tags: tuple[Tag, ...]
+
+
+def settle(
+    text: str, folded: Normalised, starts: Integers, ends: Integers, tags: Sequence[tuple[Tag, ...]], *, own: bool
+) -> list[Match]:
+    """Make matches of what was found.
+
+    text (str): the original.
+    folded (Normalised): the same text, folded.
+    starts, ends (NDArray): folded characters. Shape (k,).
+    tags (Sequence): tags of each, k in number.
+    own (bool): whether these are the terms of one patient.
+    RETURNS (list[Match]): those whose conditions hold and that lie within no other, in the order of the text.
+    """
+    if not len(starts):
+        return []
+    first, last = folded.original(starts, ends)
+    spans = [_Span(*span) for span in zip(first, last, tags, strict=True)]
+    unsure = [i for i, span in enumerate(spans) if any(tag.condition for tag in span.tags)]
+    if unsure:
+        held = _hold(text, spans, unsure, own)
+        spans = [
+            span._replace(tags=tuple(tag for tag in span.tags if not tag.condition or i in held))
+            for i, span in enumerate(spans)
+        ]
+        kept = [i for i, span in enumerate(spans) if span.tags]
+        spans, starts, ends = [spans[i] for i in kept], starts.take(kept), ends.take(kept)
+    outer = [spans[i] for i in find_outer(starts, ends).tolist()] if spans else []
+    return [Match(span.start, span.end, tag.label, tag.rule) for span in outer for tag in span.tags]
+
+
+def _hold(text: str, spans: Sequence[_Span], unsure: Sequence[int], own: bool) -> set[int]:
+    """The spans, by number, whose condition holds."""
+    left = set(unsure)
+    held = {i for i in unsure if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
+    beside = _Neighbours(text, spans)
+    if own:
+        return held | {i for i in left if beside.of(i)}
+    sure = held | {i for i, span in enumerate(spans) if any(not tag.condition for tag in span.tags)}
+    while new := {i for i in left - held if sure.intersection(beside.of(i))}:
+        held |= new
+        sure |= new
+    return held
+
+
+def _has_cue(text: str, span: _Span) -> bool:
+    """Whether a title or a word of signing stands before a span."""
+    before = text[max(0, span.start - _REACH) : span.start]
+    titles, signs = _cues()
+    return bool(titles.search(before) or (not text[span.start].islower() and signs.search(before)))
+
+
+def _is_signature(text: str, span: _Span) -> bool:
+    """Whether a span stands alone on the last line, with a capital."""
+    if text[span.end :].strip(" \t\r\n.") or text[span.start].islower():
+        return False
+    line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
+    return len(line) < span.start and not line.strip(" \t-–—/.")
+
+
+class _Neighbours:
+    """Which spans of names stand side by side."""
+
+    def __init__(self, text: str, spans: Sequence[_Span]) -> None:
+        self._text = text
+        self._spans = spans
+        self._starting: dict[int, list[int]] = {}
+        self._ending: dict[int, list[int]] = {}
+        for i, span in enumerate(spans):
+            if any(tag.label in _PERSONS for tag in span.tags):
+                self._starting.setdefault(span.start, []).append(i)
+                self._ending.setdefault(span.end, []).append(i)
+
+    def of(self, i: int) -> list[int]:
+        """The spans beside one that are another term and not written in another case."""
+        text, span = self._text, self._spans[i]
+        beside: list[int] = []
+        for gap in _GAPS:
+            if text.startswith(gap, span.end):
+                beside += self._starting.get(span.end + len(gap), ())
+            if text.endswith(gap, 0, span.start):
+                beside += self._ending.get(span.start - len(gap), ())
+        return [j for j in beside if self._fits(span, self._spans[j])]
+
+    def _fits(self, span: _Span, other: _Span) -> bool:
+        """Whether two spans are different terms, and the first has a capital if the second has."""
+        text = self._text
+        same = text[span.start : span.end].lower() == text[other.start : other.end].lower()
+        return not same and (not text[span.start].islower() or text[other.start].islower())
+
+
+@cache
+def _cues() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Expressions for the titles, and for the other cues, of all languages together."""
+    folder = resources.files("spacy_deid") / "resources" / "name_cues"
+    titles: set[str] = set()
+    signs: set[str] = set()
+    for file in folder.iterdir():
+        if file.name.endswith(".txt"):
+            lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+            titles.update(lines[0].split())
+            signs.update(cue for line in lines[1:] for cue in line.split("|"))
+    return _compile(titles, r"\.?\s+"), _compile(signs, r"\W{1,4}")
+
+
+def _compile(cues: set[str], after: str) -> re.Pattern[str]:
+    """Make an expression for cues at the end of a text, with at most two other names or initials behind."""
+    parts = "|".join(re.escape(cue) for cue in sorted(cues, key=lambda cue: (-len(cue), cue)))
+    return re.compile(rf"(?<!\w)(?i:{parts}){after}{_WORD}{{0,2}}$")

@@ -1,0 +1,186 @@
+"""The patient index: for each patient a handful of terms, in a file that is mapped into memory.
+
+A row holds the id of a patient with the terms and their tags. A sorted file of hashes of the ids tells where each row
+begins; a patient may have several rows. No note is searched for the terms of all patients: a row is read, and the
+text is searched for each of its terms as a plain string, which for some dozens of terms is faster than to build an
+automaton. All processes share the files, and there is no connection that a fork could break.
+"""
+
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import srsly
+
+from .conditions import settle
+from .entries import LocalEntry, Tag, Tags, check_entry
+from .institution import map_file
+from .matcher import Match
+from .normalise import Normalised, normal_form, normalise
+
+__all__ = ["PatientIndex", "PatientTerms", "PatientWriter"]
+
+_LENGTH = 4  # bytes before each row that say how long it is
+
+
+class PatientTerms:
+    """The terms of one patient. Its repr shows none of them.
+
+    entries (list[LocalEntry]): the terms as they were given.
+    """
+
+    def __init__(self, entries: list[LocalEntry]) -> None:
+        self.entries = entries
+        tags: dict[str, dict[Tag, None]] = {}
+        for term, *tag in entries:
+            tags.setdefault(normal_form(term), {})[Tag(*tag)] = None
+        self._tags = {term: _drop_needless(found) for term, found in tags.items()}
+
+    def __len__(self) -> int:
+        """The number of terms."""
+        return len(self._tags)
+
+    def __repr__(self) -> str:
+        """The number of terms."""
+        return f"PatientTerms({len(self)} terms)"
+
+    def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
+        """Find the terms of a text; see `Institution.find`.
+
+        text (str): the original.
+        folded (Normalised): the same text, folded, if it is at hand.
+        RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
+        """
+        folded = folded or normalise(text)
+        found = [
+            (start, start + len(term), tags) for term, tags in self._tags.items() for start in _places(folded, term)
+        ]
+        if not found:
+            return []
+        starts, ends, tagged = zip(*found, strict=True)
+        return settle(text, folded, np.array(starts), np.array(ends), tagged, own=True)
+
+
+class PatientIndex:
+    """The rows of a file.
+
+    folder (Path): where the files are.
+    tags (Sequence[Tag]): tags by number, from 1.
+    """
+
+    def __init__(self, folder: Path, tags: Sequence[Tag]) -> None:
+        self._tags = tags
+        self._rows = map_file(folder / "patients", np.uint8)
+        self._hashes = map_file(folder / "patient-hashes", np.uint64)
+        self._offsets = map_file(folder / "patient-offsets", np.uint64)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._hashes)
+
+    def find(self, patient_id: str) -> PatientTerms | None:
+        """Find a patient.
+
+        patient_id (str): the id.
+        RETURNS (PatientTerms): the terms, None if there is no such patient.
+        """
+        wanted = np.uint64(_hash(patient_id))
+        first, last = np.searchsorted(self._hashes, wanted), np.searchsorted(self._hashes, wanted, side="right")
+        rows = [self._read(int(offset)) for offset in self._offsets[first:last]]
+        own = [row for row in rows if row.patient_id == patient_id]
+        return PatientTerms(list(dict.fromkeys(entry for row in own for entry in row.entries))) if own else None
+
+    def rows(self) -> Iterator["_Row"]:
+        """Yield the rows in the order of the file."""
+        offset = 0
+        while offset < len(self._rows):
+            row = self._read(offset)
+            yield row
+            offset = row.end
+
+    def _read(self, offset: int) -> "_Row":
+        """Read a row."""
+        start = offset + _LENGTH
+        end = start + int.from_bytes(self._rows[offset:start].tobytes(), "little")
+        patient_id, terms, numbers = srsly.msgpack_loads(self._rows[start:end].tobytes())
+        entries = [LocalEntry(term, *self._tags[i - 1]) for term, i in zip(terms, numbers, strict=True)]
+        return _Row(patient_id, entries, end)
+
+
+class _Row(NamedTuple):
+    """A row of the index."""
+
+    patient_id: str
+    entries: list[LocalEntry]
+    end: int
+
+
+class PatientWriter:
+    """Writes the files of a `PatientIndex` from a stream. It holds 16 bytes a row in memory.
+
+    folder (Path): an empty folder.
+    tags (Tags): the tags of the dictionary.
+    skipped (Counter): rule and reason → how many entries were left out; it is added to.
+    """
+
+    def __init__(self, folder: Path, tags: Tags, skipped: Counter[tuple[str, str]]) -> None:
+        self._folder = folder
+        self._tags = tags
+        self._skipped = skipped
+        self._file = open(folder / "patients", "wb")  # noqa: SIM115 - closed by finish or close
+        self._hashes, self._offsets = array("Q"), array("Q")
+        self._size = 0
+        self.terms = 0
+
+    def add(self, patient_id: str, entries: Iterable[LocalEntry]) -> None:
+        """Write a row. Spellings that the normal form makes equal are written once."""
+        kept: dict[tuple[str, int], str] = {}
+        for entry in entries:
+            number = self._tags.number(Tag(entry.label, entry.rule, entry.condition))
+            if term := check_entry(entry, self._skipped):
+                kept.setdefault((term, number), entry.term)
+        data: bytes = srsly.msgpack_dumps([patient_id, list(kept.values()), [number for _, number in kept]])
+        self._file.write(len(data).to_bytes(_LENGTH, "little") + data)
+        self._hashes.append(_hash(patient_id))
+        self._offsets.append(self._size)
+        self._size += _LENGTH + len(data)
+        self.terms += len(kept)
+
+    def finish(self) -> int:
+        """Write the files. RETURNS (int): the number of patients."""
+        self._file.close()
+        hashes, offsets = np.array(self._hashes), np.array(self._offsets)
+        order = np.argsort(hashes, kind="stable")
+        (self._folder / "patient-hashes").write_bytes(hashes.take(order).tobytes())
+        (self._folder / "patient-offsets").write_bytes(offsets.take(order).tobytes())
+        return len(np.unique(hashes))
+
+    def close(self) -> None:
+        """Let the file go, written or not."""
+        self._file.close()
+
+
+def _places(folded: Normalised, term: str) -> Iterator[int]:
+    """Yield the places where a term stands at word edges."""
+    text, edges, length = folded.text, folded.edges, len(term)
+    start = text.find(term)
+    while start >= 0:
+        if edges[start] and edges[start + length]:
+            yield start
+        start = text.find(term, start + 1)
+
+
+def _drop_needless(tags: Iterable[Tag]) -> tuple[Tag, ...]:
+    """Drop the tags with a condition whose label and rule are there without."""
+    kept = set(tags)
+    return tuple(tag for tag in tags if not (tag.condition and tag._replace(condition="") in kept))
+
+
+def _hash(patient_id: str) -> int:
+    """A number of 64 bits for an id."""
+    data = patient_id.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")

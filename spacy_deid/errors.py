@@ -78,6 +78,45 @@ class Errors:
         "add_lists() or add_terms(), or call drop_lists() to go on without"
     )
     D159 = "term matcher: more than {limit} terms"
+    D160 = "dictionaries {path}: {reason}"
+    D161 = "dictionaries {path}: others may read '{name}' (mode {mode:04o}). Take that away: chmod -R go-rwx '{path}'"
+    D162 = "dictionaries {path}: damaged or of another version ({reason}). Build them again"
+    D163 = "an entry of '{rule}' with label '{label}': {reason}"
+    D164 = "'{name}': unknown value '{value}' of 'without_patient'. Known values: {known}"
+    D165 = (
+        "'{name}' was saved with dictionaries, which no folder of a pipeline holds, and has none. Give them with "
+        "open_dictionaries(), or call close_dictionaries() to go on without"
+    )
+    D166 = (
+        "no de-identified text: '{name}' has no terms of this note's patient ({reason}), and 'without_patient' is "
+        "'refuse'"
+    )
+
+    # dictionaries from a record system
+    D170 = "mapping {path}: {reason}"
+    D171 = "mapping {path}, {place}: unknown key '{key}'. Known keys: {known}"
+    D172 = "mapping {path}, {place}: unknown kind '{kind}'. Known kinds: {known}"
+    D173 = "mapping {path}, table '{table}': no source '{source}'. Its sources: {known}"
+    D174 = "table '{table}': source '{source}' has no column {missing}. Its columns: {known}"
+    D175 = "source '{source}': {reason}"
+    D176 = "source '{source}', {file} row {row}: {reason}"
+    D177 = "source '{source}', {file} row {row}: not {encoding} text. Name the encoding in the mapping"
+    D178 = "source '{source}': the environment variable {variable} is not set; it holds the address of the database"
+    D179 = "source '{source}': the database cannot be read ({kind}). Its message is withheld, because it could quote a value"
+    D180 = "source '{source}' has no rows. If that is right, set 'may_be_empty = true'"
+    D181 = (
+        "table '{table}': {count} patient id(s) stand in several rows, first in row {row}. Set 'duplicates' to 'merge' if "
+        "a patient has several rows there, or to 'first'"
+    )
+    D182 = "{what} needs the package '{package}': pip install 'spacy-deid[ehr]'"
+    D183 = (
+        "table '{table}', column '{column}': {count} of {total} values are no '{kind}'. Is it the right column, and for "
+        "dates the right 'date_format'?"
+    )
+    D184 = "no expansion for language '{lang}'. Languages with one: {known}"
+    D185 = "unknown kind '{kind}'. Known kinds: {known}"
+    D186 = "no dictionary: every value was skipped. The report {path} says why"
+    D187 = "source '{source}', {file}: {encoding} is set, but its bytes read as UTF-8, so accents would be lost"
 
     # evaluation
     D300 = "document '{name}': entity {start}:{end} is outside the text of {length} characters or empty"
@@ -204,6 +243,34 @@ class Errors:
     D607 = "{path}: no carrier notes in a known form. Known forms: {known}"
     D620 = "{path}, record {record}: {reason}"
     D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
+
+    # medical dictionaries, phrase counts
+    D700 = "{path}: not {format}: {reason}"
+    D701 = "{path}, row {row}: {reason}"
+    D702 = "{path}: {count} of {rows} rows are broken, first row {row}: {reason}. Is it {format}?"
+    D703 = "no medical dictionary for language '{lang}'. Languages with one: {known}"
+    D704 = "{path}: not a medical dictionary of this version"
+    D705 = "{path}: not phrase counts of this version"
+    D706 = "no phrase counts for language '{lang}'. Languages with counts: {known}"
+    D707 = "{path}: {reason}"
+    D708 = "'{value}' is not FORMAT=PATH. Known formats: {known}"
+    D709 = "no medical terms: nothing was read, or everything was left out"
+    D710 = "{path}, row {row}: no patient. Name the key of the patient with --patient-field"
+
+    # tables of notes, sampling
+    D740 = "{source}: {reason}"
+    D741 = "{source}: no column '{column}'. Its columns: {known}"
+    D742 = "{source}, row {row}: {reason}"
+    D743 = "{source}: no notes to draw from ({rows} rows: {skipped})"
+    D744 = "{source}: more than {limit} groups of note type and period. Is '{column}' the note type?"
+    D745 = "{source}: rows {rows} have the same note id"
+    D746 = "{source}: {count} note(s) could not be read again. Was it changed meanwhile?"
+    D747 = "unknown period '{period}'. It is year, half, quarter, month or a number of years"
+    D748 = "{source}: the database refused ({kind}). What it says is withheld, because it could quote a value"
+    D749 = "{source}: reading it needs {package}: pip install 'spacy-deid[ehr]'"
+    D750 = "{path}: holds other files than a sample, so it is not replaced. Choose another place to write to"
+    D751 = "{source}: none of the {rows} dates could be read. Name their format with --date-format"
+    D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
 
 class Warnings:

@@ -26,18 +26,20 @@ ARROWS = {
     "context": "errors offsets spans",
     "ml": "errors",
     "patterns": "errors labels",
-    "dictionaries": "errors labels",
+    "dictionaries": "errors io labels surrogates",  # Finnish names stand in notes in their cases
     "surrogates": "errors labels",
     "evaluation": "errors labels offsets spans",
     "synth": "errors evaluation labels patterns surrogates",
     "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
-    "cli": "__init__ context errors evaluation io labels loading offsets policies saving spans surrogates synth",
+    "cli": "__init__ context dictionaries errors evaluation io labels loading offsets policies saving spans surrogates"
+    "synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }
 ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "dictionaries", "surrogates"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
+HEAVY |= {"sqlalchemy", "duckdb", "psycopg"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

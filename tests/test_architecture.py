@@ -31,7 +31,7 @@ ARROWS = {
     "evaluation": "errors labels offsets spans",
     "synth": "errors evaluation labels patterns surrogates",
     "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
-    "cli": "__init__ context dictionaries errors evaluation io labels loading offsets policies saving spans surrogates"
+    "cli": "__init__ context dictionaries errors evaluation io labels loading offsets policies saving spans surrogates "
     "synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",

@@ -272,6 +272,9 @@ class Errors:
     D751 = "{source}: none of the {rows} dates could be read. Name their format with --date-format"
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
+    # recovery
+    D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
+
 
 class Warnings:
     """Warning messages, under the same rules."""

@@ -29,10 +29,12 @@ ARROWS = {
     "dictionaries": "errors io labels surrogates",  # Finnish names stand in notes in their cases
     "surrogates": "errors labels",
     "evaluation": "errors labels offsets spans",
+    "notes": "errors",
+    "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
     "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
-    "cli": "__init__ context dictionaries errors evaluation io labels loading offsets policies saving spans surrogates "
-    "synth",
+    "cli": "__init__ context dictionaries errors evaluation io labels loading notes offsets policies sampling saving "
+    "spans surrogates synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }

@@ -12,11 +12,13 @@ from .annotate import annotate
 from .calibrate import calibrate
 from .convert import convert
 from .demo import demo
+from .dictionary import dictionary
 from .evaluate import evaluate
 from .fairness import fairness
 from .info import info
 from .redact import redact
 from .report import report
+from .sample import sample
 from .synth import synth
 
 __all__ = ["app"]
@@ -28,8 +30,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, synth):
+for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, synth):
     app.command()(command)
+app.add_typer(dictionary)
 
 
 def _print_version(value: bool) -> None:

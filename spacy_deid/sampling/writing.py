@@ -1,0 +1,117 @@
+"""A sample as a folder: the notes, the frame, the table of the groups, and a project for annotators.
+
+The folder is written beside its place and moved there whole, readable by its owner alone.
+"""
+
+import csv
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import Errors, InputError
+from ..evaluation.documents import AnnotatedText
+from ..evaluation.files import write_text
+from .export import export
+from .groups import Group
+from .sample import Sample
+
+__all__ = ["check_place", "write_sample"]
+
+_NAMES = {"sample.jsonl", "frame.json", "groups.csv", "inception", "brat", "label-studio"}
+_COLUMNS = ("note_type", "period", "documents", "mean_words", "weight", "planned", "drawn", "patients")
+
+
+def check_place(folder: Path, overwrite: bool) -> None:
+    """Make sure that a sample may be written, before a table is read.
+
+    folder (Path): where to write. overwrite (bool): whether a sample that is there may be replaced.
+    RAISES: InputError (D409, D750).
+    """
+    if not os.path.lexists(folder):
+        return
+    if not folder.is_dir() or not {path.name for path in folder.iterdir()} <= _NAMES:
+        raise InputError(Errors.D750.format(path=folder))
+    if not overwrite and any(folder.iterdir()):
+        raise InputError(Errors.D409.format(count=1, path=folder, other="another place to write to"))
+
+
+def write_sample(
+    sample: Sample,
+    folder: Path,
+    *,
+    tools: Sequence[str] = (),
+    documents: Sequence[AnnotatedText] = (),
+    model: str = "",
+    overwrite: bool = False,
+) -> None:
+    """Write a sample, whole or not at all.
+
+    sample (Sample): what `make_sample` gave.
+    folder (Path): where to write.
+    tools (Sequence[str]): keys of `export.EXPORTS`.
+    documents (Sequence[AnnotatedText]): the notes with what a pipeline found in them; without it, without.
+    model (str): the pipeline.
+    overwrite (bool): whether a sample that is there may be replaced.
+    RAISES: InputError if the place is taken (D409, D750) or cannot be written (D740).
+    """
+    check_place(folder, overwrite)
+    notes = documents or [AnnotatedText(note.name, note.text) for note in sample.notes]
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".sample-", dir=folder.parent))  # for its owner alone
+        try:
+            _write_notes(sample, temporary / "sample.jsonl")
+            write_text(temporary / "frame.json", json.dumps(sample.frame(), ensure_ascii=False, indent=1) + "\n")
+            _write_groups(sample.groups, temporary / "groups.csv")
+            for tool in tools:
+                export(notes, temporary / tool, tool, model=model)
+            _swap(temporary, folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise InputError(Errors.D740.format(source=folder, reason=os.strerror(error.errno or 0))) from None
+
+
+def _write_notes(sample: Sample, path: Path) -> None:
+    """The notes with what they were drawn by. "weight" is how many notes of its group a note stands for."""
+    lines = []
+    for note in sample.notes:
+        group = note.group
+        record: dict[str, Any] = {
+            "id": note.name,
+            "text": note.text,
+            "entities": [],
+            "note_id": note.note_id,
+            "patient_id": note.patient_id,
+            "note_type": group.note_type,
+            "period": group.period,
+            "row": note.row,
+            "has_identifiers": note.identified,
+            "weight": round(group.documents / group.drawn, 6),
+        }
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    write_text(path, "".join(lines))
+
+
+def _write_groups(groups: Sequence[Group], path: Path) -> None:
+    """The groups as a table."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*_COLUMNS, "with_identifiers"])
+        for group in groups:
+            figures = [group.documents, round(group.mean_words, 2), round(group.weight, 2), group.planned]
+            counts = [group.drawn, group.patients, "" if group.with_identifiers is None else group.with_identifiers]
+            writer.writerow([group.note_type, group.period, *figures, *counts])
+
+
+def _swap(new: Path, place: Path) -> None:
+    """Move a folder to its place. What is there goes only when the new one stands beside it, complete."""
+    old = new.with_name(new.name + ".old")
+    if place.exists():
+        place.rename(old)
+    new.rename(place)
+    shutil.rmtree(old, ignore_errors=True)

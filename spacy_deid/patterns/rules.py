@@ -17,7 +17,17 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from .validators import VALIDATORS, get_validator
 
-__all__ = ["COMMON", "LANGUAGES", "Context", "Rule", "parse_example", "read_rules", "resource_rules"]
+__all__ = [
+    "COMMON",
+    "LANGUAGES",
+    "Context",
+    "Rule",
+    "check_unique",
+    "parse_example",
+    "parse_rules",
+    "read_rules",
+    "resource_rules",
+]
 
 COMMON = "common"
 _FOLDER = files("spacy_deid") / "resources" / "patterns"
@@ -144,7 +154,7 @@ def resource_rules(lang: str) -> list[Rule]:
     """
     if lang not in LANGUAGES:
         raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(name for name in LANGUAGES if name != COMMON)))
-    return _parse((_FOLDER / f"{lang}.toml").read_text(encoding="utf8"), f"{lang}.toml")
+    return parse_rules((_FOLDER / f"{lang}.toml").read_text(encoding="utf8"), f"{lang}.toml")
 
 
 def read_rules(path: str | Path) -> list[Rule]:
@@ -158,11 +168,17 @@ def read_rules(path: str | Path) -> list[Rule]:
         text = Path(path).read_text(encoding="utf8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(Errors.D100.format(path=path, reason=type(error).__name__)) from None
-    return _parse(text, str(path))
+    return parse_rules(text, str(path))
 
 
-def _parse(text: str, path: str) -> list[Rule]:
-    """Turn a file's text into rules."""
+def parse_rules(text: str, path: str) -> list[Rule]:
+    """Turn a file's text into rules.
+
+    text (str): TOML.
+    path (str): the file to name.
+    RETURNS (list[Rule]): in the order of the file.
+    RAISES: ConfigError as `read_rules`.
+    """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -14,6 +14,7 @@ from ..spans import (
     DISCARDED,
     MERGED,
     PREFIX,
+    RECOVERED,
     Candidate,
     Evidence,
     SpansFilter,
@@ -96,6 +97,8 @@ class Merge:
         self.sources = [check_key(key) for key in sources]
         self.label_priority = label_priority
         self.spans_filter = spans_filter
+        # Set by a recovery that is added: without its group no text is then released.
+        self.expects_recovery = False
         if not self.sources:
             raise ConfigError(Errors.D504.format(name=name))
 
@@ -150,7 +153,10 @@ class Merge:
         for start, end, item in found:
             best.update((i, max(item.score, best.get(i, 0.0))) for i in range(start, end))
         evidence = [self._decided(doc, candidate, best) for candidate in merged]
-        write_evidence(doc, MERGED, evidence, sources=list(self.sources))
+        receipt = {"recovery": True} if self.expects_recovery else {}
+        write_evidence(doc, MERGED, evidence, sources=list(self.sources), **receipt)
+        if RECOVERED in doc.spans:  # of an earlier decision
+            del doc.spans[RECOVERED]
         kept = {(c.start, c.end, c.label) for c in merged}
         write_evidence(doc, DISCARDED, [f for start, end, f in found if (start, end, f.label) not in kept])
         doc.set_ents(list(doc.spans[MERGED]), default="outside")

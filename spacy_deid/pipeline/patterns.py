@@ -15,6 +15,7 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..ml.echo import find_echoes
 from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
+from ..patterns.recovery import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["Patterns", "make_patterns"]
@@ -121,6 +122,8 @@ class Patterns:
     def _set_rules(self, rules: Iterable[Rule]) -> None:
         """Compile the rules that are not disabled and name their version by their content."""
         self._matcher = RuleMatcher([rule for rule in rules if rule.id not in self._disable])
+        # What a check digit confirms is an identifier, whatever it looks like: the receipt says so.
+        self._checked = sorted(rule.id for rule in self._matcher.rules if rule.validator in CHECK_DIGITS)
         plain = json.dumps([rule.to_dict() for rule in self._matcher.rules], sort_keys=True)
         self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
@@ -135,7 +138,7 @@ class Patterns:
         doc (Doc): the Doc to read and to write to.
         RETURNS (Doc): the same Doc.
         """
-        write_evidence(doc, self.key, self.find(doc), version=self.version)
+        write_evidence(doc, self.key, self.find(doc), version=self.version, checked=self._checked)
         return doc
 
     def find(self, doc: Doc) -> list[Evidence]:

@@ -1,0 +1,281 @@
+"""deid_recovery: takes medical terms out of what was merged, unless a person of this note is called so."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from ..dictionaries.medical import MedicalDictionary
+from ..dictionaries.medical import languages as medical_languages
+from ..dictionaries.medical_use import NUMBERS, PERSONS, PLACES, RECOVERABLE, MedicalUse
+from ..dictionaries.name_context import NameContext
+from ..dictionaries.name_veto import NameVeto
+from ..errors import ConfigError, Errors, NotDeidentified
+from ..labels import get_label
+from ..patterns.recovery import recovery_matcher
+from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
+
+__all__ = ["Recovery", "make_recovery"]
+
+_ROLES = PERSONS - {"PERSON"}
+_JOINING = tuple("./-+:_@")  # a number goes on behind these
+_POSSESSIVE = frozenset({"s", "'s", "’s"})
+_OWN = "patient:"  # rules of the patient's own index
+_STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
+_NAME_BEFORE = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ][^\W\d_]*[.,]?[ -]?$")
+_NAME_AFTER = re.compile(r",?[ -]?[A-ZÀ-ÖØ-ÞĀ-ſ]")
+
+
+@Language.factory(
+    "deid_recovery",
+    requires=["doc.ents", "doc.spans"],
+    assigns=["doc.ents", "doc.spans"],
+    default_config={
+        "labels": None,
+        "language": None,
+        "dictionary": None,
+        "terms": True,
+        "expressions": True,
+        "lists": ["deid/ruler"],
+    },
+)
+def make_recovery(
+    nlp: Language,
+    name: str,
+    labels: list[str] | None,
+    language: str | None,
+    dictionary: str | None,
+    terms: bool,
+    expressions: bool,
+    lists: list[str],
+) -> "Recovery":
+    """Make the component. A ``deid_merge`` that stands before it will expect it.
+
+    labels (Optional[list[str]]): labels that may be recovered; None for `RECOVERABLE`.
+    language (Optional[str]): language of the notes; None for that of the pipeline.
+    dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
+    terms (bool): whether terms of the dictionary are recovered.
+    expressions (bool): whether what recovery expressions match is recovered.
+    lists (list[str]): groups of the dictionary detectors, whose clinicians are not recovered without a head word.
+    """
+    for _, component in nlp.components:
+        if hasattr(component, "expects_recovery"):
+            component.expects_recovery = True
+    lang = language or str(nlp.lang)
+    medical = None
+    if terms and dictionary:
+        medical = MedicalDictionary.from_file(dictionary)
+    elif terms and lang in medical_languages():
+        medical = MedicalDictionary.load(lang)
+    chosen = RECOVERABLE if labels is None else labels
+    return Recovery(name, lang=lang, labels=chosen, medical=medical, expressions=expressions, lists=lists)
+
+
+class Recovery:
+    """Takes medical terms out of ``doc.ents`` and says so in ``doc.spans["deid/recovered"]``."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        lang: str,
+        labels: Iterable[str] = RECOVERABLE,
+        medical: MedicalDictionary | None = None,
+        expressions: bool = True,
+        lists: Sequence[str] = ("deid/ruler",),
+    ) -> None:
+        """Set up.
+
+        name (str): the component's name, the source of its records.
+        lang (str): language of the notes.
+        labels (Iterable[str]): labels that may be recovered.
+        medical (Optional[MedicalDictionary]): medical terms.
+        expressions (bool): whether recovery expressions are used.
+        lists (Sequence[str]): groups of the dictionary detectors.
+        RAISES: ConfigError for an unknown label (D001) or one that is never recovered (D720).
+        """
+        self.name, self.lang, self.medical, self.lists = name, lang, medical, list(lists)
+        self.labels = frozenset(get_label(label).name for label in labels)
+        if wrong := sorted(self.labels - RECOVERABLE):
+            raise ConfigError(
+                Errors.D720.format(labels=", ".join(wrong), name=name, known=", ".join(sorted(RECOVERABLE)))
+            )
+        self.expressions = recovery_matcher(lang) if expressions else None
+        self.context = NameContext(lang)
+
+    @property
+    def version(self) -> str:
+        """Short hash of the expressions, the labels and the dictionary's sources."""
+        rules = [rule.to_dict() for rule in self.expressions.rules] if self.expressions else []
+        medical = [len(self.medical), self.medical.manifest] if self.medical else []
+        plain = json.dumps([rules, medical, sorted(self.labels)], sort_keys=True, default=str)
+        return hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Recover on a Doc.
+
+        RAISES: NotDeidentified if nothing was merged (D502).
+        """
+        if MERGED not in doc.spans:
+            raise NotDeidentified(Errors.D502.format(step="deid_merge"))
+        self.set_annotations(doc, self.match(doc))
+        return doc
+
+    def set_annotations(self, doc: Doc, recovered: Sequence[Evidence]) -> None:
+        """Write the group, and what is left of ``doc.ents``."""
+        write_evidence(doc, RECOVERED, recovered, version=self._version())
+        free = {i for span in doc.spans[RECOVERED] for i in range(span.start, span.end)}
+        doc.set_ents([piece for ent in doc.ents for piece in _rest(doc, ent, free)], default="outside")
+
+    def match(self, doc: Doc) -> list[Evidence]:
+        """Find what is recovered; changes nothing.
+
+        doc (Doc): a Doc that was merged.
+        RETURNS (list[Evidence]): in the order of the text; the label is that of the entity, the rule tells why.
+        RAISES: NotDeidentified if a detector's group is missing (D501).
+        """
+        ents = [ent for ent in doc.ents if ent.label_ in self.labels]
+        uses = self.uses(doc.text) if ents else []
+        if not uses:
+            return []
+        veto = _Veto(doc, uses, self)
+        found = []
+        for ent in ents:
+            for use in uses:
+                if use.start < ent.end_char and ent.start_char < use.end:
+                    piece = _piece(ent, use)
+                    if piece is not None and not veto(piece, use):
+                        found.append(Evidence(piece.start_char, piece.end_char, ent.label_, self.name, 1.0, use.rule))
+        return _disjoint(found)
+
+    def uses(self, text: str) -> list[MedicalUse]:
+        """Find medical text, names only where their neighbours let them be.
+
+        text (str): the note.
+        RETURNS (list[MedicalUse]): the longest first where several begin together, in the order of the text.
+        """
+        matches = [MedicalUse(m.start, m.end, m.rule) for m in self.medical.find(text)] if self.medical else []
+        matches += [MedicalUse(*found) for found in (*self.context.unlisted(text), *self.context.signs(text))]
+        plain = [(use.start, use.end) for use in matches if use.form != "name"]
+        uses = [self._judged(text, use, plain) for use in matches]
+        if self.expressions:
+            uses += [self._judged(text, MedicalUse(m.start, m.end, m.rule)) for m in self.expressions.find(text)]
+        return sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
+
+    def _judged(self, text: str, use: MedicalUse, plain: Sequence[tuple[int, int]] = ()) -> MedicalUse | None:
+        """A use with the reason why a bare name is one; None if it is a person's."""
+        if use.form == "name":
+            reason = self.context.medical(text, use.start, use.end, plain)
+            return MedicalUse(use.start, use.end, f"{use.rule}:{reason}") if reason else None
+        if text[use.start].isupper() and self.context.person(text, use.start, use.end, headed=True):
+            return None
+        return use
+
+    def _version(self) -> str:
+        """The version, made once."""
+        if not hasattr(self, "_known_version"):
+            self._known_version = self.version
+        return self._known_version
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Nothing but the config belongs to this component."""
+        return b""
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Recovery":
+        """Nothing but the config belongs to this component."""
+        return self
+
+
+class _Veto:
+    """Says of a medical stretch that it stays protected: the evidence, or the persons of the note, are against it."""
+
+    def __init__(self, doc: Doc, uses: Sequence[MedicalUse], recovery: Recovery) -> None:
+        self.recovery = recovery
+        self.names = NameVeto()
+        self.records: list[tuple[Evidence, bool]] = []
+        self.checked: set[str] = set()
+        for key in doc.spans[MERGED].attrs["sources"]:
+            self.checked.update(doc.spans[key].attrs.get("checked", ()))
+            self.records += [(item, key in recovery.lists) for item in read_evidence(doc, key)]
+        for item, listed in self.records:
+            if item.label in PERSONS and (item.rule.startswith(_OWN) or (listed and item.label in _ROLES)):
+                clinician = item.label == "CLINICIAN" and not item.rule.startswith(_OWN)
+                self.names.add(doc.text[item.start : item.end], clinician=clinician)
+        medical = [(use.start, use.end) for use in uses]
+        for ent in doc.ents:
+            if ent.label_ in PERSONS and not any(s < ent.end_char and ent.start_char < e for s, e in medical):
+                self._remember(doc.text, ent)
+
+    def _remember(self, text: str, ent: Span) -> None:
+        """Remember a person whose neighbours, whose rule or whose full name is strong evidence."""
+        context = self.recovery.context
+        reason = context.person(text, ent.start_char, ent.end_char)
+        words = [token for token in ent if token.is_alpha and token.text[0].isupper()]
+        ruled = any(
+            "/" in item.rule and item.label in PERSONS and item.start < ent.end_char and ent.start_char < item.end
+            for item, listed in self.records
+            if not listed
+        )
+        if ruled or len(words) > 1 or reason in _STRONG:
+            clinician = ent.label_ == "CLINICIAN" or context.clinician(text, ent.start_char)
+            self.names.add(ent.text, clinician=clinician)
+
+    def __call__(self, piece: Span, use: MedicalUse) -> bool:
+        """Whether a stretch stays protected."""
+        near = [r for r in self.records if r[0].start < piece.end_char and piece.start_char < r[0].end]
+        if any(self._forbids(item, listed, use) for item, listed in near):
+            return True
+        return self.names.holds(piece.text, headed=use.headed)
+
+    def _forbids(self, item: Evidence, listed: bool, use: MedicalUse) -> bool:
+        """Whether a record of a detector keeps a stretch protected."""
+        if item.rule.startswith(_OWN) or item.rule in self.checked or item.label not in self.recovery.labels:
+            return True
+        return listed and item.label in _ROLES and not use.headed
+
+
+def _piece(ent: Span, use: MedicalUse) -> Span | None:
+    """The part of an entity that is medical, or None if taking it out would cut a name, a place or a number."""
+    doc, text = ent.doc, ent.doc.text
+    inside = [t.i for t in ent if use.start <= t.idx and t.idx + len(t) <= use.end]
+    if not inside:
+        return None
+    piece = doc[inside[0] : inside[-1] + 1]
+    rest = [t for t in ent if not piece.start <= t.i < piece.end]
+    if not any(any(c.isalnum() for c in t.text) and t.lower_ not in _POSSESSIVE for t in rest):
+        return ent
+    if ent.label_ in PLACES:
+        return None
+    before, after = text[ent.start_char : piece.start_char], text[piece.end_char : ent.end_char]
+    if ent.label_ in NUMBERS:
+        return None if before.endswith(_JOINING) or after.startswith(_JOINING) else piece
+    cut = _NAME_BEFORE.search(before) or _NAME_AFTER.match(after)
+    return None if cut else piece
+
+
+def _rest(doc: Doc, ent: Span, free: set[int]) -> Iterator[Span]:
+    """The parts of an entity whose tokens are not recovered, without white space around."""
+    run: list[int] = []
+    for i in (*range(ent.start, ent.end), -1):
+        if i >= 0 and i not in free:
+            run.append(i)
+        elif run:
+            while run and doc[run[-1]].is_space:
+                run.pop()
+            while run and doc[run[0]].is_space:
+                run.pop(0)
+            if run:
+                yield Span(doc, run[0], run[-1] + 1, label=ent.label_)
+            run = []
+
+
+def _disjoint(found: Iterable[Evidence]) -> list[Evidence]:
+    """Leave out what lies inside what was found before it."""
+    kept: list[Evidence] = []
+    for item in sorted(found, key=lambda e: (e.start, -e.end)):
+        if not kept or item.end > kept[-1].end:
+            kept.append(item)
+    return kept

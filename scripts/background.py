@@ -1,0 +1,77 @@
+"""Count the phrases of open text for the languages that ship: spacy_deid/resources/counts/LANG.bin.
+
+    python scripts/background.py corpus
+
+Corpora and licences of each language stand in `SOURCES`; the commonest phrases that fit into 0.7 MB are kept.
+Counts are facts about the corpora; no text of theirs is in the file.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from spacy_deid.dictionaries.background import PhraseCounts, count_phrases
+from spacy_deid.dictionaries.corpora import CorpusReader
+
+OUT = Path(__file__).parents[1] / "spacy_deid" / "resources" / "counts"
+LARGEST = 700_000  # bytes of a file
+STEP = 0.9
+
+# language → (path below the corpora, key or column of the text, licence)
+SOURCES = {
+    "es": (
+        ("e3c/e3c_es_ccby_clean.jsonl", "text", "CC BY 4.0, part CC BY-SA"),
+        ("nubes/NUBes", "text", "CC BY-SA 3.0 ES"),
+        ("nubes/IULA+", "text", "CC BY-SA 3.0 ES"),
+    ),
+    "en": (
+        ("e3c/e3c_en_ccby.jsonl", "text", "CC BY 4.0, part CC BY-SA"),
+        ("biomed_ner_mtl/biomed_sentences_en.txt", "text", "CC BY 4.0"),
+        ("mtsamples_ptnotes/mtsamples_unique.jsonl", "text", "free to share with credit to www.mtsamples.com"),
+    ),
+    "fi": (
+        ("fi_eduskunta_vkk/vkk", "sentence", "CC BY 4.0"),
+        ("fi_wiki_mt_squad2_nq/squad2_fi.txt", "text", "CC BY-SA 4.0"),
+        ("fi_wiki_mt_squad2_nq/nq_fi.txt", "text", "CC BY-SA 3.0"),
+    ),
+}
+
+
+def texts(root: Path, lang: str) -> Iterator[str]:
+    """The texts of a language, one after the other."""
+    for path, field, _ in SOURCES[lang]:
+        yield from CorpusReader([field]).texts([root / path])
+
+
+def fit(counts: PhraseCounts) -> PhraseCounts:
+    """Drop the rarest phrases until the file is small enough. The whole table is cut anew: the bound is one floor."""
+    whole = counts.to_bytes()
+    most = min(len(counts), 400_000)
+    while True:
+        cut = PhraseCounts.from_bytes(whole)
+        cut.manifest = counts.manifest
+        cut.keep(most)
+        if len(cut.to_bytes()) <= LARGEST:
+            return cut
+        most = int(most * STEP)
+
+
+def main() -> None:
+    """Count, cut, write, and say what there is."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpora", type=Path)
+    parser.add_argument("--lang", choices=sorted(SOURCES), action="append")
+    arguments = parser.parse_args()
+    for lang in arguments.lang or sorted(SOURCES):
+        counts = count_phrases(texts(arguments.corpora, lang))
+        counts.manifest = {"sources": [{"path": path, "licence": licence} for path, _, licence in SOURCES[lang]]}
+        seen = len(counts)
+        counts = fit(counts)
+        counts.to_file(OUT / f"{lang}.bin")
+        size = (OUT / f"{lang}.bin").stat().st_size
+        print(f"{lang}: {counts.texts} texts, {counts.total} words, {seen} phrases, {len(counts)} kept, ", end="")
+        print(f"too low by {counts.error} at most, {size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Open corpora, text by text: .txt, .jsonl and .csv files, plain or compressed (.gz, .bz2, .xz), and folders of them.
+
+A file is read as it comes, never whole. A row that cannot be used is skipped and counted; a file of which nothing can
+be used is an error, because then a setting is wrong.
+"""
+
+import bz2
+import csv
+import gzip
+import json
+import lzma
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import Errors, InputError
+
+__all__ = ["SUFFIXES", "CorpusReader", "Row"]
+
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_LONGEST = 1 << 20  # bytes of a line that are read at once
+SUFFIXES = (".txt", ".jsonl", ".csv")
+
+Row = tuple[int, dict[str, str]]
+
+
+class CorpusReader:
+    """Reads corpora and keeps account.
+
+    fields (Sequence[str]): keys of JSONL rows and columns of CSV files to read; the first one holds the text.
+    skipped (Counter[str]): why rows were skipped, and how many; files of other kinds too.
+    rows (int): rows that were read.
+    """
+
+    def __init__(self, fields: Sequence[str] = ("text",)) -> None:
+        self.fields = tuple(fields)
+        self.skipped: Counter[str] = Counter()
+        self.rows = 0
+
+    def texts(self, paths: Sequence[Path]) -> Iterator[str]:
+        """Read the texts of files and folders.
+
+        paths (Sequence[Path]): files and folders.
+        YIELDS (str): a text: a line of .txt, the text field of a row.
+        RAISES: InputError as `read`.
+        """
+        for path in paths:
+            for _, values in self.read(path):
+                yield values[self.fields[0]]
+
+    def read(self, path: Path) -> Iterator[Row]:
+        """Read the rows of a file or a folder.
+
+        path (Path): the file or folder.
+        YIELDS (Row): number of the row, and its fields. A line of .txt has the first field alone.
+        RAISES: InputError if there is no such file, nothing in it can be read, or it is damaged (D707).
+        """
+        if not path.is_dir():
+            yield from self._file(path)
+            return
+        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        taken = [file for file in files if _kind(file) in SUFFIXES]
+        self.skipped["files of another kind"] += len(files) - len(taken)
+        if not taken:
+            raise InputError(Errors.D707.format(path=path, reason=f"no {', '.join(SUFFIXES)} files in it"))
+        for file in taken:
+            yield from self._file(file)
+
+    def _file(self, path: Path) -> Iterator[Row]:
+        """The rows of one file."""
+        readers = {".txt": self._lines, ".jsonl": self._jsonl, ".csv": self._csv}
+        if _kind(path) not in readers:
+            raise InputError(Errors.D707.format(path=path, reason=f"not one of {', '.join(SUFFIXES)}"))
+        found = 0
+        try:
+            with _open(path) as file:
+                for row in readers[_kind(path)](file, path):
+                    found += 1
+                    yield row
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            reason = "no such file" if isinstance(error, FileNotFoundError) else "cannot be read, or is damaged"
+            raise InputError(Errors.D707.format(path=path, reason=reason)) from None
+        self.rows += found
+        if not found and self.skipped and path.stat().st_size:
+            raise InputError(Errors.D707.format(path=path, reason="no row can be used (wrong encoding or field?)"))
+
+    def _decoded(self, file: BinaryIO) -> Iterator[tuple[int, str]]:
+        """The lines that are UTF-8."""
+        number = 0
+        while line := file.readline(_LONGEST):
+            number += 1
+            try:
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                self.skipped["not UTF-8"] += 1
+
+    def _lines(self, file: BinaryIO, path: Path) -> Iterator[Row]:
+        """Lines of a text file."""
+        for number, line in self._decoded(file):
+            if line.strip():
+                yield number, {self.fields[0]: line}
+
+    def _jsonl(self, file: BinaryIO, path: Path) -> Iterator[Row]:
+        """Objects of a JSONL file."""
+        for number, line in self._decoded(file):
+            try:
+                values = json.loads(line) if line.strip() else {}
+            except ValueError:
+                values = None
+            if not isinstance(values, dict):
+                self.skipped["not a JSON object"] += 1
+            elif values:
+                yield from self._chosen(number, values)
+
+    def _csv(self, file: BinaryIO, path: Path) -> Iterator[Row]:
+        """Rows of a CSV file with a header."""
+        reader = csv.DictReader(line for _, line in self._decoded(file))
+        if not set(self.fields) <= set(reader.fieldnames or ()):
+            raise InputError(Errors.D701.format(path=path, row=1, reason=f"no column '{self._missing(reader)}'"))
+        while True:
+            try:
+                values = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:
+                self.skipped["not CSV"] += 1
+                continue
+            yield from self._chosen(reader.line_num, values)
+
+    def _chosen(self, number: int, values: dict[str, Any]) -> Iterator[Row]:
+        """The row with its chosen fields, unless one is missing or empty."""
+        chosen = {field: values.get(field) for field in self.fields}
+        if all(isinstance(value, str | int) and str(value).strip() for value in chosen.values()):
+            yield number, {field: str(value) for field, value in chosen.items()}
+        else:
+            self.skipped["a field is missing or empty"] += 1
+
+    def _missing(self, reader: "csv.DictReader[str]") -> str:
+        """The first column that a header lacks."""
+        return next(field for field in self.fields if field not in (reader.fieldnames or ()))
+
+
+def _kind(path: Path) -> str:
+    """The suffix that tells the format, past that of the compression."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _OPENERS:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _open(path: Path) -> Any:
+    """Open a file for bytes."""
+    return _OPENERS.get(path.suffix.lower(), open)(path, "rb")

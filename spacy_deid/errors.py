@@ -272,6 +272,8 @@ class Errors:
     D751 = "{source}: none of the {rows} dates could be read. Name their format with --date-format"
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
+    D760 = "{source}: no note to audit ({skipped})"
+
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
 

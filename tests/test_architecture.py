@@ -30,11 +30,12 @@ ARROWS = {
     "surrogates": "errors labels",
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
+    "audit": "dictionaries errors evaluation notes",
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
     "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
-    "cli": "__init__ context dictionaries errors evaluation io labels loading notes offsets policies sampling saving "
-    "spans surrogates synth",
+    "cli": "__init__ audit context dictionaries errors evaluation io labels loading notes offsets policies sampling "
+    "saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }

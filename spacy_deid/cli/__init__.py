@@ -9,13 +9,16 @@ import typer
 
 from .. import __version__
 from .annotate import annotate
+from .audit import audit
 from .calibrate import calibrate
 from .convert import convert
+from .counts import counts
 from .demo import demo
 from .dictionary import dictionary
 from .evaluate import evaluate
 from .fairness import fairness
 from .info import info
+from .medical import medical
 from .redact import redact
 from .report import report
 from .sample import sample
@@ -30,9 +33,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
 )
-for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, synth):
+for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
 app.add_typer(dictionary)
+app.add_typer(counts)
+app.add_typer(medical)
 
 
 def _print_version(value: bool) -> None:

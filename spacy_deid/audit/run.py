@@ -1,0 +1,182 @@
+"""An audit from beginning to end: who the patients are, what their notes hold, what that says."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from ..errors import Errors, InputError
+from ..notes import Columns, NoteSource, as_id, as_text, require_columns
+from .estimate import Rate, estimate
+from .facets import Facet, Tally
+from .search import Found, Note, Searcher, draw_others
+
+__all__ = ["Audit", "AuditSettings", "run_audit"]
+
+_BATCH = 64
+_AHEAD = 8  # batches in the hands of each process
+_UNTYPED = "untyped"
+_FIELDS = len(Tally())
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """How to audit.
+
+    draws (int): other patients that a note is searched for, to know what chance finds.
+    fuzzy (bool): whether to look for what nearly is an identifier. seed (int): seed of the draws.
+    bootstrap (int): replicates. n_process (int): processes.
+    """
+
+    draws: int = 5
+    fuzzy: bool = True
+    seed: int = 0
+    bootstrap: int = 1000
+    n_process: int = 1
+
+
+@dataclass(slots=True)
+class Audit:
+    """What an audit found: counts and rates, nothing of a note.
+
+    settings (AuditSettings): how it was done. rates (dict[Facet, Rate]): by facet. notes (int): all notes.
+    skipped (Counter): notes that could not be audited, by reason. patients (int): of audited notes.
+    """
+
+    settings: AuditSettings
+    rates: dict[Facet, Rate] = field(default_factory=dict)
+    notes: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    patients: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the rates by facet, those with most notes first."""
+        by: dict[str, dict[str, Any]] = {}
+        for facet, rate in sorted(self.rates.items(), key=lambda item: (item[0].by, -item[1].notes, item[0].name)):
+            by.setdefault(facet.by, {})[facet.name] = rate.as_dict()
+        settings = {key: value for key, value in asdict(self.settings).items() if key != "n_process"}
+        audited = self.notes - self.skipped.total()
+        counts = {"notes": self.notes, "audited": audited, "skipped": dict(sorted(self.skipped.items()))}
+        return {"settings": settings, **counts, "patients": self.patients, "leaks": by}
+
+
+def run_audit(
+    source: NoteSource,
+    columns: Columns,
+    store: Path,
+    settings: AuditSettings,
+    take: Callable[[Found, str | None, str], None] = lambda found, note_id, text: None,
+) -> Audit:
+    """Search de-identified notes for their own patients' identifiers.
+
+    source (NoteSource): the notes. columns (Columns): its columns; the note id and type may be "".
+    store (Path): the local dictionaries. settings (AuditSettings): how to audit.
+    take (Callable): is given every note with a hit: what was found, its id and its text.
+    RETURNS (Audit): counts and rates.
+    RAISES: InputError for a missing column (D741), a text that is none (D742), or no note that can be audited (D760).
+    """
+    require_columns(
+        source, [name for name in (columns.note_id, columns.patient_id, columns.note_type, columns.text) if name]
+    )
+    searcher = Searcher(store, settings.fuzzy)
+    audit = Audit(settings)
+    patients = _patients(source, columns, searcher)
+    numbers = {patient: number for number, patient in enumerate(patients)}
+    totals: dict[Facet, dict[int, list[int]]] = {}
+    with ExitStack() as stack:
+        search = _searching(searcher, settings.n_process, stack)
+        for (note, note_id), found in search(_notes(source, columns, audit, patients, numbers)):
+            _add(totals, numbers[note.patient], found)
+            if found.hits:
+                take(found, note_id, note.text)
+    if not totals:
+        skipped = ", ".join(f"{count} {reason}" for reason, count in audit.skipped.items()) or "no rows"
+        raise InputError(Errors.D760.format(source=source.name, skipped=skipped))
+    audit.patients = len(totals[Facet("all", "all")])
+    audit.rates = {
+        facet: estimate(np.array(list(counts.values()), dtype=np.int64), settings.bootstrap, settings.seed)
+        for facet, counts in totals.items()
+    }
+    return audit
+
+
+def _patients(source: NoteSource, columns: Columns, searcher: Searcher) -> list[str]:
+    """The patients of the notes whom the index knows, in order."""
+    found = {as_id(patient) for (patient,) in source.scan([columns.patient_id])}
+    return sorted(patient for patient in found if patient is not None and searcher.knows(patient))
+
+
+def _notes(
+    source: NoteSource, columns: Columns, audit: Audit, patients: list[str], numbers: dict[str, int]
+) -> Iterator[tuple[Note, str | None]]:
+    """The notes that can be audited, with their ids."""
+    fields = (columns.patient_id, columns.text, columns.note_type, columns.note_id)
+    asked = [name for name in fields if name]
+    for row, values in enumerate(source.scan(asked), start=1):
+        given = dict(zip(asked, values, strict=True))
+        patient, kind, note_id = (
+            as_id(given.get(name)) for name in (columns.patient_id, columns.note_type, columns.note_id)
+        )
+        audit.notes += 1
+        try:
+            text = as_text(given[columns.text])
+        except TypeError:
+            raise InputError(
+                Errors.D742.format(source=source.name, row=row, reason="the text is not a string")
+            ) from None
+        if patient is None or patient not in numbers:
+            audit.skipped["no patient id" if patient is None else "patient not in the index"] += 1
+            continue
+        others = draw_others(patients, patient, audit.settings.draws, Random(f"{audit.settings.seed}/{row}"))
+        yield Note(row, patient, kind or _UNTYPED, text, others), note_id
+
+
+_Item = tuple[Note, str | None]
+_Searching = Callable[[Iterator[_Item]], Iterator[tuple[_Item, Found]]]
+
+
+def _searching(searcher: Searcher, n_process: int, stack: ExitStack) -> _Searching:
+    """Search in this process or in several."""
+    if n_process == 1:
+        return lambda items: ((item, searcher.search(item[0])) for item in items)
+    pool = stack.enter_context(get_context("spawn").Pool(n_process, _start, (searcher,)))
+
+    def search(items: Iterator[_Item]) -> Iterator[tuple[_Item, Found]]:
+        batches = iter(lambda: list(islice(items, _BATCH)), [])
+        # A pool reads its input to the end at once; it is given some at a time.
+        while some := list(islice(batches, _AHEAD * n_process)):
+            found = pool.map(_search, [[note for note, _ in batch] for batch in some], chunksize=1)
+            for batch, results in zip(some, found, strict=True):
+                yield from zip(batch, results, strict=True)
+
+    return search
+
+
+_searcher: Searcher | None = None
+
+
+def _start(searcher: Searcher) -> None:
+    """Give a process its searcher."""
+    global _searcher
+    _searcher = searcher
+
+
+def _search(notes: list[Note]) -> list[Found]:
+    """Search in a process of its own."""
+    assert _searcher is not None
+    return [_searcher.search(note) for note in notes]
+
+
+def _add(totals: dict[Facet, dict[int, list[int]]], patient: int, found: Found) -> None:
+    """Add the counts of a note to those of its patient."""
+    for facet, tally in found.counts.items():
+        counts = totals.setdefault(facet, {}).setdefault(patient, [0] * _FIELDS)
+        for i, count in enumerate(tally):
+            counts[i] += count

@@ -1,0 +1,95 @@
+"""``spacy-deid audit``: how often de-identified notes still hold identifiers of their own patients."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..audit import AuditSettings, format_audit, run_audit
+from ..audit.search import Found
+from ..errors import ConfigError, Errors
+from ..io import check_encoding, whole_file, write_whole
+from ..notes import Columns, NoteSource, open_source
+from ..notes.folder import FolderSource
+from .console import reporting, say
+
+__all__ = ["audit"]
+
+
+def audit(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="De-identified notes: a .csv, .jsonl or .parquet file or a folder of them, a database as for "
+            "`sample`, or a folder of .txt files with --index."
+        ),
+    ],
+    store: Annotated[Path, typer.Argument(help="Local dictionaries with the patient index.")],
+    output: Annotated[Path | None, typer.Option(help="JSON file to write the figures to.")] = None,
+    hits: Annotated[
+        Path | None, typer.Option(help="JSONL file to write each hit to: row, offsets, kind, source.")
+    ] = None,
+    with_text: Annotated[
+        bool, typer.Option("--with-text", help="Write the note's id and the words into --hits.")
+    ] = False,
+    index: Annotated[
+        str, typer.Option(help="Table that says whose each .txt file is; its note id is the file name.")
+    ] = "",
+    table: Annotated[str, typer.Option(help="Table of a database.")] = "",
+    note_id: Annotated[str, typer.Option(help="Column of the note's id; '' for none.")] = "note_id",
+    patient_id: Annotated[str, typer.Option(help="Column of the patient's id.")] = "patient_id",
+    note_type: Annotated[str, typer.Option(help="Column of the note's type; '' for none.")] = "note_type",
+    text: Annotated[str, typer.Option(help="Column of the note's text.")] = "text",
+    draws: Annotated[int, typer.Option(min=0, help="Other patients to search each note for.")] = 5,
+    fuzzy: Annotated[bool, typer.Option(help="Look for what nearly is an identifier, too.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for the 95 % intervals.")] = 1000,
+    encoding: Annotated[str, typer.Option(help="Encoding of CSV, JSONL and .txt files.")] = "utf-8",
+    n_process: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+) -> None:
+    """Search notes for what their patients' records hold. Figures name columns and kinds, no note and no patient."""
+    with reporting(), ExitStack() as stack:
+        if with_text and not hits:
+            raise ConfigError(Errors.D411.format(option="hits"))
+        columns = Columns(note_id, text, patient_id, note_type, date="")
+        notes = _open(source, index, table, columns, check_encoding(encoding))
+        stack.callback(notes.close)
+        settings = AuditSettings(draws, fuzzy, seed, bootstrap, n_process)
+        take = _writer(stack.enter_context(whole_file(hits)), with_text, stack) if hits else _ignore
+        report = run_audit(notes, columns, store, settings, take).as_dict()
+        if isinstance(notes, FolderSource) and (unnamed := notes.count_unnamed()):
+            say(f"{unnamed} .txt file(s) that no row of the index names were not audited")
+            report["skipped"]["not in the index table"] = unnamed
+        if output:
+            write_whole(output, (json.dumps(report, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+        typer.echo(format_audit(report), nl=False)
+
+
+def _open(source: str, index: str, table: str, columns: Columns, encoding: str) -> NoteSource:
+    """Open the notes."""
+    if not index:
+        return open_source(source, table=table, encoding=encoding)
+    rows = open_source(index, table=table, encoding=encoding)
+    return FolderSource(Path(source), rows, columns.note_id, columns.text, encoding)
+
+
+def _ignore(found: Found, note_id: str | None, text: str) -> None:
+    """Write nothing."""
+
+
+def _writer(path: Path, with_text: bool, stack: ExitStack) -> Any:
+    """Write hits, a line each. With text the file is as confidential as the records."""
+    path.chmod(0o600)
+    file = stack.enter_context(path.open("w", encoding="utf-8"))
+
+    def take(found: Found, note_id: str | None, text: str) -> None:
+        for hit in found.hits:
+            record: dict[str, Any] = {"row": found.row, "start": hit.start, "end": hit.end, "kind": hit.label}
+            record |= {"source": hit.rule, "form": hit.form}
+            if with_text:
+                record |= {"note_id": note_id, "text": text[hit.start : hit.end]}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    return take

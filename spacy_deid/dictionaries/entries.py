@@ -52,11 +52,12 @@ class Tags:
 
     def __init__(self, known: list[Tag]) -> None:
         self.known = known
-        self._numbers = {tag: number for number, tag in enumerate(known, 1)}
+        self._numbers: dict[tuple[str, ...], int] = {tag: number for number, tag in enumerate(known, 1)}
 
-    def number(self, tag: Tag) -> int:
-        """The number of a tag. RAISES: ConfigError (D163) for one that cannot be."""
-        if (number := self._numbers.get(tag)) is None:
+    def number(self, entry: LocalEntry) -> int:
+        """The number of an entry's tag. RAISES: ConfigError (D163) for one that cannot be."""
+        if (number := self._numbers.get(entry[1:])) is None:
+            tag = Tag(*entry[1:])
             _check_tag(tag)
             self.known.append(tag)
             number = self._numbers[tag] = len(self.known)
@@ -75,7 +76,7 @@ def check_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
         reason = "empty"
     elif len(term) > MAX_LENGTH:
         reason = f"longer than {MAX_LENGTH} characters"
-    elif any("\ud800" <= char <= "\udfff" for char in term):
+    elif not term.isascii() and _is_broken(term):
         reason = "half of a surrogate pair"
     elif not entry.condition and is_too_general(term):
         reason = "would match nearly everywhere"
@@ -83,6 +84,15 @@ def check_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
         return term
     skipped[entry.rule, reason] += 1
     return ""
+
+
+def _is_broken(term: str) -> bool:
+    """Whether a term holds half of a surrogate pair."""
+    try:
+        term.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _check_tag(tag: Tag) -> None:

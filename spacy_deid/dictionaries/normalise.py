@@ -98,7 +98,15 @@ def _fold_mark(char: str) -> str | None:
     return None
 
 
-_fold_cached = cache(_fold)
+class _Folding(dict[int, str]):
+    """The folding of each character by its code point, as `str.translate` takes it."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = _fold(chr(code))
+        return folded
+
+
+_FOLDING = _Folding()
 
 
 def normal_form(term: str) -> str:
@@ -109,7 +117,7 @@ def normal_form(term: str) -> str:
     """
     if term.isascii():  # most terms, ten times as fast
         return " ".join(term.lower().replace("-", " ").replace("`", "'").split())
-    return " ".join("".join(map(_fold_cached, term)).split())
+    return " ".join(term.translate(_FOLDING).split())
 
 
 def code_points(text: str) -> NDArray[np.uint32]:

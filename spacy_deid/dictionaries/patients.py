@@ -1,48 +1,64 @@
 """The patient index: for each patient a handful of terms, in a file that is mapped into memory.
 
 A row holds the id of a patient with the terms and their tags. A sorted file of hashes of the ids tells where each row
-begins; a patient may have several rows. No note is searched for the terms of all patients: a row is read, and the
-text is searched for each of its terms as a plain string, which for some dozens of terms is faster than to build an
-automaton. All processes share the files, and there is no connection that a fork could break.
+begins; a patient may have several rows. A note is searched for the terms of its own patient alone: the row is read and
+made into a small automaton, which takes less time than to search the text for each term by itself. All processes share
+the files, and there is no connection that a fork could break.
 """
 
 import hashlib
+import json
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import ahocorasick
 import numpy as np
-import srsly
 
 from .conditions import settle
 from .entries import LocalEntry, Tag, Tags, check_entry
 from .institution import map_file
 from .matcher import Match
 from .normalise import Normalised, normal_form, normalise
+from .terms import MAX_LENGTH
 
 __all__ = ["PatientIndex", "PatientTerms", "PatientWriter"]
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# A length and a number of a term share one integer; the automaton keeps 32 bits of it.
+_BITS = MAX_LENGTH.bit_length()
+_MASK = (1 << _BITS) - 1
 _LENGTH = 4  # bytes before each row that say how long it is
 
 
 class PatientTerms:
     """The terms of one patient. Its repr shows none of them.
 
-    entries (list[LocalEntry]): the terms as they were given.
+    terms (Iterable[tuple[str, Tag]]): the terms as they were given, and their tags.
     """
 
-    def __init__(self, entries: list[LocalEntry]) -> None:
-        self.entries = entries
-        tags: dict[str, dict[Tag, None]] = {}
-        for term, *tag in entries:
-            tags.setdefault(normal_form(term), {})[Tag(*tag)] = None
-        self._tags = {term: _drop_needless(found) for term, found in tags.items()}
+    def __init__(self, terms: Iterable[tuple[str, Tag]]) -> None:
+        self._terms = list(terms)
+        tags: dict[str, list[Tag]] = {}
+        for term, tag in self._terms:
+            tags.setdefault(normal_form(term), []).append(tag)
+        self._tags = [tuple(found) if len(found) == 1 else _drop_needless(found) for found in tags.values()]
+        self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
+        for i, term in enumerate(tags):
+            self._automaton.add_word(term, i << _BITS | len(term))
+        self._automaton.make_automaton()
 
     def __len__(self) -> int:
-        """The number of terms."""
+        """The number of different terms."""
         return len(self._tags)
+
+    @property
+    def entries(self) -> list[LocalEntry]:
+        """The terms as they were given, each spelling once."""
+        return [LocalEntry(term, *tag) for term, tag in dict.fromkeys(self._terms)]
 
     def __repr__(self) -> str:
         """The number of terms."""
@@ -55,14 +71,15 @@ class PatientTerms:
         folded (Normalised): the same text, folded, if it is at hand.
         RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
         """
-        folded = folded or normalise(text)
-        found = [
-            (start, start + len(term), tags) for term, tags in self._tags.items() for start in _places(folded, term)
-        ]
-        if not found:
+        if not text or not self._tags:
             return []
-        starts, ends, tagged = zip(*found, strict=True)
-        return settle(text, folded, np.array(starts), np.array(ends), tagged, own=True)
+        folded = folded or normalise(text)
+        reports = np.fromiter(chain.from_iterable(self._automaton.iter(folded.text)), dtype=np.int64)
+        ends, values = reports[::2] + 1, reports[1::2]
+        starts = ends - (values & _MASK)
+        held = np.flatnonzero(folded.edges.take(starts) & folded.edges.take(ends))
+        tags = [self._tags[i] for i in (values.take(held) >> _BITS).tolist()]
+        return settle(text, folded, starts.take(held), ends.take(held), tags, own=True)
 
 
 class PatientIndex:
@@ -92,7 +109,7 @@ class PatientIndex:
         first, last = np.searchsorted(self._hashes, wanted), np.searchsorted(self._hashes, wanted, side="right")
         rows = [self._read(int(offset)) for offset in self._offsets[first:last]]
         own = [row for row in rows if row.patient_id == patient_id]
-        return PatientTerms(list(dict.fromkeys(entry for row in own for entry in row.entries))) if own else None
+        return PatientTerms(term for row in own for term in row.terms) if own else None
 
     def rows(self) -> Iterator["_Row"]:
         """Yield the rows in the order of the file."""
@@ -106,17 +123,21 @@ class PatientIndex:
         """Read a row."""
         start = offset + _LENGTH
         end = start + int.from_bytes(self._rows[offset:start].tobytes(), "little")
-        patient_id, terms, numbers = srsly.msgpack_loads(self._rows[start:end].tobytes())
-        entries = [LocalEntry(term, *self._tags[i - 1]) for term, i in zip(terms, numbers, strict=True)]
-        return _Row(patient_id, entries, end)
+        patient_id, terms, numbers = json.loads(self._rows[start:end].tobytes().decode("utf-8", "surrogatepass"))
+        return _Row(patient_id, [(term, self._tags[i - 1]) for term, i in zip(terms, numbers, strict=True)], end)
 
 
 class _Row(NamedTuple):
     """A row of the index."""
 
     patient_id: str
-    entries: list[LocalEntry]
+    terms: list[tuple[str, Tag]]
     end: int
+
+    @property
+    def entries(self) -> list[LocalEntry]:
+        """The terms as entries."""
+        return [LocalEntry(term, *tag) for term, tag in self.terms]
 
 
 class PatientWriter:
@@ -140,10 +161,11 @@ class PatientWriter:
         """Write a row. Spellings that the normal form makes equal are written once."""
         kept: dict[tuple[str, int], str] = {}
         for entry in entries:
-            number = self._tags.number(Tag(entry.label, entry.rule, entry.condition))
+            number = self._tags.number(entry)
             if term := check_entry(entry, self._skipped):
                 kept.setdefault((term, number), entry.term)
-        data: bytes = srsly.msgpack_dumps([patient_id, list(kept.values()), [number for _, number in kept]])
+        row = _encode([patient_id, list(kept.values()), [number for _, number in kept]])
+        data = row.encode("utf-8", "surrogatepass")
         self._file.write(len(data).to_bytes(_LENGTH, "little") + data)
         self._hashes.append(_hash(patient_id))
         self._offsets.append(self._size)
@@ -164,20 +186,10 @@ class PatientWriter:
         self._file.close()
 
 
-def _places(folded: Normalised, term: str) -> Iterator[int]:
-    """Yield the places where a term stands at word edges."""
-    text, edges, length = folded.text, folded.edges, len(term)
-    start = text.find(term)
-    while start >= 0:
-        if edges[start] and edges[start + length]:
-            yield start
-        start = text.find(term, start + 1)
-
-
 def _drop_needless(tags: Iterable[Tag]) -> tuple[Tag, ...]:
-    """Drop the tags with a condition whose label and rule are there without."""
-    kept = set(tags)
-    return tuple(tag for tag in tags if not (tag.condition and tag._replace(condition="") in kept))
+    """Drop repeated tags, and those with a condition whose label and rule are there without."""
+    kept = dict.fromkeys(tags)
+    return tuple(tag for tag in kept if not (tag.condition and tag._replace(condition="") in kept))
 
 
 def _hash(patient_id: str) -> int:

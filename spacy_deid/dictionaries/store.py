@@ -147,7 +147,7 @@ class StoreWriter:
         RAISES: ConfigError (D163) for a label, rule or condition that cannot be.
         """
         for entry in entries:
-            number = self._tags.number(Tag(entry.label, entry.rule, entry.condition))
+            number = self._tags.number(entry)
             if term := check_entry(entry, self.skipped):
                 self._institution.add(term, number)
 

@@ -81,6 +81,9 @@ def is_too_general(term: str) -> bool:
     RETURNS (bool): True if it has no letter or digit, or nothing but single ones and function words: "a", "j. m.",
         "de la".
     """
+    first = term.partition(" ")[0]
+    if len(first) > 1 and first.isalnum() and first not in function_words():
+        return False  # most terms, at once
     words = "".join(char if char.isalnum() else " " for char in term).split()
     return all(len(word) == 1 or word in function_words() for word in words)
 

@@ -8,6 +8,7 @@ Counts are facts about the corpora; no text of theirs is in the file.
 
 import argparse
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 from spacy_deid.dictionaries.background import PhraseCounts, count_phrases
@@ -45,11 +46,9 @@ def texts(root: Path, lang: str) -> Iterator[str]:
 
 def fit(counts: PhraseCounts) -> PhraseCounts:
     """Drop the rarest phrases until the file is small enough. The whole table is cut anew: the bound is one floor."""
-    whole = counts.to_bytes()
     most = min(len(counts), 400_000)
     while True:
-        cut = PhraseCounts.from_bytes(whole)
-        cut.manifest = counts.manifest
+        cut = copy(counts)
         cut.keep(most)
         if len(cut.to_bytes()) <= LARGEST:
             return cut

@@ -127,8 +127,14 @@ class MedicalDictionary:
         text (str): the original.
         RETURNS (list[MedicalMatch]): in the order of the text.
         """
-        found = [MedicalMatch(*match) for match in self._matcher.find(text)]
-        return [match for match in found if match.form != "symbol" or text[match.start : match.end].isupper()]
+        kept: dict[tuple[int, int], MedicalMatch] = {}
+        for match in (MedicalMatch(*match) for match in self._matcher.find(text)):
+            if match.form == "symbol" and not text[match.start : match.end].isupper():
+                continue
+            other = kept.setdefault(match[:2], match)  # a term that was added twice, with two forms
+            if FORMS.index(match.form) < FORMS.index(other.form):
+                kept[match[:2]] = match
+        return list(kept.values())
 
     def to_bytes(self) -> bytes:
         """Write the dictionary.

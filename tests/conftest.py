@@ -1,6 +1,11 @@
 """A small pipeline made of the real parts, saved once for all tests that need a folder to load."""
 
 import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,3 +74,34 @@ def redact(cli, pipeline_folder: Path, tmp_path: Path):
         return cli("redact", *args, "--pipeline", pipeline_folder, *target, input=input)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A PostgreSQL server of its own on a free port, as Debian packages it; its data goes with it."""
+    binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not binaries:
+        pytest.skip("no PostgreSQL in /usr/lib/postgresql: apt-get install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    # The server refuses to run as root.
+    become = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if become:
+        shutil.chown(folder, "postgres")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def run(tool: str, *args: str) -> None:
+        subprocess.run([*become, binaries[-1] / tool, *args], check=True, cwd="/", stdout=subprocess.DEVNULL)
+
+    data = str(folder / "data")
+    try:
+        run("initdb", "-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        run("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+        try:
+            yield f"postgresql+psycopg://test@127.0.0.1:{port}/postgres"
+        finally:
+            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

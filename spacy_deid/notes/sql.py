@@ -85,16 +85,18 @@ class SqlConnector:
     def head(self, statement: str) -> list[str]:
         """See `_Connector`."""
         try:
-            return list(self._connection.execute(self._text(statement)).keys())
+            with self._connection.execute(self._text(statement)) as found:
+                return list(found.keys())
         except Exception as error:
             raise self._withheld(error) from None
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """See `_Connector`."""
         try:
-            found = self._connection.execute(self._text(statement), {f"k{i}": value for i, value in enumerate(values)})
-            for rows in found.partitions(_BATCH):
-                yield from map(tuple, rows)
+            given = {f"k{i}": value for i, value in enumerate(values)}
+            with self._connection.execute(self._text(statement), given) as found:
+                for rows in found.partitions(_BATCH):
+                    yield from map(tuple, rows)
         except Exception as error:
             raise self._withheld(error) from None
 

@@ -84,7 +84,7 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
     doc (Doc): the Doc to read.
     RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", and
         "evidence": the records of every detection that touches it, each with the "version" of its detector, and
-        its "operating_point" if it has one.
+        its "operating_point" or the "dictionaries" that were used, if it has them.
         Offsets and labels, never the surface.
     """
     get_edits(doc)
@@ -98,8 +98,7 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
     for key in doc.spans[MERGED].attrs["sources"]:
         attrs = doc.spans[key].attrs
         shared = {"version": attrs.get("version", "")}
-        if "operating_point" in attrs:
-            shared["operating_point"] = attrs["operating_point"]
+        shared |= {name: attrs[name] for name in ("operating_point", "dictionaries") if name in attrs}
         for item in read_evidence(doc, key):
             for row in trace[bisect_right(ends, item.start) : bisect_left(starts, item.end)]:
                 row["evidence"].append({**item.record(), **shared})

@@ -100,15 +100,16 @@ class TermMatcher:
         self._build(tagged)
         self.lists |= digests
 
-    def find(self, text: str) -> list[Match]:
+    def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
         """Find the terms of a text. Of matches that lie within one another the longest stays; others may overlap.
 
         text (str): the original.
+        folded (Normalised): the same text, folded, if it is at hand.
         RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
         """
         if not text or not self:
             return []
-        folded = normalise(text)
+        folded = folded or normalise(text)
         starts, ends, numbers = self._find(folded)
         kept = find_outer(starts, ends)
         first, last = folded.original(starts.take(kept), ends.take(kept))

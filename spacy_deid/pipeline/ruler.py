@@ -4,6 +4,12 @@ There are two kinds of lists. *Public* lists (towns, hospitals) are named by the
 pipeline. *Confidential* lists (patients, staff) are given at run time by `Ruler.add_lists` and `Ruler.add_terms`; they
 never enter a config, a vocab, a saved pipeline or a pickle. What is saved is their number, and a pipeline that had
 some and is loaded without them refuses to run.
+
+*Dictionaries* made from an EHR are confidential too, and larger: `Ruler.open_dictionaries` opens a folder of them.
+Every note is searched for the terms of the institution, and for those of its own patient, ``doc._.ehr["patient_id"]``.
+Their evidence has the rule "table.column", and "patient:table.column" if it is the patient's own. The group's receipt
+says under "dictionaries" what was used: "patient", "institution" if there is no index of patients, or "institution: "
+and why.
 """
 
 import hashlib
@@ -18,7 +24,11 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
-from ..dictionaries.matcher import TermMatcher
+from ..dictionaries.entries import OWN
+from ..dictionaries.matcher import Match, TermMatcher
+from ..dictionaries.normalise import normalise
+from ..dictionaries.patients import PatientTerms
+from ..dictionaries.store import LocalStore
 from ..dictionaries.terms import check_terms
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
@@ -26,20 +36,26 @@ from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["Ruler", "make_ruler"]
 
+_WITHOUT_PATIENT = ("institution", "refuse")
+
 
 @Language.factory(
     "deid_ruler",
     assigns=["doc.spans"],
-    default_config={"key": "deid/ruler", "paths": [], "label": None},
+    default_config={"key": "deid/ruler", "paths": [], "label": None, "without_patient": "institution"},
 )
-def make_ruler(nlp: Language, name: str, key: str, paths: list[str], label: str | None) -> "Ruler":
+def make_ruler(
+    nlp: Language, name: str, key: str, paths: list[str], label: str | None, without_patient: str
+) -> "Ruler":
     """Make the dictionary detector.
 
     key (str): span group to write.
     paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline and not read again from there.
     label (str): label of the rows that have none.
+    without_patient (str): what to do with a note that has no patient id, or one that the index of patients does not
+        know: "institution" searches it for the terms of the institution alone, "refuse" raises.
     """
-    return Ruler(name, key=key, paths=paths, label=label)
+    return Ruler(name, key=key, paths=paths, label=label, without_patient=without_patient)
 
 
 class Ruler(Pipe):
@@ -47,16 +63,32 @@ class Ruler(Pipe):
 
     public (TermMatcher): the terms that are saved with the pipeline.
     confidential (TermMatcher): the terms that are not.
+    store (LocalStore): the dictionaries that are open, None if there are none.
     expects_lists (int): how many confidential lists there must be before a Doc is processed.
+    expects_dictionaries (bool): whether there must be dictionaries.
     """
 
-    def __init__(self, name: str, *, key: str, paths: Sequence[str | Path], label: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        key: str,
+        paths: Sequence[str | Path],
+        label: str | None,
+        without_patient: str = "institution",
+    ) -> None:
+        if without_patient not in _WITHOUT_PATIENT:
+            known = ", ".join(_WITHOUT_PATIENT)
+            raise ConfigError(Errors.D164.format(name=name, value=without_patient, known=known))
         self.name = name
         self.key = check_key(key)
         self.label = label and get_label(label).name
         self.public = TermMatcher()
         self.confidential = TermMatcher()
         self.expects_lists = 0
+        self.without_patient = without_patient
+        self.store: LocalStore | None = None
+        self.expects_dictionaries = False
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
         self._paths = [str(path) for path in paths]
         self._absent = [path for path in self._paths if not Path(path).exists()]
@@ -87,15 +119,31 @@ class Ruler(Pipe):
         self.confidential = TermMatcher()
         self.expects_lists = 0
 
+    def open_dictionaries(self, folder: str | Path) -> None:
+        """Use the dictionaries of a folder from now on, in place of others that are open.
+
+        folder (str or Path): what ``spacy-deid dictionary build`` wrote.
+        RAISES: ConfigError as `LocalStore.open`.
+        """
+        self.store = LocalStore.open(folder)
+        self.expects_dictionaries = True
+
+    def close_dictionaries(self) -> None:
+        """Go on without dictionaries, and without those that a saved pipeline expects."""
+        self.store = None
+        self.expects_dictionaries = False
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the public and the confidential terms."""
-        return tuple(sorted(self.public.labels | self.confidential.labels))
+        local = self.store.labels if self.store else set()
+        return tuple(sorted(self.public.labels | self.confidential.labels | local))
 
     @property
     def version(self) -> str:
         """Short hash of the lists. Confidential ones count by name and size: a hash of names can be guessed."""
-        parts = [self.public.lists, {name: len(self.confidential) for name in self.confidential.lists}]
+        parts: list[Any] = [self.public.lists, {name: len(self.confidential) for name in self.confidential.lists}]
+        parts += [self.store.build] if self.store else []
         return hashlib.sha256(srsly.json_dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def find(self, doc: Doc) -> list[Evidence]:
@@ -103,12 +151,35 @@ class Ruler(Pipe):
 
         doc (Doc): the Doc; it is not changed.
         RETURNS (list[Evidence]): exact characters, in the order of the text.
-        RAISES: NotDeidentified if confidential lists are missing (D158), ConfigError if public ones are (D150).
+        RAISES: NotDeidentified if confidential lists (D158) or dictionaries (D165) are missing, or the patient's terms
+            are and the setting is to refuse (D166); ConfigError if public lists are missing (D150).
         """
+        return self._find(doc)[0]
+
+    def _find(self, doc: Doc) -> tuple[list[Evidence], dict[str, str]]:
+        """Find the terms of a Doc, and say what of the dictionaries was used."""
         self._check_lists()
+        own, receipt = self._choose(doc)
         text = doc.text  # spaCy puts it together at every call
-        matches = self.public.find(text) + self.confidential.find(text)
-        return [Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule) for m in sorted(matches)]
+        folded = normalise(text)
+        matches = self.public.find(text, folded) + self.confidential.find(text, folded)
+        if self.store:
+            matches += self.store.institution.find(text, folded)
+        if own:
+            matches += [Match(m.start, m.end, m.label, OWN + m.rule) for m in own.find(text, folded)]
+        return [Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule) for m in sorted(matches)], receipt
+
+    def _choose(self, doc: Doc) -> tuple[PatientTerms | None, dict[str, str]]:
+        """The terms of a Doc's patient, and what the receipt says of it. RAISES: NotDeidentified (D166)."""
+        if self.store is None:
+            return None, {}
+        patient_id = _get_id(doc)
+        if patient_id and (own := self.store.patient(patient_id)) is not None:
+            return own, {"dictionaries": "patient"}
+        reason = "unknown patient_id" if patient_id else "no patient_id"
+        if self.without_patient == "refuse":
+            raise NotDeidentified(Errors.D166.format(name=self.name, reason=reason))
+        return None, {"dictionaries": f"institution: {reason}" if self.store.has_patients else "institution"}
 
     def __call__(self, doc: Doc) -> Doc:
         """Write the group of a Doc.
@@ -117,7 +188,8 @@ class Ruler(Pipe):
         RETURNS (Doc): the same Doc.
         RAISES: as `find`.
         """
-        write_evidence(doc, self.key, self.find(doc), version=self.version)
+        evidence, receipt = self._find(doc)
+        write_evidence(doc, self.key, evidence, version=self.version, **receipt)
         return doc
 
     def _check_lists(self) -> None:
@@ -126,16 +198,16 @@ class Ruler(Pipe):
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         if (found := len(self.confidential.lists)) < self.expects_lists:
             raise NotDeidentified(Errors.D158.format(name=self.name, expected=self.expects_lists, found=found))
+        if self.expects_dictionaries and self.store is None:
+            raise NotDeidentified(Errors.D165.format(name=self.name))
 
     def _parts(self) -> dict[str, Callable[[], bytes]]:
-        """What is saved: the public terms, and the number of confidential lists."""
+        """What is saved: the public terms, the number of confidential lists, and whether there were dictionaries."""
         if self._absent:
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         expects = max(self.expects_lists, len(self.confidential.lists))
-        return {
-            "cfg": lambda: srsly.json_dumps({"expects_lists": expects, "paths": self._paths}).encode(),
-            "terms": self.public.to_bytes,
-        }
+        cfg = {"expects_dictionaries": self.expects_dictionaries, "expects_lists": expects, "paths": self._paths}
+        return {"cfg": lambda: srsly.json_dumps(cfg).encode(), "terms": self.public.to_bytes}
 
     def _readers(self) -> dict[str, Callable[[bytes], None]]:
         """How each part is loaded."""
@@ -144,6 +216,7 @@ class Ruler(Pipe):
     def _read_cfg(self, data: bytes) -> None:
         cfg = srsly.json_loads(data)
         self.expects_lists = int(cfg["expects_lists"])
+        self.expects_dictionaries = self.store is not None or bool(cfg.get("expects_dictionaries", False))
         self._saved = list(cfg["paths"])
 
     def _read_terms(self, data: bytes) -> None:
@@ -201,16 +274,27 @@ class Ruler(Pipe):
         """Pickle without the confidential terms, unless the pickle goes down the pipe to a worker being spawned.
 
         A forked worker of ``nlp.pipe(n_process=2)`` inherits the terms; a spawned one can only have them this way, and
-        that pickle is never a file. `multiprocessing` keeps its own locks from other pickles by the same test.
+        that pickle is never a file. `multiprocessing` keeps its own locks from other pickles by the same test. Of
+        dictionaries it holds the path of the folder alone, and others not even that.
         """
-        confidential = self.confidential.to_bytes() if get_spawning_popen() is not None else None
-        settings = {"name": self.name, "key": self.key, "label": self.label}
-        return _unpickle, (settings, self.to_bytes(), confidential)
+        spawning = get_spawning_popen() is not None
+        confidential, store = (self.confidential.to_bytes(), self.store) if spawning else (None, None)
+        settings = {name: getattr(self, name) for name in ("name", "key", "label", "without_patient")}
+        return _unpickle, (settings, self.to_bytes(), confidential, store)
 
 
-def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None) -> Ruler:
+def _get_id(doc: Doc) -> str:
+    """The id of a Doc's patient; empty if there is none."""
+    value = doc._.ehr.get("patient_id")
+    if value is None or value != value:  # not a number, as pandas says "missing"
+        return ""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
+def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: LocalStore | None) -> Ruler:
     """Rebuild a pickled ruler."""
     ruler = Ruler(paths=[], **settings).from_bytes(data)
     if confidential is not None:
         ruler.confidential = TermMatcher.from_bytes(confidential)
+    ruler.store = store
     return ruler

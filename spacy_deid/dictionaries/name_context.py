@@ -30,6 +30,7 @@ _LETTERS_AFTER = re.compile(rf"[ ][{_UPPER}]{{1,2}}\.?(?=[,.;)\n]|$)")
 _POSSESSIVE = re.compile(r"(?:['’]s|s['’])$")
 _POSSESSIVE_END = re.compile(r"[ ]?(?:[.,;:)/\n]|$|and\b|or\b)")
 _AT = re.compile(r"(?<!\w)(?:at|by|with|to|from|near|via|of|in)[ ]$", re.IGNORECASE)
+_OWNED = re.compile(r"['’]s|s['’]")
 _LISTED = re.compile(r"[ ]?(?:,|;|/|\+|\band\b|\by\b|\be\b|\bja\b|\bsekä\b|\bor\b)[ ]?")
 
 
@@ -58,6 +59,14 @@ def _common_words(lang: str) -> frozenset[str]:
     source = files("spacy_deid") / "resources" / "names" / f"{lang}_surname.csv"
     rows = source.read_text(encoding="utf8").splitlines()[1 : _COMMONEST + 1] if source.is_file() else []
     return function_words() | {normal_form(row.rpartition(",")[0]) for row in rows}
+
+
+@cache
+def _eponym_words() -> frozenset[str]:
+    """The words of the eponyms that ship."""
+    source = files("spacy_deid") / "resources" / "medical" / "eponyms.csv"
+    names = (row.partition(",")[0] for row in source.read_text(encoding="utf8").splitlines()[1:])
+    return frozenset(normal_form(word) for name in names for word in re.findall(r"[^\W\d_]{2,}", name))
 
 
 def _read(lang: str) -> dict[str, Any]:
@@ -104,7 +113,8 @@ class NameContext:
         self._sign_before = _left(data["signs_before"], "")
         self._sign_after = _right(data["signs_after"])
         self._possessive = bool(data["possessive"])
-        self._unlisted = _unlisted(lang, data["heads"])
+        self._unlisted = _unlisted(lang, data)
+        self._heading = _left(data["headings"], r":[^.:\n]{0,60}(?:[,;/]|\by|\bja|\band)[ ]")
 
     def person(self, text: str, start: int, end: int, *, headed: bool = False) -> str:
         """Tell whether the neighbours of a name make it a person's.
@@ -168,13 +178,13 @@ class NameContext:
             return "before"
         if self.sign(text, start, end):
             return "sign"
-        if self._role.search(left) or self._verb.match(right) or self._capital_before(left):
+        if self.acts(text, start, end) or self._capital_before(left):
             return ""
         if self._after.match(right):
             return "after"
         if self._possessive and _POSSESSIVE.search(text[start:end]) and _POSSESSIVE_END.match(right):
             return "" if _AT.search(left) else "possessive"
-        return "listed" if _listed(text, start, end, terms) else ""
+        return "listed" if self._heading.search(left) or _listed(text, start, end, terms) else ""
 
     def sign(self, text: str, start: int, end: int) -> bool:
         """Whether a name is that of a sign or test with its result: "Murphy negative"."""
@@ -182,6 +192,16 @@ class NameContext:
             return False
         left, right = text[max(0, start - _REACH) : start], text[end : end + _REACH]
         return bool(self._sign_before.search(left) or self._sign_after.match(right))
+
+    def acts(self, text: str, start: int, end: int) -> bool:
+        """Whether a name has a role before or a person's verb behind: "daughter Bell", "Bell walked".
+
+        text (str): the note.
+        start, end (int): characters of the name.
+        RETURNS (bool): True if it has.
+        """
+        left, right = text[max(0, start - _REACH) : start].rpartition("\n")[2], text[end : end + _REACH]
+        return bool(self._role.search(left) or self._verb.match(right))
 
     def _capital_before(self, left: str) -> bool:
         """Whether a word with a capital stands right before, inside a sentence: a given name that no list has."""
@@ -207,10 +227,24 @@ class NameContext:
         """
         found = []
         for match in self._unlisted.finditer(text):
-            names = {normal_form(word) for word in re.findall(_CAP, match[0])}
-            if not names & given_names() and not (len(names) == 1 and names & _common_words(self.lang)):
-                found.append(Unlisted(match.start(), match.end(), "eponym:unlisted"))
+            tier = str(match.lastgroup)
+            left = text[max(0, match.start() - _REACH) : match.start()].rpartition("\n")[2]
+            if self._bears(tier, match[0], match[tier], left):
+                found.append(Unlisted(match.start(), match.end(), f"eponym:{tier}"))
         return found
+
+    def _bears(self, tier: str, phrase: str, name: str, left: str) -> bool:
+        """Whether a phrase names its inventor: by a chain of names, by a thing nobody owns, or by what is before it."""
+        words = [normal_form(word) for word in re.findall(_CAP, name)]
+        known = all(word in _eponym_words() for word in words)
+        if not known and all(word in given_names() for word in words):
+            return False
+        if tier in ("chain", "organ"):
+            return True
+        common = not known and bool(_common_words(self.lang).intersection(words))
+        if tier == "thing":
+            return not common and not (self._possessive and _OWNED.search(phrase))
+        return bool(self._before.search(left)) and not common
 
 
 def _free(text: str, start: int, end: int) -> bool:
@@ -229,17 +263,26 @@ def _listed(text: str, start: int, end: int, terms: Iterable[tuple[int, int]]) -
     return False
 
 
-def _unlisted(lang: str, heads: list[str]) -> re.Pattern[str]:
-    """Names and their head words. A single name needs one of the first heads, a chain of names any of them."""
-    strong, any_head = "|".join(heads[:6]), "|".join(heads)
+def _unlisted(lang: str, data: dict[str, Any]) -> re.Pattern[str]:
+    """Names and their head words, in groups: a chain of names with any head, a name with a thing, of an organ, or any.
+
+    lang (str): in Spanish the head comes first.
+    data (dict): the head words.
+    """
+    heads, things, organs = ("|".join(data[key]) for key in ("heads", "objects", "organs"))
     chain = rf"{_CAP}(?:[-–/]{_CAP}){{1,3}}"
     if lang == "es":
-        link = r"(?:[ ][a-záéíóúñ]{3,15}){0,2}[ ](?:de|del|tipo)[ ]"
-        left = rf"(?:(?i:{strong}){link}|(?i:{any_head}){link}(?={chain}))"
-        return re.compile(rf"(?<!\w){left}(?:{chain}|{_CAP})(?![\w-]|[ ]{_CAP})")
+        link = r"(?:[ ](?!de\b|del\b)[a-záéíóúñ]{3,15}){0,2}[ ](?:de |del |tipo )?"
+        tail = rf"(?![\w-]|[ ]{_CAP})"
+        tiers = [f"(?i:{heads}){link}(?P<chain>{chain})", f"(?i:{things}){link}(?P<thing>{_CAP})"]
+        tiers += [f"(?i:{heads}){link}(?P<name>{_CAP})"]
+        return re.compile(rf"(?<!\w)(?:{'|'.join(tiers)}){tail}")
     if lang == "fi":
-        left = rf"(?<![\w-])(?:(?:{chain}|{_CAP})(?:(?<=n)[ ]|-)(?i:{strong})|{chain}(?:(?<=n)[ ]|-)(?i:{any_head}))"
-        return re.compile(rf"{left}(?!\w)")
-    word = r"(?:[ ](?:type|like|[a-z]+(?:ic|al|oid|ous)))?"
-    left = rf"(?:{chain}(?:['’]s)?{word}[ ](?i:{any_head})|{_CAP}(?:['’]s)?[ ](?i:{strong}))"
-    return re.compile(rf"(?<![\w-]){left}(?!\w)")
+        link = "(?:(?<=n)[ ]|-)"
+        tiers = [f"(?P<chain>{chain}){link}(?i:{heads})", f"(?P<thing>{_CAP}){link}(?i:{things})"]
+        tiers += [f"(?P<name>{_CAP}){link}(?i:{heads})"]
+        return re.compile(rf"(?<![\w-])(?:{'|'.join(tiers)})(?!\w)")
+    link = r"(?:['’]s)?(?:[- ](?:type|like)|[ ][a-z]+(?:ic|al|oid|ous|enzyme))?[ ]"
+    tiers = [f"(?P<chain>{chain}){link}(?i:{heads}|{things})", f"(?P<thing>{_CAP}){link}(?i:{things})"]
+    tiers += [f"(?P<name>{_CAP}){link}(?i:{heads})", rf"(?i:{organs})[ ]of[ ](?P<organ>{_CAP})"]
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(tiers)})(?!\w)")

@@ -13,6 +13,8 @@ from ..dictionaries.medical import languages as medical_languages
 from ..dictionaries.medical_use import NUMBERS, PERSONS, PLACES, RECOVERABLE, MedicalUse
 from ..dictionaries.name_context import NameContext
 from ..dictionaries.name_veto import NameVeto
+from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import function_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
 from ..patterns.recovery import recovery_matcher
@@ -170,9 +172,12 @@ class Recovery:
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain)
             return MedicalUse(use.start, use.end, f"{use.rule}:{reason}") if reason else None
-        if text[use.start].isupper() and self.context.person(text, use.start, use.end, headed=True):
+        alone = use.form == "eponym" and not re.search(r"\s", text[use.start : use.end])
+        if not text[use.start].isupper():
+            return use
+        if self.context.person(text, use.start, use.end, headed=not alone):
             return None
-        return use
+        return None if alone and self.context.acts(text, use.start, use.end) else use
 
     def _version(self) -> str:
         """The version, made once."""
@@ -252,7 +257,8 @@ def _piece(ent: Span, use: MedicalUse) -> Span | None:
     before, after = text[ent.start_char : piece.start_char], text[piece.end_char : ent.end_char]
     if ent.label_ in NUMBERS:
         return None if before.endswith(_JOINING) or after.startswith(_JOINING) else piece
-    cut = _NAME_BEFORE.search(before) or _NAME_AFTER.match(after)
+    first = _NAME_BEFORE.search(before)
+    cut = _NAME_AFTER.match(after) or (first and normal_form(first[0]).strip(".,") not in function_words())
     return None if cut else piece
 
 

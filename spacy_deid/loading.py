@@ -15,7 +15,7 @@ from spacy.util import is_compatible_version, is_package
 from .errors import ConfigError, DeidError, Errors, Warnings
 from .saving import protect
 
-__all__ = ["load", "shipped_pipelines", "use_operating_point"]
+__all__ = ["load", "shipped_pipelines", "use_dictionaries", "use_operating_point"]
 
 
 def shipped_pipelines() -> dict[str, Path]:
@@ -27,12 +27,15 @@ def shipped_pipelines() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.cfg"))}
 
 
-def load(name: str | Path, *, operating_point: str | None = None, **kwargs: Any) -> Language:
+def load(
+    name: str | Path, *, operating_point: str | None = None, dictionaries: str | Path | None = None, **kwargs: Any
+) -> Language:
     """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
 
     name (Union[str, Path]): name of a shipped pipeline ("es"), a folder, or an installed pipeline package.
     operating_point (Optional[str]): "balanced", "high_recall", "max_recall" or another point that the pipeline was
         calibrated to; None for the one that it was saved with.
+    dictionaries (Optional[Union[str, Path]]): folder of the hospital's own dictionaries; see `use_dictionaries`.
     kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
     RETURNS (Language): the pipeline.
     RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
@@ -50,6 +53,8 @@ def load(name: str | Path, *, operating_point: str | None = None, **kwargs: Any)
     protect(nlp, nlp.vocab.strings)
     if operating_point is not None:
         use_operating_point(nlp, operating_point)
+    if dictionaries is not None:
+        use_dictionaries(nlp, dictionaries)
     return nlp
 
 
@@ -66,6 +71,27 @@ def use_operating_point(nlp: Language, name: str) -> None:
     for part in parts:
         cast(Any, nlp.get_pipe(part)).set_operating_point(name)
         nlp.get_pipe_config(part)["operating_point"] = name
+
+
+def use_dictionaries(nlp: Language, folder: str | Path) -> None:
+    """Open the dictionaries of a hospital in a pipeline, for as long as it lives. Nothing of them is saved with it.
+
+    nlp (Language): the pipeline. Without a ``deid_ruler`` it gets one, which its ``deid_merge`` merges from then on.
+    folder (str or Path): what ``spacy-deid dictionary build`` wrote.
+    RAISES: ConfigError as `dictionaries.store.LocalStore.open`.
+    """
+    factories = {part: nlp.get_pipe_meta(part).factory for part in nlp.pipe_names}
+    merges = [part for part, factory in factories.items() if factory == "deid_merge"]
+    rulers = [part for part, factory in factories.items() if factory == "deid_ruler"]
+    if not rulers:
+        nlp.add_pipe("deid_ruler", before=merges[0] if merges else None)
+        rulers = ["deid_ruler"]
+        for part in merges:
+            merge = cast(Any, nlp.get_pipe(part))
+            merge.add_source(cast(Any, nlp.get_pipe("deid_ruler")).key)
+            nlp.get_pipe_config(part)["sources"] = list(merge.sources)
+    for part in rulers:
+        cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
 
 
 def _load_folder(path: Path, kwargs: dict[str, Any]) -> Language:

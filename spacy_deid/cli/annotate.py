@@ -19,7 +19,19 @@ from ..io import Job, check_encoding, decode, find_notes, plan, read_bytes, whol
 from ..spans import MERGED, require_groups
 from .batches import Failure, cut, load_pipeline, process
 from .console import progress, reporting, say
-from .options import BatchSize, Encoding, Format, OperatingPoint, Overwrite, Paths, Pipeline, Processes, Resume, Scheme
+from .options import (
+    BatchSize,
+    Dictionaries,
+    Encoding,
+    Format,
+    OperatingPoint,
+    Overwrite,
+    Paths,
+    Pipeline,
+    Processes,
+    Resume,
+    Scheme,
+)
 
 __all__ = ["annotate"]
 
@@ -33,6 +45,7 @@ def annotate(
     output: Annotated[Path, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = Scheme.canonical,
     operating_point: OperatingPoint = None,
+    dictionaries: Dictionaries = None,
     encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
     resume: Resume = False,
@@ -49,7 +62,7 @@ def annotate(
         if resume and (overwrite or to not in _SUFFIXES):
             raise ConfigError(Errors.D412.format(first="resume", second="overwrite" if overwrite else f"to {to}"))
         jobs, skipped = _plan(paths, output, to, overwrite, resume)
-        nlp = load_pipeline(pipeline, operating_point)
+        nlp = load_pipeline(pipeline, operating_point, dictionaries)
         failed: list[tuple[Path, str]] = []
         with progress(len(jobs)) as bar:
             found = _detect(nlp, _read(jobs, codec, failed, bar), failed, bar, batch_size, n_process)

@@ -7,6 +7,8 @@ of a Doc is copied out as plain values before.
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from spacy.language import Language
@@ -34,14 +36,15 @@ class Failure:
     reason: str
 
 
-def load_pipeline(name: str, operating_point: str | None = None) -> Language:
+def load_pipeline(name: str, operating_point: str | None = None, dictionaries: Path | None = None) -> Language:
     """Load a pipeline that takes notes of any length.
 
     name (str): as `spacy_deid.load`.
     operating_point (Optional[str]): as `spacy_deid.load`.
+    dictionaries (Optional[Path]): as `spacy_deid.load`.
     RETURNS (Language): the pipeline.
     """
-    nlp = load(name, operating_point=operating_point)
+    nlp = load(name, operating_point=operating_point, dictionaries=dictionaries)
     nlp.max_length = sys.maxsize
     return nlp
 
@@ -105,7 +108,13 @@ def cut(items: Iterable[U], size: Callable[[U], int], *, batch_size: int, n_proc
 
 
 def process(
-    nlp: Language, texts: Sequence[str], take: Callable[[Doc], T], *, batch_size: int, n_process: int
+    nlp: Language,
+    texts: Sequence[str],
+    take: Callable[[Doc], T],
+    *,
+    batch_size: int,
+    n_process: int,
+    patients: Sequence[Any] = (),
 ) -> list[T | Failure]:
     """Run one batch of notes.
 
@@ -113,22 +122,26 @@ def process(
     texts (Sequence[str]): the notes.
     take (Callable[[Doc], T]): copies out of a Doc what is wanted: plain values, nothing of spaCy's.
     batch_size, n_process (int): as ``nlp.pipe``.
+    patients (Sequence): the id of each note's patient, as many as texts; none at all where ids are not known.
     RETURNS (list): for each note what `take` gave, or a `Failure`.
     """
+    notes: list[Callable[[], str | Doc]] = [
+        partial(_make_note, nlp, text, *patients[i : i + 1]) for i, text in enumerate(texts)
+    ]
     results: dict[int, T | Failure] = {}
     # A batch of one goes through ``nlp`` alone: no process is worth starting for it, and no failure is met twice.
     with nlp.memory_zone():
         if len(texts) > 1:
-            _run(nlp, texts, take, results, batch_size, n_process)
-        for i, text in enumerate(texts):
+            _run(nlp, notes, take, results, batch_size, n_process)
+        for i, make in enumerate(notes):
             if i not in results:
-                results[i] = _attempt(lambda note: take(nlp(note)), text)
+                results[i] = _attempt(lambda make: take(nlp(make())), make)
     return [results[i] for i in range(len(texts))]
 
 
 def _run(
     nlp: Language,
-    texts: Sequence[str],
+    notes: Sequence[Callable[[], str | Doc]],
     take: Callable[[Doc], T],
     results: dict[int, T | Failure],
     batch_size: int,
@@ -139,12 +152,21 @@ def _run(
     One note that fails ends the stream or, under spaCy's ``ignore_error``, is left out of it; in a worker process its
     whole batch is. So notes carry their number, and those that are missing at the end are run again one by one.
     """
-    numbered = ((text, i) for i, text in enumerate(texts))
+    numbered = ((make(), i) for i, make in enumerate(notes))
     try:
         for doc, i in nlp.pipe(numbered, as_tuples=True, batch_size=batch_size, n_process=n_process):
             results[i] = _attempt(take, doc)
     except Exception:
         return
+
+
+def _make_note(nlp: Language, text: str, *patient: Any) -> str | Doc:
+    """What the pipeline takes: a text, or a Doc where there is more to say of it."""
+    if not patient:
+        return text
+    doc = nlp.make_doc(text)
+    doc._.ehr = {"patient_id": patient[0]}
+    return doc
 
 
 def _attempt(action: Callable[[U], T], note: U) -> T | Failure:

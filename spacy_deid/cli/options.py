@@ -8,12 +8,14 @@ import typer
 
 __all__ = [
     "BatchSize",
+    "Dictionaries",
     "Encoding",
     "Format",
     "OperatingPoint",
     "OutputFolder",
     "Overwrite",
     "Paths",
+    "PatientField",
     "Pipeline",
     "Processes",
     "Resume",
@@ -55,6 +57,12 @@ Paths = Annotated[
 Pipeline = Annotated[str, typer.Option(help="A pipeline that ships, a folder, or an installed package.")]
 OperatingPoint = Annotated[
     str | None, typer.Option(help="Named point of the classifier: balanced, high_recall, max_recall or another.")
+]
+Dictionaries = Annotated[
+    Path | None, typer.Option(help="Folder of the hospital's own dictionaries, from 'dictionary build'.")
+]
+PatientField = Annotated[
+    str | None, typer.Option(help="Key of the patient's id in each row of a JSONL file, for the dictionaries.")
 ]
 OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]

@@ -16,11 +16,13 @@ from .batches import Failure, find_component, load_pipeline, point_in_force
 from .console import progress, reporting, say
 from .options import (
     BatchSize,
+    Dictionaries,
     Encoding,
     OperatingPoint,
     OutputFolder,
     Overwrite,
     Paths,
+    PatientField,
     Pipeline,
     Processes,
     Resume,
@@ -38,6 +40,8 @@ def redact(
     output: OutputFolder = None,
     style: Annotated[Style | None, typer.Option(help="How replaced spans are written.")] = None,
     operating_point: OperatingPoint = None,
+    dictionaries: Dictionaries = None,
+    patient_field: PatientField = None,
     policy: Annotated[str | None, typer.Option(help="What is done with each label: a name or a .toml file.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write NAME.trace.json: why each span was changed.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
@@ -63,10 +67,18 @@ def redact(
         if output:
             # Before the pipeline is loaded: what is refused is refused at once.
             jobs, skipped = plan_files(paths, output, text_field, trace, report, overwrite=overwrite, resume=resume)
-        nlp = load_pipeline(pipeline, operating_point)
+        nlp = load_pipeline(pipeline, operating_point, dictionaries)
         stamp = configure(nlp, pipeline, style, policy)
         redaction = Redaction(
-            nlp, stamp, name, text_field or "", keep_field or (), trace, batch_size=batch_size, n_process=n_process
+            nlp,
+            stamp,
+            name,
+            text_field or "",
+            keep_field or (),
+            patient_field,
+            trace,
+            batch_size=batch_size,
+            n_process=n_process,
         )
         if not output:
             return redact_stream(redaction)
@@ -153,9 +165,14 @@ def finish(redaction: Redaction, output: Path, report: Path | None) -> None:
     files = {"written": tally.written, "failed": len(tally.failed), "skipped": tally.skipped}
     if report:
         counts = {"files": files, "notes": tally.notes, "labels": dict(sorted(tally.labels.items()))}
+        if tally.dictionaries:
+            counts["dictionaries"] = dict(sorted(tally.dictionaries.items()))
         write_whole(report, (json.dumps({**redaction.stamp, **counts}, indent=2) + "\n").encode("utf-8"))
     for path, reason in tally.failed:
         say(f"failed: {path}: {reason}")
+    for used, count in sorted(tally.dictionaries.items()):
+        if used.startswith("institution: "):
+            say(f"{count} note(s) searched without their patient's terms: {used.removeprefix('institution: ')}")
     spans = tally.labels.total()
     typer.echo(
         f"{tally.written} file(s) with {tally.notes} note(s) written to {output}, {spans} span(s) changed; "

@@ -26,11 +26,13 @@ class Released:
     text (str): the released text.
     trace (list[dict]): why each span was changed or kept; empty if it was not asked for.
     labels (Counter): how many spans of each label were changed.
+    dictionaries (Counter): what was used of the hospital's own dictionaries; empty if there are none.
     """
 
     text: str = field(repr=False)
     trace: list[dict[str, Any]]
     labels: Counter[str]
+    dictionaries: Counter[str]
 
 
 @dataclass(slots=True)
@@ -41,17 +43,19 @@ class Tally:
     skipped: int = 0
     notes: int = 0
     labels: Counter[str] = field(default_factory=Counter)
+    dictionaries: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[Path, str]] = field(default_factory=list)
 
     def fail(self, path: Path, reason: str) -> None:
         """Note a file that failed."""
         self.failed.append((path, reason.removeprefix(f"{path}: ")))
 
-    def succeed(self, notes: int, labels: Counter[str]) -> None:
+    def succeed(self, notes: int, labels: Counter[str], dictionaries: Counter[str]) -> None:
         """Note a file that was written."""
         self.written += 1
         self.notes += notes
         self.labels += labels
+        self.dictionaries += dictionaries
 
 
 def targets(output: Path, relative: Path, trace: bool) -> list[Path]:
@@ -69,6 +73,7 @@ class Redaction:
     encoding (str): encoding of the notes.
     text_field (str): key of the note in the rows of a JSONL file.
     keep_fields (Sequence[str]): the other keys that are written. Nobody has de-identified them.
+    patient_field (str): key of the patient's id in the rows of a JSONL file.
     trace (bool): whether to write traces.
     batch_size, n_process (int): as ``nlp.pipe``.
     """
@@ -78,6 +83,7 @@ class Redaction:
     encoding: str = "utf-8"
     text_field: str = "text"
     keep_fields: Sequence[str] = ()
+    patient_field: str | None = None
     trace: bool = False
     batch_size: int = 64
     n_process: int = 1
@@ -100,14 +106,16 @@ class Redaction:
                 self._rewrite(job)
                 bar.update(1)
 
-    def release(self, texts: Sequence[str]) -> list[Released | Failure]:
+    def release(self, texts: Sequence[str], patients: Sequence[Any] = ()) -> list[Released | Failure]:
         """Run one batch of notes."""
-        return process(self.nlp, texts, self._take, batch_size=self.batch_size, n_process=self.n_process)
+        sizes = {"batch_size": self.batch_size, "n_process": self.n_process}
+        return process(self.nlp, texts, self._take, **sizes, patients=patients)
 
     def _take(self, doc: Doc) -> Released:
         """Copy out of a Doc what is written of it."""
         labels = Counter(edit.label for edit in doc._.deid_edits)
-        return Released(doc._.deid_text, doc._.deid_trace if self.trace else [], labels)
+        used = Counter(group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs)
+        return Released(doc._.deid_text, doc._.deid_trace if self.trace else [], labels, used)
 
     def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
         """Read the notes of .txt files: job, text, encoding."""
@@ -131,7 +139,7 @@ class Redaction:
             write_whole(job.targets[-1], data)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
-        self.tally.succeed(1, result.labels)
+        self.tally.succeed(1, result.labels, result.dictionaries)
 
     def _rewrite(self, job: Job) -> None:
         """Redact a JSONL file."""
@@ -143,19 +151,22 @@ class Redaction:
                     stack.enter_context(open(part, "w", encoding=encoding, newline=""))
                     for part, encoding in zip(parts, (self.encoding, "utf-8"), strict=False)
                 ]
-                notes, labels = self._write_rows(job, *files)
+                counts = self._write_rows(job, *files)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
-        self.tally.succeed(notes, labels)
+        self.tally.succeed(*counts)
 
-    def _write_rows(self, job: Job, file: TextIO, trace: TextIO | None = None) -> tuple[int, Counter[str]]:
+    def _write_rows(
+        self, job: Job, file: TextIO, trace: TextIO | None = None
+    ) -> tuple[int, Counter[str], Counter[str]]:
         """Redact the rows of a file as a stream; one bad row fails the file."""
-        notes, labels = 0, Counter[str]()
+        notes, labels, dictionaries = 0, Counter[str](), Counter[str]()
         if trace:
             trace.write(_dump(self.stamp)[:-1] + ', "rows": [')
         rows = read_rows(job.source, self.text_field, self.encoding)
         for batch in cut(rows, lambda row: len(row.text), batch_size=self.batch_size, n_process=self.n_process):
-            for row, result in zip(batch, self.release([row.text for row in batch]), strict=True):
+            released = self.release([row.text for row in batch], self._patients(batch))
+            for row, result in zip(batch, released, strict=True):
                 if isinstance(result, Failure):
                     raise InputError(Errors.D405.format(row=row.number, reason=result.reason))
                 file.write(self._line(row, result, job))
@@ -163,9 +174,19 @@ class Redaction:
                     trace.write((",\n" if notes else "\n") + _dump({"row": row.number, "spans": result.trace}))
                 notes += 1
                 labels += result.labels
+                dictionaries += result.dictionaries
         if trace:
             trace.write("]}\n")
-        return notes, labels
+        return notes, labels, dictionaries
+
+    def _patients(self, rows: Sequence[Row]) -> list[Any]:
+        """The ids of the rows' patients. A row without the key is an error, one whose id is null is not."""
+        if not self.patient_field:
+            return []
+        for row in rows:
+            if self.patient_field not in row.record:
+                raise InputError(Errors.D405.format(row=row.number, reason=f"'{self.patient_field}' is missing"))
+        return [row.record[self.patient_field] for row in rows]
 
     def _line(self, row: Row, result: Released, job: Job) -> str:
         """Write a row: the note and the keys that are kept."""

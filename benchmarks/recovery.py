@@ -30,11 +30,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_deid
-from spacy_deid.dictionaries.name_context import given_names
 from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.dictionaries.person_names import name_words
 from spacy_deid.dictionaries.terms import function_words
 from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.medical.name_context import given_names
 from spacy_deid.spans import MERGED, RECOVERED, Evidence, write_evidence
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +43,9 @@ RECOVERED_TARGET, RELEASED_TARGET = 0.95, 0.005
 NAME = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+(?:[-'’][A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+)*")
 NUMBER = re.compile(r"(?<!\S)[^\s]*\d[^\s]*")
 # Authors, makers and places are not what is asked about.
-NO_EPONYM = re.compile(r"et al|\by cols?\b|Universi|Hospital|Inc\b|Ltd|Germany|USA|Corporation|®|™|©|GmbH|Laborator|Street")
+NO_EPONYM = re.compile(
+    r"et al|\by cols?\b|Universi|Hospital|Inc\b|Ltd|Germany|USA|Corporation|®|™|©|GmbH|Laborator|Street"
+)
 PLANTS = {
     "en": [
         ("Seen by Dr. ", "{surname}", " today."),
@@ -149,7 +151,9 @@ def measure(nlp: Language, cases: Iterable[Case], show: Collection[str]) -> Coun
                 free = merged <= kept if kind == "medical" else bool(kept & merged)
                 count.free[kind] += free
                 if kind in show and free == (kind == "phi"):
-                    texts.append((kind, doc.text[max(0, start - 60) : start], doc.text[start:end], doc.text[end : end + 50]))
+                    texts.append(
+                        (kind, doc.text[max(0, start - 60) : start], doc.text[start:end], doc.text[end : end + 50])
+                    )
     for row in texts:
         print(*(part.replace("\n", " ") for part in row), sep=" | ")
     return count
@@ -172,9 +176,12 @@ def read_set(lang: str) -> list[Case]:
 
 def read_iob(path: Path) -> Iterator[Case]:
     """Sentences of an IOB file with the diseases that hold a capitalised name, spelled without spaces at marks."""
+    forms = Counter(line.split("\t")[0] for line in path.read_text(encoding="utf8").splitlines())
     for block in path.read_text(encoding="utf8").split("\n\n"):
         text, spans, opened = "", [], False
-        for word, tag in (line.split("\t")[::len(line.split("\t")) - 1] for line in block.splitlines() if "\t" in line):
+        for word, tag in (
+            line.split("\t")[:: len(line.split("\t")) - 1] for line in block.splitlines() if "\t" in line
+        ):
             glued = word in "-'’,.;:)" or text.endswith(("-", "(", "'", "’")) or not text
             if text.endswith(("'", "’")) and word != "s":
                 glued = False
@@ -188,9 +195,15 @@ def read_iob(path: Path) -> Iterator[Case]:
             text += word
             if opened:
                 spans[-1][1] = len(text)
-        named = [(s, e) for s, e in spans if any(is_name(m[0]) for m in NAME.finditer(text[s:e]) if not m[0].isupper())]
+        names = [m for s, e in spans for m in NAME.finditer(text, s, e) if is_name(m[0]) and not m[0].isupper()]
+        named = [(s, e) for s, e in spans if any(s <= m.start() < e and _is_capital(m[0], forms) for m in names)]
         if named:
             yield Case(text, named, [])
+
+
+def _is_capital(word: str, forms: Mapping[str, int]) -> bool:
+    """Whether a corpus writes a word with a capital more often than not, as it does names."""
+    return any(forms[part] > forms[part.lower()] for part in re.findall(r"[^\W\d_]{3,}", word))
 
 
 def read_e3c(path: Path, names: frozenset[str], limit: int) -> Iterator[Case]:

@@ -26,21 +26,25 @@ ARROWS = {
     "context": "errors offsets spans",
     "ml": "errors",
     "patterns": "errors labels",
-    "dictionaries": "errors io labels surrogates",  # Finnish names stand in notes in their cases
+    "dictionaries": "errors labels",
+    "background": "dictionaries errors io",
+    "ehr": "background dictionaries errors labels surrogates",  # Finnish names stand in notes in their cases
+    "medical": "background dictionaries errors surrogates",
     "surrogates": "errors labels",
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
-    "audit": "dictionaries errors evaluation notes",
+    "audit": "dictionaries ehr errors evaluation notes",
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
-    "pipeline": "context dictionaries errors labels ml offsets patterns policies spans surrogates",
-    "cli": "__init__ audit context dictionaries errors evaluation io labels loading notes offsets policies sampling "
-    "saving spans surrogates synth",
+    "pipeline": "context dictionaries errors labels medical ml offsets patterns policies spans surrogates",
+    "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
+    "offsets policies sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }
 ISOLATED = {"pipeline"}
-WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "dictionaries", "surrogates"}
+WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "surrogates"}
+WITHOUT_SPACY |= {"dictionaries", "background", "ehr", "medical", "notes"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg"}
 

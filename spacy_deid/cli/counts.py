@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ..dictionaries.background import PhraseCounts, count_phrases
-from ..dictionaries.corpora import CorpusReader
+from ..background.corpora import CorpusReader
+from ..background.counts import PhraseCounts, count_phrases
 from ..errors import Errors, InputError
 from .console import reporting
 from .options import Overwrite

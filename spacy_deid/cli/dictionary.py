@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from ..dictionaries.ambiguity import LIMIT
-from ..dictionaries.background import PhraseCounts
-from ..dictionaries.build_report import BuildReport
-from ..dictionaries.builder import Settings, build_dictionary
-from ..dictionaries.mapping import read_mapping
+from ..background.counts import PhraseCounts
 from ..dictionaries.store import LocalStore
+from ..ehr.ambiguity import LIMIT
+from ..ehr.builder import Settings, build_dictionary
+from ..ehr.mapping import read_mapping
+from ..ehr.report import BuildReport
 from ..errors import ConfigError, Errors
 from .console import reporting, say
 

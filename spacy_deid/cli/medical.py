@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from ..dictionaries.background import PhraseCounts
-from ..dictionaries.corpora import CorpusReader
-from ..dictionaries.harvest import Harvest, Note
-from ..dictionaries.harvest import harvest as collect
+from ..background.corpora import CorpusReader
+from ..background.counts import PhraseCounts
 from ..dictionaries.matcher import Match
-from ..dictionaries.medical import KINDS, MedicalDictionary, MedicalTerm
-from ..dictionaries.medical_build import build_dictionary
 from ..dictionaries.store import LocalStore
-from ..dictionaries.terminologies import READERS, Reading, read_terminology
 from ..errors import ConfigError, Errors, InputError
 from ..io import write_whole
+from ..medical.build import build_dictionary
+from ..medical.dictionary import KINDS, MedicalDictionary, MedicalTerm
+from ..medical.harvest import Harvest, Note
+from ..medical.harvest import harvest as collect
+from ..medical.terminologies import READERS, Reading, read_terminology
 from .console import reporting
 from .options import Overwrite
 

@@ -12,14 +12,15 @@ _SHORTEST = 2  # an initial alone says nothing
 
 
 @cache
-def name_words() -> frozenset[str]:
-    """The words of all given names and surnames that ship with the package.
+def name_words(lang: str = "") -> frozenset[str]:
+    """The words of the given names and surnames that ship with the package.
 
+    lang (str): language of the lists; all of them if empty.
     RETURNS (frozenset[str]): normal forms, each word of a name on its own.
     """
     words: set[str] = set()
     for source in (resources.files("spacy_deid") / "resources" / "names").iterdir():
-        if source.name.endswith(".csv"):
+        if source.name.endswith(".csv") and source.name.startswith(lang):
             rows = csv.reader(source.read_text(encoding="utf8").splitlines())
             next(rows)
             words.update(word for row in rows for word in normal_form(row[0]).split() if len(word) >= _SHORTEST)

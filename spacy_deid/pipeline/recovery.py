@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from ..dictionaries.medical import MedicalDictionary
-from ..dictionaries.medical import languages as medical_languages
-from ..dictionaries.medical_use import NUMBERS, PERSONS, PLACES, RECOVERABLE, MedicalUse
-from ..dictionaries.name_context import NameContext
-from ..dictionaries.name_veto import NameVeto
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
+from ..medical.dictionary import MedicalDictionary
+from ..medical.dictionary import languages as medical_languages
+from ..medical.name_context import NameContext
+from ..medical.name_veto import NameVeto
+from ..medical.use import NUMBERS, PERSONS, PLACES, RECOVERABLE, MedicalUse
 from ..patterns.recovery import recovery_matcher
 from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
 
@@ -170,14 +170,16 @@ class Recovery:
     def _judged(self, text: str, use: MedicalUse, plain: Sequence[tuple[int, int]] = ()) -> MedicalUse | None:
         """A use with the reason why a bare name is one; None if it is a person's."""
         if use.form == "name":
-            reason = self.context.medical(text, use.start, use.end, plain)
+            reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])
             return MedicalUse(use.start, use.end, f"{use.rule}:{reason}") if reason else None
         alone = use.form == "eponym" and not re.search(r"\s", text[use.start : use.end])
         if not text[use.start].isupper():
             return use
         if self.context.person(text, use.start, use.end, headed=not alone):
             return None
-        return None if alone and self.context.acts(text, use.start, use.end) else use
+        if alone and self.context.acts(text, use.start, use.end):
+            return None
+        return MedicalUse(*self.context.widen(text, use.start, use.end), use.rule) if use.named else use
 
     def _version(self) -> str:
         """The version, made once."""

@@ -1,0 +1,70 @@
+"""Compile the medical dictionaries that ship: spacy_deid/resources/medical/LANG/dictionary.bin.
+
+    python scripts/medical.py assets/med_terms
+
+The lists in resources/medical are compiled with the eponyms and with openly licensed terminologies from a folder (see
+NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, eponym names.
+"""
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from spacy_deid.dictionaries.normalise import normal_form
+from spacy_deid.dictionaries.person_names import is_person_name
+from spacy_deid.io import write_whole
+from spacy_deid.medical.build import build_dictionary, eponym_terms
+from spacy_deid.medical.dictionary import MedicalTerm
+from spacy_deid.medical.eponyms import Eponym, expand_eponyms, read_heads
+from spacy_deid.medical.terminologies import Reading, read_terminology
+
+OUT = Path(__file__).parents[1] / "spacy_deid" / "resources" / "medical"
+
+# language → (name of the source, format, kind, path below the folder)
+SOURCES = {
+    "en": (("disease_ontology", "obo", "disease", "disease_ontology_en/HumanDO.obo"),),
+    "es": (),
+    "fi": (
+        ("icd10_fi", "icd", "disease", "icd_fi/icd10fi.csv"),
+        ("procedures_fi", "icd", "procedure", "procedures_fi/nomesco_fi.csv"),
+    ),
+}
+CONCEPTS = ("disease", "syndrome")
+LEAST = {"en": 1, "es": 1, "fi": 3}  # notes that have an eponym; Finnish has forty forms of each
+
+
+def eponym_names(folder: Path, lang: str) -> Iterator[MedicalTerm]:
+    """Diseases and syndromes named after the names of the eponym list, unless these are names of many a patient."""
+    with (folder / "eponyms_en" / "eponym_names.tsv").open(encoding="utf8") as file:
+        rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 2 and int(row[1]) >= LEAST[lang]]
+    names = {name.removesuffix("'s") for name, _ in rows if name[:1].isupper()}
+    rare = sorted(name for name in names if len(name) > 3 and not is_person_name(normal_form(name)))
+    heads = read_heads(OUT / "heads.csv", lang)
+    yield from expand_eponyms((Eponym(name, CONCEPTS, "never") for name in rare), heads, lang)
+
+
+def curated(lang: str) -> Iterator[tuple[str, Iterator[MedicalTerm]]]:
+    """The lists in resources/medical for all languages and for one."""
+    for path in sorted([*(OUT / "common").glob("*.csv"), *(OUT / lang).glob("*.csv")]):
+        yield f"{path.parent.name}/{path.stem}", read_terminology("words", path, Reading(lang))
+
+
+def main() -> None:
+    """Compile each language and say what came from where."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("terms", type=Path)
+    folder = parser.parse_args().terms
+    for lang, opened in SOURCES.items():
+        sources = {"eponyms": iter(eponym_terms(lang)), **dict(curated(lang))}
+        for name, format, kind, path in opened:
+            sources[name] = read_terminology(format, folder / path, Reading(lang, kind))
+        sources["eponym_names"] = eponym_names(folder, lang)
+        dictionary = build_dictionary(lang, sources)
+        write_whole(OUT / lang / "dictionary.bin", dictionary.to_bytes())
+        size = (OUT / lang / "dictionary.bin").stat().st_size
+        print(f"{lang}: {len(dictionary)} forms, {size} bytes; {dictionary.manifest['sources']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+"""Counts of phrases in a background corpus: what is common there is no evidence of a person or a place.
+
+"Primary Care", "Max" and "Will" stand in the tables of a hospital and everywhere else. The counts are of n-grams of
+folded words that stand in one stretch of text (no comma, line end or the like between them). A phrase is a 64-bit hash
+while it is counted and a shorter one in a file, so that memory is 16 bytes a phrase and a file some 3; the chance that
+a phrase which is not there is taken for one that is, is `FALSE_HIT` at most.
+
+When there are more phrases than the limit, the rarest are dropped: all with the smallest counts, until half are left.
+So a count is never too high (but for such chance), and too low by `PhraseCounts.error` at most: the sum of the counts
+up to which phrases were dropped (compare lossy counting, Manku and Motwani 2002).
+"""
+
+import lzma
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
+from math import ceil, log2
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import srsly
+from numpy.typing import NDArray
+
+from ..dictionaries.normalise import normal_form
+from ..errors import ConfigError, Errors
+from ..io import write_whole
+
+__all__ = ["FALSE_HIT", "PhraseCounts", "background_languages", "count_phrases", "load_background", "stretches"]
+
+FALSE_HIT = 2.0**-16
+_SPARE_BITS = 16
+_MAGIC = b"DEIDCNT1"
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_BREAK = re.compile(r"[\n\r,;:!?()\[\]{}\"«»„“”|/=<>]|(?<=\w{4})\.(?=\s|$)|(?<!\w)\.(?!\w)")
+_BUFFER = 1 << 20  # words that are counted at once
+_CACHED = 1 << 20  # words whose hashes are kept
+
+Keys = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+
+
+class _Table(NamedTuple):
+    """Sorted keys and their counts."""
+
+    keys: Keys
+    counts: Counts
+
+
+_EMPTY = _Table(np.empty(0, np.uint64), np.empty(0, np.int64))
+
+
+class PhraseCounts:
+    """Phrases and how often they stand in a corpus.
+
+    total (int): words of the corpus.
+    texts (int): texts of the corpus.
+    max_words (int): words of the longest phrases that were counted.
+    error (int): by how much a count can be too low.
+    bits (int): bits of a key; 64 while counting.
+    manifest (dict): what the corpus is, in words.
+    """
+
+    def __init__(self, max_words: int = 3) -> None:
+        self.max_words = max_words
+        self.total = 0
+        self.texts = 0
+        self.error = 0
+        self.bits = 64
+        self.manifest: dict[str, Any] = {}
+        self._table = _EMPTY
+
+    def __len__(self) -> int:
+        """The number of phrases."""
+        return len(self._table.keys)
+
+    def count(self, phrase: str) -> int:
+        """How often a phrase stands in the corpus.
+
+        phrase (str): any words, folded or not. If it is longer than `max_words`, its rarest part is counted.
+        RETURNS (int): the count, 0 if it was not seen or was too rare to keep.
+        """
+        words = [_word_key(word) for word in _WORD.findall(normal_form(phrase))]
+        if not words:
+            return 0
+        size = min(len(words), self.max_words)
+        keys = _join(np.array(words, np.uint64), size) >> np.uint64(64 - self.bits)
+        at = np.searchsorted(self._table.keys, keys)
+        inside = at < len(self)
+        found = np.zeros(len(keys), np.int64)
+        found[inside] = self._table.counts[at[inside]] * (self._table.keys[at[inside]] == keys[inside])
+        return int(found.min())
+
+    def per_million(self, phrase: str) -> float:
+        """How often a phrase stands in a million words.
+
+        phrase (str): as for `count`.
+        RETURNS (float): the share; 0.0 for an empty corpus.
+        """
+        return 1e6 * self.count(phrase) / self.total if self.total else 0.0
+
+    def keep(self, most: int) -> None:
+        """Keep the commonest phrases, of equal ones all or none, and add to `error` what the others had.
+
+        most (int): how many to keep at most.
+        """
+        if len(self) <= most:
+            return
+        floor = int(np.partition(self._table.counts, len(self) - most - 1)[len(self) - most - 1])
+        kept = self._table.counts > floor
+        self._table = _Table(self._table.keys[kept], self._table.counts[kept])
+        self.error += floor
+
+    def add(self, words: Keys) -> None:
+        """Count the phrases of words.
+
+        words (Keys): hashes of words, 0 between stretches.
+        """
+        grams = [_join(words, size) for size in range(1, self.max_words + 1)]
+        self.total += int(np.count_nonzero(words))
+        keys, counts = np.unique(np.concatenate([gram[gram != 0] for gram in grams]), return_counts=True)
+        self._table = _merge(self._table, _Table(keys, counts.astype(np.int64)))
+
+    def to_bytes(self) -> bytes:
+        """Write the counts. Keys are shortened to what keeps chance hits below `FALSE_HIT`.
+
+        RETURNS (bytes): compressed msgpack, no phrase in clear. A phrase can be asked for by whoever guesses it.
+        """
+        bits = min(self.bits, ceil(log2(max(len(self), 2))) + _SPARE_BITS)
+        keys = self._table.keys >> np.uint64(self.bits - bits)
+        table = _merge(_EMPTY, _Table(keys, self._table.counts))
+        message = {
+            "about": [self.max_words, self.total, self.texts, self.error, bits],
+            "manifest": self.manifest,
+            "keys": _pack(np.diff(table.keys, prepend=np.uint64(0))),
+            "counts": _pack(table.counts.astype(np.uint64)),
+        }
+        return _MAGIC + bytes(srsly.msgpack_dumps(message))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str = "counts") -> "PhraseCounts":
+        """Read what `to_bytes` wrote.
+
+        data (bytes): the counts.
+        name (str): what the error calls them.
+        RETURNS (PhraseCounts): the counts.
+        RAISES: ConfigError (D705).
+        """
+        if not data.startswith(_MAGIC):
+            raise ConfigError(Errors.D705.format(path=name))
+        try:
+            message = srsly.msgpack_loads(data[len(_MAGIC) :])
+            counts = cls()
+            counts.max_words, counts.total, counts.texts, counts.error, counts.bits = message["about"]
+            counts.manifest = message["manifest"]
+            counts._table = _Table(np.cumsum(_unpack(message["keys"])), _unpack(message["counts"]).astype(np.int64))
+        except (ValueError, KeyError, TypeError, lzma.LZMAError):
+            raise ConfigError(Errors.D705.format(path=name)) from None
+        return counts
+
+    def to_file(self, path: str | Path) -> None:
+        """Write the counts to a file, whole or not at all.
+
+        path (str or Path): the file.
+        RAISES: InputError (D402).
+        """
+        write_whole(Path(path), self.to_bytes())
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> "PhraseCounts":
+        """Read a file that `to_file` wrote.
+
+        path (str or Path): the file.
+        RETURNS (PhraseCounts): the counts.
+        RAISES: ConfigError (D705, D707).
+        """
+        if not Path(path).is_file():
+            raise ConfigError(Errors.D707.format(path=path, reason="no such file"))
+        return cls.from_bytes(Path(path).read_bytes(), str(path))
+
+
+def count_phrases(texts: Iterable[str], max_words: int = 3, limit: int = 20_000_000) -> PhraseCounts:
+    """Count the phrases of texts, one pass, in memory that the limit bounds.
+
+    texts (Iterable[str]): the texts; they are read one by one and not kept.
+    max_words (int): words of the longest phrases.
+    limit (int): phrases that are kept at a time, 16 bytes each, three times that while they are merged.
+    RETURNS (PhraseCounts): the counts; `PhraseCounts.error` says how much too low they can be.
+    """
+    counts = PhraseCounts(max_words)
+    buffer: list[int] = []
+    for text in texts:
+        counts.texts += 1
+        for stretch in stretches(text):
+            buffer.extend(map(_word_key, stretch))
+            buffer.append(0)
+            if len(buffer) >= _BUFFER:
+                _flush(counts, buffer, limit)
+    _flush(counts, buffer, limit)
+    return counts
+
+
+def stretches(text: str) -> Iterator[list[str]]:
+    """The folded words of a text, by stretches that no phrase reaches across.
+
+    text (str): a text.
+    YIELDS (list[str]): words. A full stop after a short word ends none: "St. Mary".
+    """
+    for piece in _BREAK.split(text):
+        if words := _WORD.findall(normal_form(piece)):
+            yield words
+
+
+@cache
+def load_background(lang: str) -> PhraseCounts:
+    """Load the counts of open text that ship.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (PhraseCounts): the counts.
+    RAISES: ConfigError (D706).
+    """
+    if lang not in (known := background_languages()):
+        raise ConfigError(Errors.D706.format(lang=lang, known=", ".join(known)))
+    data = (resources.files("spacy_deid") / "resources" / "counts" / f"{lang}.bin").read_bytes()
+    return PhraseCounts.from_bytes(data, f"counts/{lang}")
+
+
+def background_languages() -> list[str]:
+    """The languages that counts ship for.
+
+    RETURNS (list[str]): ISO 639-1 codes, in order.
+    """
+    folder = resources.files("spacy_deid") / "resources" / "counts"
+    return sorted(entry.name[:-4] for entry in folder.iterdir() if entry.name.endswith(".bin"))
+
+
+def _flush(counts: PhraseCounts, buffer: list[int], limit: int) -> None:
+    """Count what is buffered, and make room."""
+    if buffer:
+        counts.add(np.array(buffer, np.uint64))
+        buffer.clear()
+        if len(counts) > limit:
+            counts.keep(limit // 2)
+
+
+_keys: dict[str, int] = {}
+
+
+def _word_key(word: str) -> int:
+    """The hash of a word, never 0."""
+    if (key := _keys.get(word)) is None:
+        if len(_keys) >= _CACHED:
+            _keys.clear()
+        key = _keys[word] = int.from_bytes(blake2b(word.encode("utf8", "replace"), digest_size=8).digest(), "big") or 1
+    return key
+
+
+def _join(words: Keys, size: int) -> Keys:
+    """The keys of all runs of so many words; 0 where a run would reach across the end of a stretch."""
+    length = max(len(words) - size + 1, 0)
+    keys = words[:length].copy()
+    for i in range(1, size):
+        following = words[i : i + length]
+        mixed = _mix(keys) + following
+        keys = np.where((keys != 0) & (following != 0), mixed, np.uint64(0))
+    return keys
+
+
+def _mix(keys: Keys) -> Keys:
+    """Scatter keys, so that the order of words counts (the finalizer of SplitMix64, Steele et al. 2014)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def _merge(first: _Table, second: _Table) -> _Table:
+    """Add two tables up."""
+    keys = np.concatenate([first.keys, second.keys])
+    counts = np.concatenate([first.counts, second.counts])
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=keys[:1] - np.uint64(1)) if len(keys) else keys)
+    return _Table(keys[starts], np.add.reduceat(counts, starts) if len(keys) else counts)
+
+
+def _pack(values: Keys) -> bytes:
+    """Compress numbers: the bytes of one place stand together."""
+    return lzma.compress(values.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes(), preset=9)
+
+
+def _unpack(data: bytes) -> Keys:
+    """Undo `_pack`."""
+    planes = np.frombuffer(lzma.decompress(data), np.uint8).reshape(8, -1)
+    return np.ascontiguousarray(planes.T).view("<u8").astype(np.uint64).ravel()

@@ -1,0 +1,163 @@
+"""What a record holds in place of a value: nothing, "UNKNOWN", "-", "0000000", the first of January 1900.
+
+A placeholder in a dictionary would take every "unknown" and every "test" out of every note. It is skipped and counted
+by its reason. The reason is a word, never the value.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import MAX_LENGTH, function_words, is_too_general
+from .languages import load_language
+from .value_forms import read_phone
+
+__all__ = ["NAMES", "PLACEHOLDERS", "as_text", "clean", "read_date"]
+
+NAMES = frozenset({"given", "middle", "surname", "former", "nickname", "full", "clinician"})
+"""Kinds that are names of persons."""
+
+PLACEHOLDERS = frozenset(
+    normal_form(word)
+    for line in (
+        "unknown|unknow|unk|not known|none|null|nil|n/a|na|n.a.|not applicable|not available|not given",
+        "not specified|not stated|missing|undefined|tbd|tba|xx|xxx|xxxx|xxxxx|test|testing|tester|zztest|zzztest",
+        "test patient|patient test|dummy|sample|example|no name|noname|no last name|no first name|lnu|fnu",
+        "john doe|jane doe|doe john|baby boy|baby girl|deceased|unidentified|same|see above|no phone|no address",
+        "no fixed abode|homeless|no email|general delivery|other|various|refused|declined|-|nan|desconocido",
+        "desconocida|no consta|no conocido|no disponible|no procede|no aplica|sin datos|sin nombre|sin apellido",
+        "sin especificar|sin domicilio|sin telefono|ninguno|ninguna|vacio|prueba|pruebas|paciente prueba",
+        "paciente de prueba|ignorado|nn|n.n.|s/n|s/d|sd|nc|n/c|no facilitado|no informado|anonimo|anonima|otro",
+        "otros|tuntematon|ei tiedossa|ei tietoa|ei ole|ei saatavilla|ei ilmoitettu|puuttuu|tyhja|testi",
+        "testipotilas|testi potilas|testihenkilo|koehenkilo|nimeton|osoite tuntematon|ei osoitetta|ei puhelinta",
+        "ei sahkopostia|muu|poste restante",
+    )
+    for word in line.split("|")
+) - {""}
+"""Normal forms of values that stand for no value."""
+
+_ALSO_NAMES = frozenset({"dummy", "na", "nan", "nc", "nn", "same", "sample", "sd", "tester"})  # rare, but names
+_SHORTEST: Mapping[str, int] = MappingProxyType(
+    {"id": 3, "phone": 5, "zip": 3, "clinic": 3, "location": 3, "organization": 3}
+)
+_NUMBERS = frozenset({"id", "phone", "zip"})
+_BARE_NUMBER = 5  # an identifier of fewer digits and nothing else is a dose, a year, a room
+_NO_BIRTH = frozenset({date(1, 1, 1), date(1753, 1, 1), date(1800, 1, 1), date(1900, 1, 1), date(1901, 1, 1)})
+_FIRST_YEAR, _LAST_YEAR = 1800, 2200
+_ORDERS = {"d": ("%d/%m/%Y", "%d/%m/%y"), "m": ("%m/%d/%Y", "%m/%d/%y")}
+_COUNTING = "01234567890123456789"
+
+
+def as_text(value: Any) -> str:
+    """A cell as text, stripped: numbers as they are written, dates as ISO 8601 writes them.
+
+    value (Any): what a reader gave.
+    RETURNS (str): "" for nothing, and for what is neither text nor number nor date.
+    """
+    if isinstance(value, str):
+        return value.strip()
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, bool | int):
+        return str(int(value))
+    if isinstance(value, float | Decimal):
+        return str(int(value)) if value == int(value) else str(value)
+    if isinstance(value, datetime):
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date) else str(value).strip() if _is_plain(value) else ""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of a value is what it says: a UUID has one, bytes and lists have not."""
+    return not isinstance(value, bytes | bytearray | memoryview | list | dict | set | tuple)
+
+
+@lru_cache(200_000)
+def clean(
+    kind: str, value: str, lang: str, date_format: str = "", extra: Collection[str] = frozenset()
+) -> tuple[str, str]:
+    """Make a value ready, or say why it is none.
+
+    kind (str): its kind.
+    value (str): what `as_text` gave.
+    lang (str): ISO 639-1 code.
+    date_format (str): how the record writes dates, for ``strptime``; "" for ISO 8601 or the language's custom.
+    extra (Collection[str]): normal forms of more placeholders.
+    RETURNS (tuple[str, str]): the value and "", or "" and the reason.
+    """
+    plain = normal_form(value)
+    if not value.strip():
+        return "", "empty"
+    listed = plain in PLACEHOLDERS and not (kind in NAMES and plain in _ALSO_NAMES)
+    if not plain or listed or plain in extra or _is_filler(plain, kind):
+        return "", "placeholder"
+    if len(plain) > MAX_LENGTH:
+        return "", "too long"
+    if kind in ("birth_date", "date"):
+        day = read_date(value, lang, date_format)
+        if day in _NO_BIRTH or (day and day.year == 9999):
+            return "", "placeholder"
+        return (day.isoformat(), "") if day and _FIRST_YEAR <= day.year <= _LAST_YEAR else ("", f"no {kind}")
+    reason = _find_fault(kind, value, plain, lang)
+    return ("", reason) if reason else (" ".join(value.split()), "")
+
+
+def _find_fault(kind: str, value: str, plain: str, lang: str) -> str:
+    """Why a value cannot be used, or ""."""
+    if kind == "phone" and not read_phone(value, load_language(lang).region)[1]:
+        return "no phone"
+    if kind == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", plain):
+        return "no email"
+    if kind in NAMES:
+        return "" if any(char.isalpha() for char in plain) else f"no {kind}"
+    marks = sum(char.isalnum() for char in plain)
+    if marks < _SHORTEST.get(kind, 2) or (kind == "id" and plain.isdigit() and marks < _BARE_NUMBER):
+        return "too short"
+    words = plain.split()
+    if kind not in _NUMBERS and (is_too_general(plain) or all(word in function_words() for word in words)):
+        return "too general"
+    return ""
+
+
+def _is_filler(plain: str, kind: str) -> bool:
+    """Whether a value is filled up: "0000000", "xxxx", "---", "123456789"."""
+    letters = [char for char in plain if char.isalnum()]
+    if not letters or (len(letters) > 2 and len(set(letters)) == 1):
+        return True
+    joined = "".join(letters)
+    return kind in ("id", "phone") and len(joined) > 4 and (joined in _COUNTING or joined in _COUNTING[::-1])
+
+
+def read_date(value: str, lang: str, date_format: str = "") -> date | None:
+    """Read a date.
+
+    value (str): as the record has it.
+    lang (str): ISO 639-1 code; decides whether the day or the month comes first where both can.
+    date_format (str): for ``strptime``; nothing else is tried.
+    RETURNS (date | None): the day, or None if it is no date.
+    """
+    text = value.strip()
+    if date_format:
+        return _parse(text, date_format)
+    try:
+        return date.fromisoformat(text[:10] if len(text) > 10 and text[10:11] in "T " else text)
+    except ValueError:
+        pass
+    unified = re.sub(r"[.\-\s]+", "/", text.partition(" ")[0].strip("."))
+    first = load_language(lang).orders[0][0]
+    day = next((day for pattern in _ORDERS[first] if (day := _parse(unified, pattern))), None)
+    ahead = day is not None and len(unified.rpartition("/")[2]) == 2 and day > date.today()
+    return day.replace(year=day.year - 100) if day and ahead else day  # "45" was not yet
+
+
+def _parse(text: str, pattern: str) -> date | None:
+    """Read a date in one format."""
+    try:
+        return datetime.strptime(text, pattern).date()
+    except ValueError:
+        return None

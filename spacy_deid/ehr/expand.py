@@ -1,0 +1,253 @@
+"""Every way of writing what a patient record holds.
+
+Case, accents, hyphens and the width of spaces are the store's business: it knows words by their normal form, and the
+forms here are normal forms. What is left is order, initials, the parts of double names, particles, nicknames, Finnish
+cases, joined words, misread characters, and the formats of dates, telephone numbers and identifiers.
+
+Names repeat, so what one name expands to is kept: a million patients have some ten thousand given names.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..dictionaries.normalise import normal_form
+from ..errors import ConfigError, Errors
+from ..surrogates.inflection import case_forms, inflects
+from . import place_forms, value_forms
+from .languages import load_language
+from .name_parts import core, proper, split_full, split_words, surname_groups
+
+__all__ = ["KINDS", "Form", "expand", "expand_person", "person_parts"]
+
+_KEPT = 200_000  # distinct values whose forms are kept
+_OCR_LENGTH = 8  # a shorter name that is misread is another name
+_SIDES = 4  # given names and surnames of one person that are combined, each
+_MISREAD = (("rn", "m"), ("m", "rn"), ("l", "1"), ("o", "0"))
+
+
+class Form(NamedTuple):
+    """One way of writing a value.
+
+    text (str): in normal form.
+    exact (bool): whether only this spelling counts; a name that is not exact may be matched with a slip.
+    weak (bool): whether it says nothing outside of a name's context, whatever the counts: initials.
+    """
+
+    text: str
+    exact: bool = True
+    weak: bool = False
+
+
+def expand(kind: str, value: str, lang: str) -> list[Form]:
+    """Every way of writing one value, without those that need others ("Virtanen, Anna").
+
+    kind (str): one of `KINDS`.
+    value (str): as the record has it; a date as ISO 8601 writes it.
+    lang (str): ISO 639-1 code.
+    RETURNS (list[Form]): without repetition, the plain one first; empty if the value is no such thing.
+    RAISES: ConfigError if the kind (D185) or the language (D184) is unknown.
+    """
+    if kind not in _EXPANDERS:
+        raise ConfigError(Errors.D185.format(kind=kind, known=", ".join(KINDS)))
+    load_language(lang)
+    return list(_expand(kind, value, lang))
+
+
+@lru_cache(_KEPT)
+def _expand(kind: str, value: str, lang: str) -> tuple[Form, ...]:
+    """The forms of a value, kept."""
+    forms: dict[str, Form] = {}
+    for form in _EXPANDERS[kind](value, lang):
+        if form.text:
+            forms.setdefault(form.text, form)
+    return tuple(forms.values())
+
+
+def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
+    """The ways of writing a name that need several of its parts: order, initials, middle names.
+
+    parts (Mapping[str, Sequence[str]]): "given", "middle", "surname", "former", "nickname" → the values.
+    lang (str): ISO 639-1 code.
+    RETURNS (list[Form]): without repetition; empty if there are no two parts.
+    """
+    givens = _distinct(form for name in parts.get("given", ()) for form in _given_sides(name))
+    nicknames = _distinct(map(normal_form, parts.get("nickname", ())))
+    middles = _distinct(map(normal_form, parts.get("middle", ())))[:_SIDES]
+    surnames = _distinct(
+        form for kind in ("surname", "former") for name in parts.get(kind, ()) for form in _surname_sides(name)
+    )
+    forms: dict[str, Form] = {}
+    for surname in surnames[:_SIDES]:
+        tails = _tails(surname, lang)
+        for given in givens[:_SIDES]:
+            for form in _pair(given, surname, tails, middles):
+                forms.setdefault(form.text, form)
+        for nickname in nicknames[:_SIDES]:
+            forms.setdefault(text := f"{nickname} {surname}", Form(text))
+    for form in _initials(givens, middles, surnames):
+        forms.setdefault(form.text, form)
+    return list(forms.values())
+
+
+def person_parts(parts: Mapping[str, Sequence[str]], lang: str) -> dict[str, list[str]]:
+    """The parts of a person, with full names taken apart.
+
+    parts (Mapping[str, Sequence[str]]): as for `expand_person`, and "full".
+    lang (str): ISO 639-1 code.
+    RETURNS (dict[str, list[str]]): without "full".
+    """
+    result = {kind: list(values) for kind, values in parts.items() if kind != "full"}
+    for name in parts.get("full", ()):
+        for kind, values in split_full(name, lang).items():
+            result.setdefault(kind, []).extend(values)
+    return result
+
+
+def _given(value: str, lang: str) -> Iterator[Form]:
+    """Given names: all of them, each, joined, and what such persons are called."""
+    yield from _nickname(value, lang)
+    words = split_words(value)
+    names = [normal_form(value), *map(normal_form, words)]
+    for nickname in (other for name in names for other in load_language(lang).nicknames.get(name, ())):
+        yield from _inflected(nickname, lang, "given")
+
+
+def _nickname(value: str, lang: str) -> Iterator[Form]:
+    """Given names without what such persons are called."""
+    words = split_words(value)
+    for name in [value.strip(" .,;"), *words] if len(words) > 1 else words:
+        yield from _inflected(name, lang, "given")
+    yield from _slips(words)
+
+
+def _surname(value: str, lang: str) -> Iterator[Form]:
+    """Surnames: all of them, each, without particles, joined."""
+    groups = surname_groups(value)
+    whole = " ".join(groups)
+    for name in _distinct([whole, *groups, *map(core, groups)]):
+        yield from _inflected(name, lang, "surname")
+    yield from (Form(normal_form(group).replace(" ", ""), exact=False) for group in groups if " " in group)
+    yield from _slips(split_words(value))
+
+
+def _full(value: str, lang: str) -> Iterator[Form]:
+    """A full name: its parts and their combinations."""
+    yield Form(normal_form(value), exact=False)
+    parts = split_full(value, lang)
+    for kind, values in parts.items():
+        yield from (form for part in values for form in _expand(kind, part, lang))
+    yield from expand_person(parts, lang)
+
+
+def _slips(words: Sequence[str]) -> Iterator[Form]:
+    """Words that belong together written as one, without the apostrophe, or misread by a machine."""
+    plain = [normal_form(word) for word in words if len(word) > 1]
+    if len(plain) > 1:
+        yield Form("".join(plain), exact=False)
+    for word in plain:
+        if "'" in word:
+            yield Form(word.replace("'", ""), exact=False)
+            yield Form(word.replace("'", " "))
+        if len(word) >= _OCR_LENGTH:
+            yield from (Form(word.replace(old, new)) for old, new in _MISREAD if old in word)
+
+
+def _inflected(name: str, lang: str, kind: str) -> Iterator[Form]:
+    """A name in its cases. An initial is no name by itself."""
+    if len(name) < 2:
+        return
+    yield Form(normal_form(name), exact=False)
+    if inflects(lang):
+        yield from (Form(form, exact=False) for form in _cases(name, lang, kind))
+
+
+@lru_cache(_KEPT)
+def _cases(name: str, lang: str, kind: str) -> tuple[str, ...]:
+    """The normal forms of a name's cases, in a fixed order."""
+    return tuple(sorted({normal_form(form) for form in case_forms(proper(name), lang, kind=kind)}))
+
+
+@lru_cache(_KEPT)
+def _given_sides(name: str) -> tuple[str, ...]:
+    """The given names that stand beside a surname: all of them, and the first."""
+    words = [normal_form(word) for word in split_words(name)]
+    return tuple(_distinct([" ".join(words), *words[:1]]))
+
+
+@lru_cache(_KEPT)
+def _surname_sides(name: str) -> tuple[str, ...]:
+    """The surnames that stand beside a given name: all of them, each, the first without its particles."""
+    groups = surname_groups(name)
+    return tuple(_distinct(map(normal_form, [" ".join(groups), *groups, *map(core, groups[:1])])))
+
+
+def _tails(surname: str, lang: str) -> Sequence[str]:
+    """The cases of a surname that ends a full name, without the nominative."""
+    return [form for form in _cases(surname, lang, "surname") if form != surname] if inflects(lang) else ()
+
+
+def _pair(given: str, surname: str, tails: Sequence[str], middles: Sequence[str]) -> Iterator[Form]:
+    """A given name and a surname in either order, and with initials."""
+    initial = given[0]
+    yield from (Form(f"{given} {surname}"), Form(f"{surname}, {given}"), Form(f"{surname} {given}"))
+    yield from (Form(f"{initial}. {surname}"), Form(f"{initial}.{surname}"), Form(f"{surname}, {initial}."))
+    yield from (Form(f"{surname} {initial}."), Form(f"{initial} {surname}"), Form(f"{surname} {initial}"))
+    yield from (Form(f"{start} {tail}") for tail in tails for start in (given, f"{initial}."))
+    for middle in middles:
+        yield Form(f"{given} {middle} {surname}")
+        yield Form(f"{surname}, {given} {middle}")
+        yield from (Form(f"{given} {middle[0]}. {surname}"), Form(f"{given} {middle[0]} {surname}"))
+        yield from (Form(f"{surname}, {given} {middle[0]}"), Form(f"{surname} {given} {middle[0]}"))
+        yield from (Form(f"{initial}. {middle[0]}. {surname}"), Form(f"{initial}.{middle[0]}. {surname}"))
+
+
+def _initials(givens: Sequence[str], middles: Sequence[str], surnames: Sequence[str]) -> Iterator[Form]:
+    """Nothing but initials: "A.V.", "A. L. V.", "AV"."""
+    if not givens or not surnames:
+        return
+    last = "".join(word[0] for word in surnames[0].split())
+    for first in _distinct([givens[0][0], "".join(w[0] for w in f"{givens[0]} {' '.join(middles)}".split())]):
+        letters = first + last[-2:]
+        yield Form("".join(f"{letter}." for letter in letters), weak=True)
+        yield Form(" ".join(f"{letter}." for letter in letters), weak=True)
+        yield Form(letters, weak=True)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """Texts without repetition, in order; empty ones are left out."""
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _exact(make: Callable[[str, str], Iterable[str]]) -> Callable[[str, str], Iterator[Form]]:
+    """An expander of what has to be spelled as it is."""
+    return lambda value, lang: map(Form, make(value, lang))
+
+
+_EXPANDERS: Mapping[str, Callable[[str, str], Iterator[Form]]] = MappingProxyType(
+    {
+        "given": _given,
+        "middle": _given,
+        "surname": _surname,
+        "former": _surname,
+        "nickname": _nickname,
+        "full": _full,
+        "clinician": _full,
+        "birth_date": _exact(value_forms.date_forms),
+        "date": _exact(value_forms.date_forms),
+        "phone": _exact(value_forms.phone_forms),
+        "email": _exact(value_forms.email_forms),
+        "id": _exact(value_forms.id_forms),
+        "street": _exact(place_forms.street_forms),
+        "zip": _exact(place_forms.zip_forms),
+        "city": _exact(place_forms.city_forms),
+        "state": _exact(place_forms.city_forms),
+        "clinic": _exact(place_forms.phrase_forms),
+        "location": _exact(place_forms.phrase_forms),
+        "organization": _exact(place_forms.phrase_forms),
+        "term": _exact(place_forms.term_forms),
+    }
+)
+KINDS = tuple(_EXPANDERS)
+"""What a value can be. "id" is any identifier, "full" a full name, "term" anything that is looked for as it stands."""

@@ -1,0 +1,280 @@
+"""The mapping file: which column of which table holds what. A small TOML file that a hospital writes once.
+
+    lang = "es"
+
+    [sources.patients]
+    path = "patients.csv"            # .csv, .csv.gz, .tsv or .parquet, from the mapping's folder; may hold "*"
+    encoding = "cp1252"
+
+    [sources.clinics]
+    url_env = "EHR_URL"              # the environment variable that holds the database's address
+    query = "SELECT name FROM clinic WHERE active"
+
+    [tables.patients]
+    source = "patients"
+    patient_id = "nhc"               # without it, what the table holds goes into the institution's dictionary
+
+    [tables.patients.columns]
+    nhc = "id:MRN"                   # kind, or kind:LABEL
+    apellido1 = "surname"
+    "madre" = "relative.full"        # of the patient's relative
+
+No address of a database and no password stands in the file.
+"""
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ..dictionaries.normalise import normal_form
+from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from .expand import KINDS
+from .languages import load_language
+
+__all__ = ["DUPLICATES", "ROLES", "Column", "Mapped", "Source", "Table", "read_mapping"]
+
+ROLES = MappingProxyType({"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "person": "PERSON"})
+"""Whose a column is, and the label of a name there. A number tells several apart: "relative2.given"."""
+
+DUPLICATES = ("merge", "first", "error")
+"""What is done with a patient id that stands in several rows of a table."""
+
+_LABELS = MappingProxyType(
+    {
+        "birth_date": "DATE",
+        "date": "DATE",
+        "phone": "PHONE",
+        "email": "EMAIL",
+        "id": "ID_OTHER",
+        "street": "STREET",
+        "zip": "ZIP",
+        "city": "CITY",
+        "state": "STATE",
+        "clinic": "HOSPITAL",
+        "location": "LOCATION_OTHER",
+        "organization": "ORGANIZATION",
+        "clinician": "CLINICIAN",
+        "term": "OTHER",
+    }
+)
+_TOP = ("lang", "sources", "tables", "placeholders")
+_SOURCE = ("path", "encoding", "delimiter", "url_env", "table", "query", "may_be_empty")
+_TABLE = ("source", "patient_id", "lang", "duplicates", "institution", "date_format", "columns", "surname_first")
+_COLUMN = ("kind", "separator", "date_format")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows come from.
+
+    name (str): its name in the mapping.
+    path (Path | None): a file or a pattern of files.
+    url_env (str): the environment variable that holds a database's address.
+    table, query (str): what is read there, one of them.
+    encoding, delimiter (str): of a CSV file; "" for the delimiter of its kind.
+    may_be_empty (bool): whether no rows are right.
+    """
+
+    name: str
+    path: Path | None = None
+    url_env: str = ""
+    table: str = ""
+    query: str = ""
+    encoding: str = "utf-8"
+    delimiter: str = ""
+    may_be_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a column holds.
+
+    name (str): its name in the table.
+    kind (str): one of `expand.KINDS`.
+    label (str): canonical label of its detections.
+    person (str): whose it is: "patient", "relative2", "clinician"; "" for what is no name.
+    rule (str): "table.column".
+    separator (str): what is between several values of one cell; "" for one value.
+    date_format (str): for ``strptime``; "" for ISO 8601 or the language's custom.
+    """
+
+    name: str
+    kind: str
+    label: str
+    person: str
+    rule: str
+    separator: str = ""
+    date_format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table and its columns.
+
+    name (str): its name in the mapping.
+    source (Source): where it is.
+    columns (tuple[Column, ...]): the columns that are read.
+    lang (str): ISO 639-1 code.
+    patient_id (str): the column of the patient id; "" for a table of the institution.
+    duplicates (str): one of `DUPLICATES`.
+    institution (bool): whether a patient's values go into the institution's dictionary too.
+    surname_first (bool): whether full names without a comma begin with the surname.
+    """
+
+    name: str
+    source: Source
+    columns: tuple[Column, ...]
+    lang: str
+    patient_id: str = ""
+    duplicates: str = "merge"
+    institution: bool = False
+    surname_first: bool = False
+
+    @property
+    def wanted(self) -> list[str]:
+        """The names of the columns that are read, each once."""
+        ids = [self.patient_id] if self.patient_id else []
+        return list(dict.fromkeys([*ids, *(column.name for column in self.columns)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A mapping that was read and checked."""
+
+    path: Path
+    tables: tuple[Table, ...]
+    placeholders: frozenset[str]
+
+
+def read_mapping(path: str | Path) -> Mapped:
+    """Read a mapping file and check all that can be checked without the tables.
+
+    path (str or Path): a TOML file.
+    RETURNS (Mapped): the tables, those of the institution first.
+    RAISES: ConfigError (D170 – D173), or D184 for an unknown language.
+    """
+    path = Path(path)
+    data = _load(path)
+    _check_keys(path, "at its top", data, _TOP)
+    lang = str(data.get("lang", ""))
+    sources = {name: _source(path, name, value) for name, value in _section(path, data, "sources").items()}
+    tables = [_table(path, name, value, sources, lang) for name, value in _section(path, data, "tables").items()]
+    words = data.get("placeholders", [])
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+        raise _wrong(path, "'placeholders' is not a list of strings")
+    return Mapped(path, tuple(sorted(tables, key=lambda t: bool(t.patient_id))), frozenset(map(normal_form, words)))
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Parse the file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _wrong(path, f"cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise _wrong(path, "not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(path, f"not valid TOML: {error}") from None
+
+
+def _section(path: Path, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The tables of a section, at least one."""
+    section = data.get(key)
+    if not isinstance(section, dict) or not section or not all(isinstance(value, dict) for value in section.values()):
+        raise _wrong(path, f"it needs at least one [{key}.NAME]")
+    return section
+
+
+def _source(path: Path, name: str, data: Mapping[str, Any]) -> Source:
+    """Read a source: a file, or a table or query of a database."""
+    place = f"source '{name}'"
+    _check_keys(path, place, data, _SOURCE)
+    _check_types(path, place, data, flags=("may_be_empty",))
+    if ("path" in data) == ("url_env" in data):
+        raise _wrong(path, f"{place} needs either 'path' or 'url_env'")
+    if "url_env" in data and ("table" in data) == ("query" in data):
+        raise _wrong(path, f"{place} needs either 'table' or 'query'")
+    if "://" in data.get("url_env", ""):
+        raise _wrong(path, f"{place}: 'url_env' is the name of an environment variable, not an address")
+    values = {key: value for key, value in data.items() if key != "path"}
+    return Source(name, path=path.parent / data["path"] if "path" in data else None, **values)
+
+
+def _table(path: Path, name: str, data: Mapping[str, Any], sources: Mapping[str, Source], lang: str) -> Table:
+    """Read a table."""
+    place = f"table '{name}'"
+    _check_keys(path, place, data, _TABLE)
+    _check_types(path, place, data, flags=("institution", "surname_first"), tables=("columns",))
+    if data.get("source") not in sources:
+        raise ConfigError(
+            Errors.D173.format(path=path, table=name, source=data.get("source", ""), known=", ".join(sources))
+        )
+    duplicates = data.get("duplicates", "merge")
+    if duplicates not in DUPLICATES:
+        raise _wrong(path, f"{place}: 'duplicates' is one of {', '.join(DUPLICATES)}")
+    lang = data.get("lang", lang)
+    if not lang:
+        raise _wrong(path, f"{place} has no language: set 'lang' there or at the top")
+    load_language(lang)
+    if not data.get("columns"):
+        raise _wrong(path, f"{place} needs at least one column in [tables.{name}.columns]")
+    columns = [_column(path, name, key, value, data) for key, value in data["columns"].items()]
+    flags = {key: data[key] for key in ("patient_id", "institution", "surname_first") if key in data}
+    return Table(name, sources[data["source"]], tuple(columns), lang, duplicates=duplicates, **flags)
+
+
+def _column(path: Path, table: str, name: str, data: Any, of_table: Mapping[str, Any]) -> Column:
+    """Read what a column holds: "kind", "kind:LABEL", "whose.kind", or a table with more."""
+    place = f"table '{table}', column '{name}'"
+    spec = {"kind": data} if isinstance(data, str) else data
+    if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str):
+        raise _wrong(path, f"{place} has no kind. Known kinds: {', '.join(KINDS)}")
+    _check_keys(path, place, spec, _COLUMN)
+    _check_types(path, place, spec)
+    what, _, label = spec["kind"].partition(":")
+    whose, _, kind = what.rpartition(".")
+    role = whose.rstrip("0123456789") or "patient"
+    if role in KINDS or kind in ROLES:
+        role, whose, kind = ("relative", kind, "full") if kind == "relative" else (role, whose, kind)
+    if kind not in KINDS or role not in ROLES:
+        raise ConfigError(Errors.D172.format(path=path, place=place, kind=what, known=_known()))
+    default = _LABELS.get(kind) or (ROLES[role] if whose or of_table.get("patient_id") else "PERSON")
+    if label and label not in LABELS:
+        raise ConfigError(Errors.D001.format(label=label, scheme="canonical", known=", ".join(LABELS)))
+    person = "clinician" if kind == "clinician" else whose or "patient"
+    dates = spec.get("date_format", of_table.get("date_format", ""))
+    return Column(
+        name, kind, label or default, person, f"{table}.{name}", spec.get("separator", ""), date_format=dates
+    )
+
+
+def _known() -> str:
+    """The kinds and roles, for an error."""
+    return f"{', '.join(KINDS)}; before a name's kind may stand {', '.join(f'{role}.' for role in ROLES)}"
+
+
+def _check_keys(path: Path, place: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse a key that means nothing: a slip of the pen would go unnoticed."""
+    for key in data:
+        if key not in known:
+            raise ConfigError(Errors.D171.format(path=path, place=place, key=key, known=", ".join(known)))
+
+
+def _check_types(
+    path: Path, place: str, data: Mapping[str, Any], flags: Collection[str] = (), tables: Iterable[str] = ()
+) -> None:
+    """Make sure that flags are true or false, tables are tables and the rest is text."""
+    for key, value in data.items():
+        wanted = bool if key in flags else dict if key in tables else str
+        if not isinstance(value, wanted):
+            word = {bool: "true or false", dict: "a table", str: "text"}[wanted]
+            raise _wrong(path, f"{place}: '{key}' is not {word}")
+
+
+def _wrong(path: Path, reason: str) -> ConfigError:
+    """The error for a mapping that cannot be used."""
+    return ConfigError(Errors.D170.format(path=path, reason=reason))

@@ -1,0 +1,184 @@
+"""Ways of writing dates, telephone numbers, e-mail addresses and identifiers."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import lru_cache
+
+import phonenumbers
+
+from ..dictionaries.normalise import normal_form
+from .languages import load_language
+
+__all__ = ["date_forms", "email_forms", "id_forms", "phone_forms", "read_phone"]
+
+_KEPT = 100_000  # two centuries of days
+_SEPARATORS = re.compile(r"[\s\-‐-―−./_·:]+")
+_BOUNDARY = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
+_MISREAD = (("0", "o"), ("1", "l"), ("1", "i"), ("o", "0"), ("l", "1"), ("i", "1"))
+_MISREAD_LENGTH = 6
+_LEAD = 5  # digits of a national number that decide how it is grouped
+_NUMBER_LENGTH = 5  # an identifier without its zeros is still one if it has so many digits
+
+
+@lru_cache(_KEPT)
+def date_forms(value: str, lang: str) -> tuple[str, ...]:
+    """Ways of writing a day.
+
+    value (str): as ISO 8601 writes it; a time after it is left away.
+    lang (str): ISO 639-1 code.
+    RETURNS (tuple[str, ...]): normal forms; empty if it is no date.
+    """
+    try:
+        day = date.fromisoformat(value.strip()[:10])
+    except ValueError:
+        return ()
+    language = load_language(lang)
+    fields = _date_fields(day) | {"month": language.months[day.month - 1], "mon": language.months_short[day.month - 1]}
+    forms = [f"{day:%Y-%m-%d}", f"{day:%Y}/{day:%m}/{day:%d}", f"{day:%Y%m%d}"]
+    for order in language.orders:
+        forms += _numeric(order, fields)
+    forms += (pattern.format(**fields) for pattern in language.dates_in_words)
+    return tuple(dict.fromkeys(map(normal_form, forms)))
+
+
+def _date_fields(day: date) -> dict[str, str]:
+    """The numbers of a date as they are written."""
+    ending = "th" if 11 <= day.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+    year = f"{day.year:04}"
+    return {
+        "d": str(day.day),
+        "dd": f"{day.day:02}",
+        "m": str(day.month),
+        "mm": f"{day.month:02}",
+        "y": year,
+        "yy": year[2:],
+        "th": ending,
+    }
+
+
+def _numeric(order: str, fields: dict[str, str]) -> Iterator[str]:
+    """Numbers alone, with and without zeros, with two and four digits of the year."""
+    for year in ("y", "yy"):
+        for width in (1, 2):
+            names = [year if letter == "y" else letter * width for letter in order]
+            yield from (separator.join(fields[name] for name in names) for separator in ("/", ".", "-"))
+        yield "".join(fields[year if letter == "y" else letter * 2] for letter in order)
+
+
+def id_forms(value: str, lang: str) -> tuple[str, ...]:
+    """Ways of writing an identifier: with its separators, with spaces, without; without leading zeros; misread.
+
+    value (str): as the record has it.
+    lang (str): not used; identifiers have no language.
+    RETURNS (tuple[str, ...]): normal forms.
+    """
+    plain = normal_form(value)
+    parts = [part for part in _SEPARATORS.split(plain) if part]
+    joined = "".join(parts)
+    forms = [plain, joined, *(separator.join(parts) for separator in (" ", ".", "/"))]
+    if pieces := [piece for piece in _BOUNDARY.split(joined) if piece]:
+        forms.append(" ".join(pieces))
+    if joined.isdigit() and len(bare := joined.lstrip("0")) >= _NUMBER_LENGTH:
+        forms.append(bare)
+    if len(joined) >= _MISREAD_LENGTH:
+        forms += (joined.replace(old, new) for old, new in _MISREAD if old in joined)
+    return tuple(dict.fromkeys(form for form in forms if form))
+
+
+def email_forms(value: str, lang: str) -> tuple[str, ...]:
+    """Ways of writing an e-mail address: as it is, and with its "@" in words.
+
+    value (str): as the record has it.
+    lang (str): not used.
+    RETURNS (tuple[str, ...]): normal forms; empty if there is no "@".
+    """
+    plain = normal_form(value)
+    name, at, domain = plain.partition("@")
+    if not (name and at and domain):
+        return ()
+    return tuple(dict.fromkeys([plain, f"{name} @ {domain}", f"{name}(at){domain}", f"{name} at {domain}"]))
+
+
+def phone_forms(value: str, lang: str) -> tuple[str, ...]:
+    """Ways of writing a telephone number: national and international, in the usual groups and without any.
+
+    value (str): as the record has it.
+    lang (str): ISO 639-1 code; decides the country of a number without one.
+    RETURNS (tuple[str, ...]): normal forms; empty if it is no number.
+    """
+    country, national, trunk = read_phone(value, load_language(lang).region)
+    if not national:
+        return ()
+    plain = normal_form(value)
+    forms = [plain, " ".join(_SEPARATORS.split(plain)), trunk + national]
+    # The code of a country may stand without a space before it, and then nothing shorter is found inside.
+    forms += (f"{code}{national}" for code in (f"+{country}", f"00{country}", country))
+    for sizes in _groups_of(country, national[:_LEAD], len(national)):
+        forms += _grouped(_cut(national, sizes), country, trunk)
+    return tuple(dict.fromkeys(form for form in forms if form))
+
+
+def _grouped(cut: list[str], country: str, trunk: str) -> Iterator[str]:
+    """A number in groups: from abroad, with its trunk prefix, with its area code set apart."""
+    area, rest = trunk + cut[0], " ".join(cut[1:])
+    abroad = " ".join(cut)
+    yield from (f"{trunk}{abroad}", abroad, f"+{country} {abroad}", f"+{country}{abroad}")
+    if rest:
+        yield from (f"{trunk}{'.'.join(cut)}", ".".join(cut), f"({area}) {rest}", f"({area}){rest}", f"{area}/{rest}")
+    if trunk:
+        yield from (f"+{country} ({trunk}) {abroad}", f"+{country} ({trunk}){abroad}")
+
+
+@lru_cache(1_000)  # a value is checked when it is read and expanded soon after
+def read_phone(value: str, region: str) -> tuple[str, str, str]:
+    """Read a telephone number.
+
+    value (str): as the record has it.
+    region (str): ISO 3166 code of the country of a number without one.
+    RETURNS (tuple[str, str, str]): country code, national number without trunk prefix, trunk prefix as it is dialled
+        before it; all empty if it is no number.
+    """
+    try:
+        number = phonenumbers.parse(value, region)
+    except phonenumbers.NumberParseException:
+        return "", "", ""
+    national = phonenumbers.national_significant_number(number)
+    home = phonenumbers.region_code_for_country_code(number.country_code or 0)
+    trunk = phonenumbers.ndd_prefix_for_region(home, True) or ""
+    return str(number.country_code), national, "" if home == "US" else trunk
+
+
+@lru_cache(_KEPT)
+def _groups_of(country: str, lead: str, length: int) -> tuple[tuple[int, ...], ...]:
+    """The groups of numbers that begin alike, looked up once: as phonenumbers has them, and as people have them."""
+    number = phonenumbers.parse(f"+{country}{lead.ljust(length, '5')}", None)
+    written = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    sizes = tuple(len(part) for part in re.findall(r"\d+", written)[1:])
+    found: list[tuple[int, ...]] = [(length,)]
+    if sum(sizes) == length and len(sizes) > 1:
+        found += [sizes, (sizes[0], length - sizes[0]), _even(length, sizes[0])]
+    else:
+        found += [_even(length, first) for first in (2, 3) if length > first + 2]
+    if length == 9 and len(sizes) > 1 and sizes[0] == 3:
+        found += [(3, 2, 2, 2), (3, 3, 3)]
+    return tuple(dict.fromkeys(found))
+
+
+def _even(length: int, first: int) -> tuple[int, ...]:
+    """A group of two or three, then threes and one of four, as in 40 123 4567."""
+    rest = length - first
+    sizes = [first]
+    while rest > 4:
+        sizes.append(3)
+        rest -= 3
+    return (*sizes, rest) if rest else tuple(sizes)
+
+
+def _cut(digits: str, sizes: tuple[int, ...]) -> list[str]:
+    """Cut digits into groups."""
+    cut = []
+    for size in sizes:
+        cut.append(digits[:size])
+        digits = digits[size:]
+    return cut

@@ -1,0 +1,42 @@
+"""What may be medical though a detector took it for an identifier: labels, and stretches of text with a reason."""
+
+from typing import NamedTuple
+
+__all__ = ["NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
+
+PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+PLACES = frozenset(
+    {
+        *("HOSPITAL", "HEALTH_CENTER", "DEPARTMENT", "ORGANIZATION", "STREET", "CITY", "STATE", "TERRITORY"),
+        *("COUNTRY", "LOCATION_OTHER"),
+    }
+)
+NUMBERS = frozenset({"DATE", "PHONE", "FAX", "ZIP", "ROOM", "MRN", "ENCOUNTER_ID", "ID_OTHER", "DEVICE", "VEHICLE"})
+RECOVERABLE = PERSONS | PLACES | NUMBERS | {"USERNAME", "PROFESSION"}
+
+
+class MedicalUse(NamedTuple):
+    """A stretch of medical text.
+
+    start, end (int): characters.
+    rule (str): what says so: form and kind of a dictionary's term, or the id of an expression.
+    """
+
+    start: int
+    end: int
+    rule: str
+
+    @property
+    def form(self) -> str:
+        """The first part of the rule."""
+        return self.rule.partition(":")[0]
+
+    @property
+    def named(self) -> bool:
+        """Whether it bears a person's name."""
+        return self.form in ("eponym", "name")
+
+    @property
+    def headed(self) -> bool:
+        """Whether it is medical whatever stands around: by its head word, or because it bears no name."""
+        return self.form != "name"

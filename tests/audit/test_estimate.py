@@ -1,0 +1,86 @@
+"""Leak rates from counts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_deid.audit import estimate
+from spacy_deid.audit.estimate import wilson
+
+
+def patients(count, notes=1, hits=0, draws=5, others=0, hit_draws=0, shared=0):
+    return np.array([[notes, hits, draws, others, hit_draws, shared]] * count, dtype=np.int64)
+
+
+def test_without_chance_hits_the_rate_is_the_share_of_notes_with_a_hit():
+    counts = np.concatenate([patients(10, hits=1, hit_draws=5), patients(90)])
+    rate = estimate(counts)
+    assert (rate.notes, rate.hits, rate.patients) == (100, 10, 100)
+    assert rate.leak_rate == rate.observed == 0.1
+    assert rate.expected == 0
+    assert rate.wilson == pytest.approx([0.0552, 0.1744], abs=1e-4)
+    assert rate.bootstrap[0] < 0.1 < rate.bootstrap[1]
+
+
+def test_hits_that_chance_explains_are_no_leaks():
+    rate = estimate(np.concatenate([patients(20, hits=1, others=1, hit_draws=5), patients(80, others=1)]))
+    assert rate.observed == pytest.approx(0.2)
+    assert rate.expected == pytest.approx(0.2)
+    assert rate.leak_rate == 0
+    assert rate.wilson[0] == 0
+
+
+def test_a_leak_that_others_share_is_not_taken_for_chance():
+    # One note in ten leaks a town in which every other patient lives, and there is no chance.
+    leaking, rest = patients(100, hits=1, draws=10, others=5, hit_draws=10, shared=5), patients(900, draws=10)
+    assert estimate(np.concatenate([leaking, rest])).leak_rate == pytest.approx(0.1)
+
+
+def test_where_everybody_has_it_nothing_is_taken_off():
+    rate = estimate(patients(10, hits=1, draws=5, others=5, hit_draws=5, shared=5))
+    assert rate.leak_rate == 1
+
+
+def test_nothing_found_still_has_an_upper_end():
+    rate = estimate(patients(100))
+    assert rate.leak_rate == 0
+    assert rate.bootstrap == [0, 0]
+    assert rate.wilson[1] == pytest.approx(0.037, abs=1e-3)
+
+
+def test_without_draws_the_chance_is_unknown():
+    rate = estimate(patients(10, hits=1, draws=0))
+    assert rate.expected is None
+    assert rate.leak_rate == 1
+
+
+def test_notes_of_one_patient_widen_the_bootstrap():
+    alone = np.concatenate([patients(50, hits=1), patients(450)])
+    together = np.concatenate([patients(5, notes=10, hits=10), patients(45, notes=10)])
+    ends = [estimate(counts).bootstrap for counts in (alone, together)]
+    assert ends[1][1] - ends[1][0] > 2 * (ends[0][1] - ends[0][0])
+
+
+def test_without_replicates_there_is_no_bootstrap():
+    assert estimate(patients(3), replicates=0).bootstrap is None
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_wilson_holds_the_share(hits, notes):
+    hits = min(hits, notes)
+    low, high = wilson(hits, notes)
+    assert 0 <= low <= hits / notes <= high <= 1 + 1e-12
+
+
+TALLY = st.tuples(st.integers(1, 5), st.integers(0, 5), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)).map(
+    lambda t: (t[0], min(t[1], t[0]), t[2] + t[4], min(t[3], t[2] + t[4]), t[4] if t[1] else 0, 0)
+)
+
+
+@given(st.lists(TALLY, min_size=1, max_size=20))
+def test_every_figure_is_a_share(rows):
+    rate = estimate(np.array(rows, dtype=np.int64), replicates=20)
+    assert 0 <= rate.leak_rate <= 1
+    assert 0 <= rate.wilson[0] <= rate.wilson[1] <= 1
+    assert 0 <= rate.bootstrap[0] <= rate.bootstrap[1] <= 1

@@ -1,0 +1,114 @@
+"""What is found in a note, and how it is counted."""
+
+import pickle
+import random
+
+import pytest
+
+from spacy_deid.audit import Facet, Hit, Tally
+from spacy_deid.audit.facets import Search, count_note
+from spacy_deid.audit.search import Note, Searcher, draw_others
+from spacy_deid.audit.split import Tight
+from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.dictionaries.normalise import normalise
+from spacy_deid.dictionaries.store import StoreWriter
+
+ENTRIES = [
+    LocalEntry("villaseca", "PATIENT", "patients.surname"),
+    LocalEntry("ndu", "PATIENT", "patients.given"),
+    LocalEntry("600100200", "PHONE", "patients.phone"),
+    LocalEntry("rosa", "PATIENT", "patients.middle", "name"),
+]
+
+
+@pytest.fixture
+def searcher(tmp_path):
+    with StoreWriter(tmp_path / "store") as writer:
+        writer.add_patient("P1", ENTRIES)
+        writer.add_patient("P2", [LocalEntry("olmedilla", "PATIENT", "patients.surname")])
+        writer.commit({})
+    return Searcher(tmp_path / "store")
+
+
+def found(searcher, text, others=()):
+    return searcher.search(Note(1, "P1", "letter", text, others))
+
+
+def hits(searcher, text):
+    return [(text[hit.start : hit.end], hit.label, hit.rule, hit.form) for hit in found(searcher, text).hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "form"),
+    [
+        ("Acude VILLASECA por tos", "VILLASECA", "exact"),
+        ("Acude Ndu por tos", "Ndu", "exact"),
+        ("Acude Villa-\nseca por tos", "Villa-\nseca", "split"),
+        ("Acude V i l l a s e c a", "V i l l a s e c a", "split"),
+        ("Tel. 6001 00-200.", "6001 00-200", "split"),
+        ("Acude Vilaseca por tos", "Vilaseca", "fuzzy"),
+    ],
+)
+def test_identifiers_are_found_in_every_form(searcher, text, surface, form):
+    ((quoted, *_, kind),) = hits(searcher, text)
+    assert (quoted, kind) == (surface, form)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  ",
+        "[PATIENT] acude por tos",
+        "una rosa roja",
+        "Villanueva",
+        "Villa de la seca",
+        "601100200",
+        "xvillasecax",
+        "n du",
+    ],
+)
+def test_what_is_no_identifier_is_not_found(searcher, text):
+    assert hits(searcher, text) == []
+
+
+def test_a_wide_gap_is_no_break():
+    entries = (LocalEntry("villaseca", "PATIENT", "a.b"),)
+    assert Tight(normalise("villa - \n seca")).find(entries) != []
+    assert Tight(normalise("villa ------ . seca")).find(entries) == []
+
+
+def test_a_searcher_is_pickled_without_what_it_searches_for(searcher):
+    data = pickle.dumps(searcher)
+    assert b"villaseca" not in data.lower()
+    assert hits(pickle.loads(data), "Villaseca") == hits(searcher, "Villaseca")
+
+
+def test_a_note_does_not_show_itself():
+    assert repr(Note(3, "P1", "letter", "Villaseca", ("P2",))) == "Note(row=3)"
+
+
+def test_counts_by_facet(searcher):
+    counts = found(searcher, "Villaseca, tel. 600100200. Olmedilla.", ("P2",)).counts
+    assert counts[Facet("all", "all")] == Tally(1, 1, 1, 1, 1, 0)
+    assert counts[Facet("type", "letter")] == Tally(1, 1, 1, 1, 1, 0)
+    assert counts[Facet("source", "patients.surname")] == Tally(1, 1, 1, 1, 1, 0)
+    assert counts[Facet("source", "patients.given")] == Tally(1, 0, 0, 0, 0, 0)
+    assert counts[Facet("kind", "PHONE")] == Tally(1, 1, 0, 0, 0, 0)
+    assert counts[Facet("form", "fuzzy")] == Tally(1, 0, 1, 0, 0, 0)
+
+
+def test_a_place_that_two_patients_hit_is_shared():
+    hit = Hit(0, 5, "CITY", "patients.city", "exact")
+    kinds = {("CITY", "patients.city")}
+    counts = count_note("a", Search((hit,), kinds), [Search((hit,), kinds), Search((), kinds)])
+    assert counts[Facet("all", "all")] == Tally(1, 1, 2, 1, 2, 1)
+
+
+def test_others_are_never_the_patient_and_never_the_same():
+    patients = [f"P{i}" for i in range(6)]
+    for seed in range(50):
+        drawn = draw_others(patients, "P3", 4, random.Random(seed))
+        assert len(set(drawn)) == 4
+        assert "P3" not in drawn
+    assert draw_others(["P3"], "P3", 4, random.Random(1)) == ()

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
 
-from spacy_deid.dictionaries.background import PhraseCounts, count_phrases
-from spacy_deid.dictionaries.corpora import CorpusReader
+from spacy_deid.background.corpora import CorpusReader
+from spacy_deid.background.counts import PhraseCounts, count_phrases
 
 OUT = Path(__file__).parents[1] / "spacy_deid" / "resources" / "counts"
 LARGEST = 700_000  # bytes of a file

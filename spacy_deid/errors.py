@@ -273,6 +273,7 @@ class Errors:
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
     D760 = "{source}: no note to audit ({skipped})"
+    D761 = "{source}: more than {limit} values in column '{column}'. Is it one that groups notes?"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"

@@ -58,12 +58,13 @@ class Rate:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0) -> Rate:
+def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, patients: int | None = None) -> Rate:
     """Estimate a leak rate.
 
     counts (NDArray): one row a patient, columns as `facets.Tally`.
     replicates (int): bootstrap replicates; 0 for no interval.
     seed (int): seed of the draws.
+    patients (Optional[int]): how many there are, if a row is of several.
     RETURNS (Rate): the estimate.
     """
     total = Tally(*(int(count) for count in counts.sum(axis=0)))
@@ -74,7 +75,7 @@ def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0) -
     return Rate(
         notes=total.notes,
         hits=total.hits,
-        patients=len(counts),
+        patients=len(counts) if patients is None else patients,
         observed=total.hits / total.notes,
         expected=chance if total.draws else None,
         leak_rate=float(ends[0]),
@@ -109,4 +110,5 @@ def wilson(hits: int, notes: int) -> tuple[float, float]:
     middle = share + _Z * _Z / (2 * notes)
     half = _Z * sqrt(share * (1 - share) / notes + _Z * _Z / (4 * notes * notes))
     below = 1 + _Z * _Z / notes
-    return max(0.0, (middle - half) / below) if hits else 0.0, min(1.0, (middle + half) / below)
+    # Rounding may not push an end over the share itself.
+    return min(share, (middle - half) / below) if hits else 0.0, max(share, (middle + half) / below)

@@ -1,13 +1,14 @@
 """What is counted of a note: whether its own patient's identifiers are in it, and whether those of others are.
 
 A facet is a way of looking at the hits: all of them, those of one column of the EHR, of one kind, of one form; or all
-hits of the notes of one type. A note counts for a facet if its patient has an identifier of that sort at all.
+hits of the notes of one type, ward or what else notes are told apart by. A note counts for a facet if its patient has
+an identifier of that sort at all.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["FORMS", "Facet", "Hit", "Search", "Tally", "count_note"]
+__all__ = ["ALL", "FORMS", "Facet", "Hit", "Search", "Tally", "count_note"]
 
 FORMS = ("exact", "split", "fuzzy")
 
@@ -30,10 +31,13 @@ class Hit(NamedTuple):
 
 
 class Facet(NamedTuple):
-    """A way of looking at the hits: "all", "type", "source", "kind" or "form", and which."""
+    """A way of looking at the hits: "all", "type", "source", "kind", "form" or "column:NAME", and which."""
 
     by: str
     name: str
+
+
+ALL = Facet("all", "all")
 
 
 class Tally(NamedTuple):
@@ -55,45 +59,44 @@ class Tally(NamedTuple):
 class Search(NamedTuple):
     """What a search for one patient gave.
 
-    hits (Sequence[Hit]): what was found. kinds (Sequence[tuple[str, str]]): label and rule of all that was searched
-    for.
+    hits (Sequence[Hit]): what was found. sorts (frozenset[Facet]): sources and kinds of all that was searched for.
     """
 
     hits: Sequence[Hit]
-    kinds: Iterable[tuple[str, str]]
+    sorts: frozenset[Facet]
 
 
 _FIELDS = {"source": "rule", "kind": "label", "form": "form"}
 
 
-def count_note(note_type: str, own: Search, others: Sequence[Search]) -> dict[Facet, Tally]:
+def count_note(groups: Sequence[Facet], own: Search, others: Sequence[Search]) -> dict[Facet, Tally]:
     """Count a note in all its facets.
 
-    note_type (str): type of the note.
+    groups (Sequence[Facet]): type of the note, and what else it belongs to.
     own (Search): for its own patient. others (Sequence[Search]): for patients drawn at random.
     RETURNS (dict[Facet, Tally]): by facet; facets in which the note does not count are not there.
     """
-    facets = [Facet("all", "all"), Facet("type", note_type), *(Facet("form", form) for form in FORMS)]
-    facets += [*_sorts(own)]
-    sorts = [_sorts(other) for other in others]
-    counts = {}
-    for facet in facets:
-        places = _places(facet, own)
-        able = [o for o, has in zip(others, sorts, strict=True) if facet.by in ("all", "type", "form") or facet in has]
-        found = [_places(facet, other) for other in able]
-        shared = sum(not places.isdisjoint(spans) for spans in found)
-        drawn = len(able)
-        counts[facet] = Tally(1, int(bool(places)), drawn, sum(map(bool, found)), drawn if places else 0, shared)
+    whole = [ALL, *groups]
+    counts = dict.fromkeys(whole, _count(ALL, own, others))
+    for facet in (*(Facet("form", form) for form in FORMS), *own.sorts):
+        able = others if facet.by == "form" else [other for other in others if facet in other.sorts]
+        counts[facet] = _count(facet, own, able)
     return counts
 
 
-def _sorts(search: Search) -> set[Facet]:
-    """The sources and kinds of all that was searched for."""
-    return {facet for label, rule in search.kinds for facet in (Facet("source", rule), Facet("kind", label))}
+def _count(facet: Facet, own: Search, others: Sequence[Search]) -> Tally:
+    """Count a note in one facet. Others are those that it could hold something of."""
+    places = _places(facet, own)
+    found = [_places(facet, other) for other in others]
+    shared = sum(not places.isdisjoint(spans) for spans in found)
+    drawn = len(others)
+    return Tally(1, int(bool(places)), drawn, sum(map(bool, found)), drawn if places else 0, shared)
 
 
 def _places(facet: Facet, search: Search) -> set[tuple[int, int]]:
     """The places of the hits that count in a facet."""
+    if not search.hits:
+        return set()
     if (field := _FIELDS.get(facet.by)) is None:
         return {(hit.start, hit.end) for hit in search.hits}
     return {(hit.start, hit.end) for hit in search.hits if getattr(hit, field) == facet.name}

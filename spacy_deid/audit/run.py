@@ -7,23 +7,20 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import numpy as np
-
 from ..errors import Errors, InputError
-from ..notes import Columns, NoteSource, as_id, as_text, require_columns
-from .estimate import Rate, estimate
-from .facets import Facet, Tally
-from .search import Found, Note, Searcher, draw_others
+from ..notes import Columns, NoteSource
+from .estimate import Rate
+from .facets import ALL, Facet
+from .reading import NoteReader
+from .search import Found, Note, Searcher
+from .totals import Totals
 
 __all__ = ["Audit", "AuditSettings", "run_audit"]
 
 _BATCH = 64
 _AHEAD = 8  # batches in the hands of each process
-_UNTYPED = "untyped"
-_FIELDS = len(Tally())
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +30,7 @@ class AuditSettings:
     draws (int): other patients that a note is searched for, to know what chance finds.
     fuzzy (bool): whether to look for what nearly is an identifier. seed (int): seed of the draws.
     bootstrap (int): replicates. n_process (int): processes.
+    by (tuple[str, ...]): columns that notes are told apart by, beside their type.
     """
 
     draws: int = 5
@@ -40,6 +38,7 @@ class AuditSettings:
     seed: int = 0
     bootstrap: int = 1000
     n_process: int = 1
+    by: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -80,62 +79,24 @@ def run_audit(
     store (Path): the local dictionaries. settings (AuditSettings): how to audit.
     take (Callable): is given every note with a hit: what was found, its id and its text.
     RETURNS (Audit): counts and rates.
-    RAISES: InputError for a missing column (D741), a text that is none (D742), or no note that can be audited (D760).
+    RAISES: InputError for a missing column (D741), a text that is none (D742), no note that can be audited (D760), or
+        a column of groups that is one of ids (D761).
     """
-    require_columns(
-        source, [name for name in (columns.note_id, columns.patient_id, columns.note_type, columns.text) if name]
-    )
+    reader = NoteReader(source, columns, settings.by, settings.draws, settings.seed)
     searcher = Searcher(store, settings.fuzzy)
-    audit = Audit(settings)
-    patients = _patients(source, columns, searcher)
-    numbers = {patient: number for number, patient in enumerate(patients)}
-    totals: dict[Facet, dict[int, list[int]]] = {}
+    reader.find_patients(searcher.knows)
+    totals = Totals(len(reader.patients))
     with ExitStack() as stack:
         search = _searching(searcher, settings.n_process, stack)
-        for (note, note_id), found in search(_notes(source, columns, audit, patients, numbers)):
-            _add(totals, numbers[note.patient], found)
+        for (note, note_id), found in search(reader.read()):
+            totals.add(reader.patients[note.patient], found.counts)
             if found.hits:
                 take(found, note_id, note.text)
-    if not totals:
-        skipped = ", ".join(f"{count} {reason}" for reason, count in audit.skipped.items()) or "no rows"
+    if not len(totals):
+        skipped = ", ".join(f"{count} {reason}" for reason, count in reader.skipped.items()) or "no rows"
         raise InputError(Errors.D760.format(source=source.name, skipped=skipped))
-    audit.patients = len(totals[Facet("all", "all")])
-    audit.rates = {
-        facet: estimate(np.array(list(counts.values()), dtype=np.int64), settings.bootstrap, settings.seed)
-        for facet, counts in totals.items()
-    }
-    return audit
-
-
-def _patients(source: NoteSource, columns: Columns, searcher: Searcher) -> list[str]:
-    """The patients of the notes whom the index knows, in order."""
-    found = {as_id(patient) for (patient,) in source.scan([columns.patient_id])}
-    return sorted(patient for patient in found if patient is not None and searcher.knows(patient))
-
-
-def _notes(
-    source: NoteSource, columns: Columns, audit: Audit, patients: list[str], numbers: dict[str, int]
-) -> Iterator[tuple[Note, str | None]]:
-    """The notes that can be audited, with their ids."""
-    fields = (columns.patient_id, columns.text, columns.note_type, columns.note_id)
-    asked = [name for name in fields if name]
-    for row, values in enumerate(source.scan(asked), start=1):
-        given = dict(zip(asked, values, strict=True))
-        patient, kind, note_id = (
-            as_id(given.get(name)) for name in (columns.patient_id, columns.note_type, columns.note_id)
-        )
-        audit.notes += 1
-        try:
-            text = as_text(given[columns.text])
-        except TypeError:
-            raise InputError(
-                Errors.D742.format(source=source.name, row=row, reason="the text is not a string")
-            ) from None
-        if patient is None or patient not in numbers:
-            audit.skipped["no patient id" if patient is None else "patient not in the index"] += 1
-            continue
-        others = draw_others(patients, patient, audit.settings.draws, Random(f"{audit.settings.seed}/{row}"))
-        yield Note(row, patient, kind or _UNTYPED, text, others), note_id
+    rates = totals.rates(settings.bootstrap, settings.seed)
+    return Audit(settings, rates, reader.notes, reader.skipped, rates[ALL].patients)
 
 
 _Item = tuple[Note, str | None]
@@ -172,11 +133,3 @@ def _search(notes: list[Note]) -> list[Found]:
     """Search in a process of its own."""
     assert _searcher is not None
     return [_searcher.search(note) for note in notes]
-
-
-def _add(totals: dict[Facet, dict[int, list[int]]], patient: int, found: Found) -> None:
-    """Add the counts of a note to those of its patient."""
-    for facet, tally in found.counts.items():
-        counts = totals.setdefault(facet, {}).setdefault(patient, [0] * _FIELDS)
-        for i, count in enumerate(tally):
-            counts[i] += count

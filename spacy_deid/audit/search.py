@@ -1,30 +1,35 @@
 """Searching notes for identifiers: their own patients' and, to know what chance finds, those of other patients."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from ..dictionaries.fuzzy import FUZZY, fuzzy_find
+from ..dictionaries.fuzzy import FUZZY, Names, Words, name_words
 from ..dictionaries.normalise import Normalised, normalise
+from ..dictionaries.patients import PatientTerms
 from ..dictionaries.store import LocalStore
 from .facets import Facet, Hit, Search, Tally, count_note
-from .split import Tight
+from .split import Tight, TightTerm, tight_terms
 
 __all__ = ["Found", "Note", "Searcher", "draw_others"]
+
+_KEPT = 2_000  # patients whose terms are kept in memory, some 100 KB each
 
 
 class Note(NamedTuple):
     """A de-identified note that is to be searched. Its repr shows the row.
 
-    row (int): where it stands. patient (str): whose it is. note_type (str): its type. text (str): the note.
-    others (tuple[str, ...]): patients to search it for as well.
+    row (int): where it stands. patient (str): whose it is. groups (tuple[Facet, ...]): its type, and what else notes
+    are told apart by. text (str): the note. others (tuple[str, ...]): patients to search it for as well.
     """
 
     row: int
     patient: str
-    note_type: str
+    groups: tuple[Facet, ...]
     text: str
     others: tuple[str, ...]
 
@@ -44,6 +49,24 @@ class Found(NamedTuple):
     counts: dict[Facet, Tally]
 
 
+class _Patient(NamedTuple):
+    """What is searched for."""
+
+    terms: PatientTerms
+    tight: list[TightTerm]
+    names: Names
+    sorts: frozenset[Facet]
+
+
+class _Text(NamedTuple):
+    """A note in the forms that are searched."""
+
+    text: str
+    folded: Normalised
+    tight: Tight
+    words: Words
+
+
 class Searcher:
     """Searches notes by the patient index.
 
@@ -54,7 +77,7 @@ class Searcher:
     def __init__(self, folder: Path, fuzzy: bool = True) -> None:
         self._folder, self._fuzzy = folder, fuzzy
         self._store = LocalStore.open(folder)
-        self._terms = lru_cache(maxsize=10_000)(self._store.patient)
+        self._patient = lru_cache(_KEPT)(self._read)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the folder."""
@@ -62,8 +85,7 @@ class Searcher:
 
     def knows(self, patient: str) -> bool:
         """Whether there is anything to search for. patient (str): the id."""
-        terms = self._terms(patient)
-        return bool(terms and terms.entries)
+        return patient in self._store.patients
 
     def search(self, note: Note) -> Found:
         """Search a note.
@@ -72,36 +94,33 @@ class Searcher:
         RETURNS (Found): hits and counts.
         """
         folded = normalise(note.text)
-        text = _Text(note.text, folded, Tight(folded))
-        own, *others = (self._find(text, patient) for patient in (note.patient, *note.others))
-        return Found(note.row, tuple(own.hits), count_note(note.note_type, own, others))
+        text = _Text(note.text, folded, Tight(folded), Words(folded))
+        own, *others = (self._find(text, self._patient(patient)) for patient in (note.patient, *note.others))
+        return Found(note.row, tuple(own.hits), count_note(note.groups, own, others))
 
-    def _find(self, text: "_Text", patient: str) -> Search:
+    def _read(self, patient: str) -> _Patient:
+        """Make ready what is searched for."""
+        terms = self._store.patients.find(patient) or PatientTerms(())
+        entries = terms.entries
+        sorts = {facet for e in entries for facet in (Facet("source", e.rule), Facet("kind", e.label))}
+        return _Patient(terms, tight_terms(entries), name_words(tuple(entries)), frozenset(sorts))
+
+    def _find(self, text: _Text, patient: _Patient) -> Search:
         """Search a note for one patient. What overlaps a hit of an earlier form is the same leak."""
-        terms = self._terms(patient)
-        if terms is None:
-            return Search((), ())
-        entries = tuple(terms.entries)
-        hits = [Hit(*match, "exact") for match in terms.find(text.text, text.folded)]
-        hits += _drop_covered((Hit(*match, "split") for match in text.tight.find(entries)), hits)
+        hits = [Hit(*match, "exact") for match in patient.terms.find(text.text, text.folded)]
+        hits += _drop_covered((Hit(*match, "split") for match in text.tight.find(patient.tight)), hits)
         if self._fuzzy:
-            found = fuzzy_find(text.text, entries, text.folded)
-            near = (Hit(*match[:3], match.rule.removesuffix(FUZZY), "fuzzy") for match in found)
+            near = (Hit(*m[:3], m.rule.removesuffix(FUZZY), "fuzzy") for m in text.words.find(patient.names))
             hits += _drop_covered(near, hits)
-        return Search(hits, {(entry.label, entry.rule) for entry in entries})
-
-
-class _Text(NamedTuple):
-    """A note in the forms that are searched."""
-
-    text: str
-    folded: Normalised
-    tight: Tight
+        return Search(hits, patient.sorts)
 
 
 def _drop_covered(hits: Iterable[Hit], earlier: Sequence[Hit]) -> list[Hit]:
     """Leave out what overlaps an earlier hit."""
-    return [hit for hit in hits if not any(hit.start < other.end and other.start < hit.end for other in earlier)]
+    ordered = sorted((hit.start, hit.end) for hit in earlier)
+    starts = [start for start, _ in ordered]
+    furthest = [0, *accumulate((end for _, end in ordered), max)]  # of the hits that begin before
+    return [hit for hit in hits if furthest[bisect_left(starts, hit.end)] <= hit.start]
 
 
 def draw_others(patients: Sequence[str], own: str, count: int, rng: Random) -> tuple[str, ...]:

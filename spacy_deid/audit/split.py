@@ -4,20 +4,44 @@ What is compared is letters and digits alone. Each end must be a word edge, and 
 with an indent.
 """
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..dictionaries.entries import LocalEntry
 from ..dictionaries.matcher import Match
-from ..dictionaries.normalise import Normalised, normal_form
+from ..dictionaries.normalise import Normalised, classify, code_points, normal_form
 
-__all__ = ["Tight"]
+__all__ = ["Tight", "TightTerm", "tight_terms"]
 
 _SHORTEST = 6  # letters and digits; shorter ones come together by chance
-_GAP = 4  # characters between two letters
+_GAP = 8  # characters of the note between two letters
+
+
+class TightTerm(NamedTuple):
+    """Letters and digits of a term, with the labels and rules that it stands for. Its repr shows the latter alone."""
+
+    letters: str
+    tags: Sequence[tuple[str, str]]
+
+    def __repr__(self) -> str:
+        """Labels and rules."""
+        return f"TightTerm(letters=…, tags={self.tags!r})"
+
+
+def tight_terms(entries: Iterable[LocalEntry]) -> list[TightTerm]:
+    """What to look for.
+
+    entries (Iterable[LocalEntry]): of one patient; those with a condition are left out.
+    RETURNS (list[TightTerm]): each stretch of letters once.
+    """
+    terms: dict[str, dict[tuple[str, str], None]] = {}
+    for entry in entries:
+        letters = "" if entry.condition else "".join(filter(str.isalnum, normal_form(entry.term)))
+        if len(letters) >= _SHORTEST:
+            terms.setdefault(letters, {})[entry.label, entry.rule] = None
+    return [TightTerm(letters, list(tags)) for letters, tags in terms.items()]
 
 
 class Tight:
@@ -28,25 +52,25 @@ class Tight:
 
     def __init__(self, folded: Normalised) -> None:
         self._folded = folded
-        places = [i for i, char in enumerate(folded.text) if char.isalnum()]
-        self._text = "".join(folded.text[i] for i in places)
-        self._places: NDArray[np.int64] = np.array(places, dtype=np.int64)
+        codes = code_points(folded.text)
+        self._places = np.flatnonzero(classify(codes))
+        self._text = codes.take(self._places).tobytes().decode("utf-32-le", "surrogatepass")
         # Letters after which a wide gap comes.
-        self._wide = np.flatnonzero(np.diff(self._places) > _GAP + 1)
+        self._wide = np.flatnonzero(np.diff(folded.origin.take(self._places)) > _GAP + 1)
 
-    def find(self, entries: tuple[LocalEntry, ...]) -> list[Match]:
+    def find(self, terms: Iterable[TightTerm]) -> list[Match]:
         """Find terms.
 
-        entries (tuple[LocalEntry, ...]): of one patient; those with a condition are left out.
+        terms (Iterable[TightTerm]): of one patient.
         RETURNS (list[Match]): terms that are not broken up among them.
         """
         found = []
-        for term, tags in _tight(entries):
-            start = self._text.find(term)
+        for letters, tags in terms:
+            start = self._text.find(letters)
             while start >= 0:
-                if (span := self._span(start, start + len(term))) is not None:
+                if (span := self._span(start, start + len(letters))) is not None:
                     found += [Match(*span, label, rule) for label, rule in tags]
-                start = self._text.find(term, start + 1)
+                start = self._text.find(letters, start + 1)
         return found
 
     def _span(self, start: int, end: int) -> tuple[int, int] | None:
@@ -59,19 +83,3 @@ class Tight:
             return None
         (begin,), (finish,) = self._folded.original(np.array([first]), np.array([last]))
         return begin, finish
-
-
-@lru_cache(1_000)
-def _tight(entries: tuple[LocalEntry, ...]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Letters and digits of the terms, with labels and rules."""
-    terms: dict[str, dict[tuple[str, str], None]] = {}
-    for entry in _certain(entries):
-        term = "".join(char for char in normal_form(entry.term) if char.isalnum())
-        if len(term) >= _SHORTEST:
-            terms.setdefault(term, {})[entry.label, entry.rule] = None
-    return [(term, list(tags)) for term, tags in terms.items()]
-
-
-def _certain(entries: Iterable[LocalEntry]) -> Iterable[LocalEntry]:
-    """The entries that count everywhere."""
-    return (entry for entry in entries if not entry.condition)

@@ -9,7 +9,7 @@ import typer
 
 from ..audit import AuditSettings, format_audit, run_audit
 from ..audit.search import Found
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, whole_file, write_whole
 from ..notes import Columns, NoteSource, open_source
 from ..notes.folder import FolderSource
@@ -42,6 +42,9 @@ def audit(
     patient_id: Annotated[str, typer.Option(help="Column of the patient's id.")] = "patient_id",
     note_type: Annotated[str, typer.Option(help="Column of the note's type; '' for none.")] = "note_type",
     text: Annotated[str, typer.Option(help="Column of the note's text.")] = "text",
+    by: Annotated[
+        list[str] | None, typer.Option(help="Column that notes are told apart by as well, such as a ward.")
+    ] = None,
     draws: Annotated[int, typer.Option(min=0, help="Other patients to search each note for.")] = 5,
     fuzzy: Annotated[bool, typer.Option(help="Look for what nearly is an identifier, too.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
@@ -53,10 +56,11 @@ def audit(
     with reporting(), ExitStack() as stack:
         if with_text and not hits:
             raise ConfigError(Errors.D411.format(option="hits"))
+        check_targets([path for path in (output, hits) if path], source, index)
         columns = Columns(note_id, text, patient_id, note_type, date="")
         notes = _open(source, index, table, columns, check_encoding(encoding))
         stack.callback(notes.close)
-        settings = AuditSettings(draws, fuzzy, seed, bootstrap, n_process)
+        settings = AuditSettings(draws, fuzzy, seed, bootstrap, n_process, tuple(by or ()))
         take = _writer(stack.enter_context(whole_file(hits)), with_text, stack) if hits else _ignore
         report = run_audit(notes, columns, store, settings, take).as_dict()
         if isinstance(notes, FolderSource) and (unnamed := notes.count_unnamed()):
@@ -65,6 +69,20 @@ def audit(
         if output:
             write_whole(output, (json.dumps(report, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
         typer.echo(format_audit(report), nl=False)
+
+
+def check_targets(targets: list[Path], *sources: str) -> None:
+    """Make sure that nothing is written over what is read, and no two things to one file.
+
+    targets (list[Path]): files that will be written. sources (str): what is read, as `open_source` takes it.
+    RAISES: InputError (D407, D408).
+    """
+    read = {Path(where).resolve() for where in sources if where and "://" not in where}
+    for path in targets:
+        if path.resolve() in read or path.resolve().parent in read:
+            raise InputError(Errors.D408.format(path=path))
+    if len({path.resolve() for path in targets}) < len(targets):
+        raise InputError(Errors.D407.format(first="--output", second="--hits", output=targets[0]))
 
 
 def _open(source: str, index: str, table: str, columns: Columns, encoding: str) -> NoteSource:

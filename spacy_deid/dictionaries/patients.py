@@ -105,11 +105,19 @@ class PatientIndex:
         patient_id (str): the id.
         RETURNS (PatientTerms): the terms, None if there is no such patient.
         """
+        own = self._own(patient_id)
+        return PatientTerms(term for row in own for term in row.terms) if own else None
+
+    def __contains__(self, patient_id: str) -> bool:
+        """Whether there is a patient of whom there are terms."""
+        return any(row.terms for row in self._own(patient_id))
+
+    def _own(self, patient_id: str) -> list["_Row"]:
+        """The rows of a patient."""
         wanted = np.uint64(_hash(patient_id))
         first, last = np.searchsorted(self._hashes, wanted), np.searchsorted(self._hashes, wanted, side="right")
         rows = [self._read(int(offset)) for offset in self._offsets[first:last]]
-        own = [row for row in rows if row.patient_id == patient_id]
-        return PatientTerms(term for row in own for term in row.terms) if own else None
+        return [row for row in rows if row.patient_id == patient_id]
 
     def rows(self) -> Iterator["_Row"]:
         """Yield the rows in the order of the file."""
@@ -133,6 +141,10 @@ class _Row(NamedTuple):
     patient_id: str
     terms: list[tuple[str, Tag]]
     end: int
+
+    def __repr__(self) -> str:
+        """The number of terms."""
+        return f"_Row({len(self.terms)} terms)"
 
     @property
     def entries(self) -> list[LocalEntry]:

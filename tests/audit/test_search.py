@@ -8,7 +8,7 @@ import pytest
 from spacy_deid.audit import Facet, Hit, Tally
 from spacy_deid.audit.facets import Search, count_note
 from spacy_deid.audit.search import Note, Searcher, draw_others
-from spacy_deid.audit.split import Tight
+from spacy_deid.audit.split import Tight, tight_terms
 from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.normalise import normalise
 from spacy_deid.dictionaries.store import StoreWriter
@@ -31,7 +31,7 @@ def searcher(tmp_path):
 
 
 def found(searcher, text, others=()):
-    return searcher.search(Note(1, "P1", "letter", text, others))
+    return searcher.search(Note(1, "P1", (Facet("type", "letter"),), text, others))
 
 
 def hits(searcher, text):
@@ -73,9 +73,9 @@ def test_what_is_no_identifier_is_not_found(searcher, text):
 
 
 def test_a_wide_gap_is_no_break():
-    entries = (LocalEntry("villaseca", "PATIENT", "a.b"),)
-    assert Tight(normalise("villa - \n seca")).find(entries) != []
-    assert Tight(normalise("villa ------ . seca")).find(entries) == []
+    terms = tight_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
+    assert Tight(normalise("villa - \n seca")).find(terms) != []
+    assert Tight(normalise("villa ------ . seca")).find(terms) == []
 
 
 def test_a_searcher_is_pickled_without_what_it_searches_for(searcher):
@@ -85,7 +85,7 @@ def test_a_searcher_is_pickled_without_what_it_searches_for(searcher):
 
 
 def test_a_note_does_not_show_itself():
-    assert repr(Note(3, "P1", "letter", "Villaseca", ("P2",))) == "Note(row=3)"
+    assert repr(Note(3, "P1", (), "Villaseca", ("P2",))) == "Note(row=3)"
 
 
 def test_counts_by_facet(searcher):
@@ -100,8 +100,8 @@ def test_counts_by_facet(searcher):
 
 def test_a_place_that_two_patients_hit_is_shared():
     hit = Hit(0, 5, "CITY", "patients.city", "exact")
-    kinds = {("CITY", "patients.city")}
-    counts = count_note("a", Search((hit,), kinds), [Search((hit,), kinds), Search((), kinds)])
+    sorts = frozenset({Facet("kind", "CITY"), Facet("source", "patients.city")})
+    counts = count_note((), Search((hit,), sorts), [Search((hit,), sorts), Search((), sorts)])
     assert counts[Facet("all", "all")] == Tally(1, 1, 2, 1, 2, 1)
 
 

@@ -264,7 +264,7 @@ class Errors:
     D743 = "{source}: no notes to draw from ({rows} rows: {skipped})"
     D744 = "{source}: more than {limit} groups of note type and period. Is '{column}' the note type?"
     D745 = "{source}: rows {rows} have the same note id"
-    D746 = "{source}: {count} note(s) could not be read again. Was it changed meanwhile?"
+    D746 = "{source}: {count} note(s) could not be read again. Was it changed meanwhile, or does a note id stand twice?"
     D747 = "unknown period '{period}'. It is year, half, quarter, month or a number of years"
     D748 = "{source}: the database refused ({kind}). What it says is withheld, because it could quote a value"
     D749 = "{source}: reading it needs {package}: pip install 'spacy-deid[ehr]'"

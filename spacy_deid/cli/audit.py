@@ -100,7 +100,7 @@ def _ignore(found: Found, note_id: str | None, text: str) -> None:
 def _writer(path: Path, with_text: bool, stack: ExitStack) -> Any:
     """Write hits, a line each. With text the file is as confidential as the records."""
     path.chmod(0o600)
-    file = stack.enter_context(path.open("w", encoding="utf-8"))
+    file = stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
 
     def take(found: Found, note_id: str | None, text: str) -> None:
         for hit in found.hits:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..dictionaries.store import LocalStore
+from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from ..io import check_encoding
 from ..notes import Columns, open_source
@@ -70,6 +71,8 @@ def sample(
     """Draw notes for a gold standard. What it writes holds notes: it is as confidential as the records."""
     with reporting():
         check_place(out, overwrite)
+        if "://" not in source and Path(source).resolve().is_relative_to(out.resolve()):
+            raise InputError(Errors.D408.format(path=source))
         columns = Columns(note_id, text, patient_id, note_type, date, words)
         settings = Settings(n, least, period, str(weighting), seed, date_format, pool)
         find = make_finder(LocalStore.open(store)) if store else None

@@ -21,6 +21,7 @@ class _Files:
     def __init__(self, path: Path, files: Sequence[Path], encoding: str) -> None:
         self.name = str(path)
         self._files = files
+        self._named = encoding
         # A mark at the head of a file is no part of the first column's name.
         self._encoding = "utf-8-sig" if encoding == "utf-8" else encoding
         self.columns: Sequence[str] = self._head()
@@ -43,8 +44,8 @@ class _Files:
                     yield row, values
             except OSError as error:
                 raise self._broken(file, os.strerror(error.errno or 0)) from None
-            except UnicodeDecodeError:
-                raise self._broken(file, f"not {self._encoding} text behind row {row}") from None
+            except UnicodeError:
+                raise self._broken(file, self._not_text(f" behind row {row}")) from None
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """See `NoteSource.scan`."""
@@ -63,6 +64,10 @@ class _Files:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+    def _not_text(self, where: str = "") -> str:
+        """What is wrong with a file in another encoding."""
+        return f"not {self._named} text{where}. Name the encoding with --encoding"
 
     @staticmethod
     def _broken(file: Path, reason: str) -> InputError:
@@ -87,8 +92,10 @@ class CsvSource(_Files):
                     heads.append([name.strip() for name in next(csv.reader(stream), [])])
             except OSError as error:
                 raise self._broken(file, os.strerror(error.errno or 0)) from None
-            except (UnicodeDecodeError, csv.Error):
-                raise self._broken(file, f"the header is not {self._encoding} text in CSV") from None
+            except UnicodeError:
+                raise self._broken(file, self._not_text()) from None
+            except csv.Error:
+                raise self._broken(file, "the header is not CSV") from None
         if any(head != heads[0] for head in heads):
             raise self._broken(Path(self.name), "the files have different columns")
         if len(set(heads[0])) != len(heads[0]):
@@ -128,8 +135,8 @@ class JsonlSource(_Files):
                 keys |= dict.fromkeys(next(iter(self._read(file)), {}))
             except OSError as error:
                 raise self._broken(file, os.strerror(error.errno or 0)) from None
-            except UnicodeDecodeError:
-                raise self._broken(file, f"not {self._encoding} text") from None
+            except UnicodeError:
+                raise self._broken(file, self._not_text()) from None
         return list(keys)
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:

@@ -51,13 +51,13 @@ class FolderSource:
         """The text of a row."""
         path = self._path(name)
         reason = "its file cannot be read"
-        if path.resolve().is_relative_to(self._folder.resolve()):
-            try:
+        try:
+            if path.resolve().is_relative_to(self._folder.resolve()):
                 return path.read_bytes().decode(self._encoding)
-            except UnicodeDecodeError:
-                reason = f"its file is not {self._encoding} text"
-            except OSError:
-                pass
+        except UnicodeError:
+            reason = f"its file is not {self._encoding} text"
+        except (OSError, ValueError):  # ValueError: a name with a NUL
+            pass
         raise InputError(Errors.D742.format(source=self._index.name, row=row, reason=reason))
 
     def close(self) -> None:

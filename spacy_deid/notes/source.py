@@ -1,5 +1,6 @@
 """What a table of notes is to whoever reads it, and how its values become plain strings."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -7,6 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from ..errors import Errors, InputError
 
 __all__ = ["Columns", "Key", "NoteSource", "as_id", "as_text", "require_columns"]
+
+# In a file without a header the first note stands in its place.
+_NAME = re.compile(r"[^\W\d]\w{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ def require_columns(source: NoteSource, names: Iterable[str]) -> None:
     for name in names:
         if name not in source.columns:
             known = ", ".join(source.columns) or "none"
+            if not all(map(_NAME.fullmatch, source.columns)):
+                known = f"{len(source.columns)}, not shown, because not all are plain names. Is the header missing?"
             raise InputError(Errors.D741.format(source=source.name, column=name, known=known))
 
 

@@ -188,7 +188,8 @@ class SqlSource:
                 f"SELECT {ident}, {text} FROM {self._table} WHERE {ident} IN ({self._connector.marks(len(part))})"
             )
             for note_id, value in self._connector.stream(statement, [key.note_id for key in part]):
-                yield rows[note_id], value
+                if note_id in rows:  # a database that does not tell "a" from "A" gives more than was asked for
+                    yield rows[note_id], value
 
     def close(self) -> None:
         """See `NoteSource.close`."""

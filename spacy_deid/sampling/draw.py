@@ -121,6 +121,7 @@ class _Drawing:
         settings = self._settings
         numbers = {id(group): i for i, group in enumerate(self._ordered)}
         pools = [Pool(group.planned * settings.pool, settings.per_patient) for group in self._ordered]
+        left = [group.documents for group in self._ordered]
         for row, (note_id, patient_id, kind, day, length) in self._scan(with_length=False):
             patient, order = as_id(patient_id), self._order(note_id, row)
             counted = order not in self._empty if self._read_words else bool(self._words(length, row))
@@ -133,8 +134,11 @@ class _Drawing:
             number = numbers[id(group)]
             candidate = Candidate(order, owner, patient is not None, Key(row, note_id), number)
             pools[number].add(candidate, draw_order(settings.seed, f"patient/{number}/{owner}"))
+            left[number] -= 1
         candidates = [list(pool) for pool in pools]
         self._refuse_duplicates(candidates)
+        if missing := sum(map(abs, left)):
+            raise InputError(Errors.D746.format(source=self._source.name, count=missing))
         return candidates
 
     def _refuse_duplicates(self, candidates: Sequence[Sequence[Candidate]]) -> None:
@@ -172,10 +176,12 @@ class _Drawing:
                 raise InputError(Errors.D745.format(source=self._source.name, rows=f"{row} and another"))
             seen.add(row)
             try:
-                yield row, as_text(value)
-            except TypeError:
-                reason = "the text is not a string"
+                text = as_text(value)
+                text.encode("utf-8")  # JSON can say half of a surrogate pair, and no other format can
+            except (TypeError, UnicodeEncodeError):
+                reason = "the text is not a string, or holds half of a surrogate pair"
                 raise InputError(Errors.D742.format(source=self._source.name, row=row, reason=reason)) from None
+            yield row, text
         if missing := len(keys) - len(seen):
             raise InputError(Errors.D746.format(source=self._source.name, count=missing))
 

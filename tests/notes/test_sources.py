@@ -58,11 +58,11 @@ def test_a_parquet_scan_reads_no_other_column(tmp_path):
     [
         ("a.csv", b"note_id,text\n1,a,b\n", "line 2: 3 cells"),
         ("a.csv", b'note_id,text\n1,"' + CANARY.encode(), "a quote is missing"),
-        ("a.csv", b"note_id,text\n1,\xff\n", "not utf-8-sig text"),
+        ("a.csv", b"note_id,text\n1,\xff\n", "not utf-8 text"),
         ("a.csv", b"note_id,note_id\n", "stands twice"),
         ("a.jsonl", b"[1]\n", "line 1: not a JSON object"),
         ("a.jsonl", b'{"a": 1}\n{"' + CANARY.encode() + b"\n", "line 2: not a JSON object"),
-        ("a.jsonl", b'{"a": 1}\n\xff\n', "not utf-8-sig text"),
+        ("a.jsonl", b'{"a": 1}\n\xff\n', "not utf-8 text"),
         ("a.parquet", b"PAR1" + CANARY.encode(), "not a Parquet file"),
         ("a.doc", b"x", "neither a .csv"),
         ("a.db", CANARY.encode() * 200, "the database refused (DatabaseError)"),

@@ -36,7 +36,8 @@ ARROWS = {
     "audit": "dictionaries ehr errors evaluation notes",
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
-    "pipeline": "context dictionaries errors labels medical ml offsets patterns policies spans surrogates",
+    # background: a word of the language is no name with a slip of the pen
+    "pipeline": "background context dictionaries errors labels medical ml offsets patterns policies spans surrogates",
     "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
     "offsets policies sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from ..background.ambiguity import LIMIT
 from ..background.counts import PhraseCounts
 from ..dictionaries.store import LocalStore
-from ..ehr.ambiguity import LIMIT
 from ..ehr.builder import Settings, build_dictionary
 from ..ehr.mapping import read_mapping
 from ..ehr.report import BuildReport
@@ -35,6 +35,9 @@ def build(
     replace: Annotated[
         bool, typer.Option("--replace", help="With --update: forget what they had of the patients in these tables.")
     ] = False,
+    fuzzy: Annotated[
+        bool, typer.Option("--fuzzy", help="Let long names of a note's own patient count with a slip of the pen too.")
+    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="Counts by column and reason, as JSON. Default: FOLDER-report.json.")
     ] = None,
@@ -45,7 +48,7 @@ def build(
             raise ConfigError(Errors.D411.format(option="update"))
         counts = PhraseCounts.from_file(background) if background else None
         target = report or folder.with_name(f"{folder.name}-report.json")
-        settings = Settings(counts, limit, update=update, replace=replace)
+        settings = Settings(counts, limit, update=update, replace=replace, fuzzy=fuzzy)
         done = build_dictionary(
             read_mapping(mapping), folder, target, settings, lambda what, count: say(f"{what}: {count:,}")
         )

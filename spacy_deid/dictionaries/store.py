@@ -79,6 +79,11 @@ class LocalStore:
         return self.counts["patients"] > 0
 
     @property
+    def fuzzy(self) -> bool:
+        """Whether the builder wants patients' names to count with a slip of the pen too."""
+        return bool(self.manifest.get("fuzzy", False))
+
+    @property
     def labels(self) -> set[str]:
         """The labels of all entries."""
         return {tag.label for tag in self.tags}

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..background.ambiguity import LIMIT, Ambiguity
 from ..background.counts import PhraseCounts
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError
-from .ambiguity import LIMIT, Ambiguity
 from .cleaning import as_text, clean
 from .make_entries import Cell, EntryMaker
 from .mapping import Column, Mapped, Table
@@ -36,12 +36,14 @@ class Settings:
     limit (float): occurrences in a million words above which a phrase is ambiguous.
     update (bool): whether to start from the dictionary that is there.
     replace (bool): in an update, whether what the old dictionary has of the patients in the tables is forgotten.
+    fuzzy (bool): whether patients' names count with a slip of the pen too; it is remembered in the dictionary.
     """
 
     background: PhraseCounts | None = None
     limit: float = LIMIT
     update: bool = False
     replace: bool = False
+    fuzzy: bool = False
 
 
 def build_dictionary(
@@ -102,6 +104,7 @@ def _about(mapping: Mapped, settings: Settings, limits: dict[str, Ambiguity]) ->
         "limit_per_million": settings.limit,
         "background_words": counts,
         "update": settings.update,
+        "fuzzy": settings.fuzzy,
     }
 
 

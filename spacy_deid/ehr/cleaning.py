@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -66,6 +67,8 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool | int):
         return str(int(value))
     if isinstance(value, float | Decimal):
+        if not isfinite(value):
+            return ""
         return str(int(value)) if value == int(value) else str(value)
     if isinstance(value, datetime):
         return value.date().isoformat()

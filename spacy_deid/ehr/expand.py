@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
+from unicodedata import normalize
 
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
@@ -24,6 +25,7 @@ __all__ = ["KINDS", "Form", "expand", "expand_person", "person_parts"]
 _KEPT = 200_000  # distinct values whose forms are kept
 _OCR_LENGTH = 8  # a shorter name that is misread is another name
 _SIDES = 4  # given names and surnames of one person that are combined, each
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})  # on a keyboard without them
 _MISREAD = (("rn", "m"), ("m", "rn"), ("l", "1"), ("o", "0"))
 
 
@@ -38,6 +40,10 @@ class Form(NamedTuple):
     text: str
     exact: bool = True
     weak: bool = False
+
+    def __repr__(self) -> str:
+        """What is known of the form without its text."""
+        return f"Form(text=…, exact={self.exact}, weak={self.weak})"
 
 
 def expand(kind: str, value: str, lang: str) -> list[Form]:
@@ -146,6 +152,8 @@ def _slips(words: Sequence[str]) -> Iterator[Form]:
     plain = [normal_form(word) for word in words if len(word) > 1]
     if len(plain) > 1:
         yield Form("".join(plain), exact=False)
+    spelled = (normal_form(normalize("NFC", word).lower().translate(_SPELLED_OUT)) for word in words)
+    yield from (Form(new, exact=False) for old, new in zip(words, spelled, strict=True) if new != normal_form(old))
     for word in plain:
         if "'" in word:
             yield Form(word.replace("'", ""), exact=False)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..background.ambiguity import Ambiguity
 from ..dictionaries.entries import LocalEntry
 from ..dictionaries.normalise import normal_form
-from .ambiguity import Ambiguity
 from .cleaning import NAMES
 from .expand import Form, expand, expand_person, person_parts
 from .mapping import Column, Table
@@ -17,8 +17,8 @@ __all__ = ["Cell", "EntryMaker"]
 
 _KEPT = 200_000  # values whose entries are kept
 _SEEN = 2_000_000  # values of the institution that are known to have been added; 150 MB
-_INSTITUTIONS = frozenset({"clinic", "location", "organization", "term"})  # their names may stand in a report
-_PLACES = frozenset({"city", "state", "street"})
+_LISTED = frozenset({"clinic", "location", "organization", "term", "city", "state"})  # these may stand in a report
+_FILTERED = _LISTED | {"street"}
 _OF_ALL = frozenset({"surname", "former", "full", "street"})  # of a patient, what the institution's dictionary takes
 _ROLES_OF_ALL = {"PATIENT": "PERSON", "RELATIVE": "PERSON"}  # in other patients' notes
 
@@ -28,6 +28,10 @@ class Cell(NamedTuple):
 
     column: Column
     value: str
+
+    def __repr__(self) -> str:
+        """The column without the value."""
+        return f"Cell({self.column.rule!r})"
 
 
 class EntryMaker:
@@ -139,16 +143,16 @@ class EntryMaker:
         if column.kind in NAMES:
             yield from self._sure(self._own(column, form, lang) for form in forms)
             return
-        named = column.kind in _INSTITUTIONS
         words = self._ambiguity[lang]
-        if (named or column.kind in _PLACES) and words.is_common(normal_form(cell.value)):
+        filtered = column.kind in _FILTERED
+        if filtered and words.is_common(normal_form(cell.value)):
             tally.dropped += len(forms)
-            if named:
+            if column.kind in _LISTED:
                 rate = words.counts.per_million(cell.value) if words.counts else 0.0
                 self._report.drop_phrase(column.rule, cell.value, rate)
             return
         for form in forms:
-            if (named or column.kind in _PLACES) and words.is_common(form.text):
+            if filtered and words.is_common(form.text):
                 tally.dropped += 1
                 continue
             tally.forms += 1

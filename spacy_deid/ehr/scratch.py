@@ -34,6 +34,10 @@ class StoredRow(NamedTuple):
     row: int
     values: tuple[tuple[int, str], ...]
 
+    def __repr__(self) -> str:
+        """The place of the row without its values."""
+        return f"StoredRow(table={self.table}, row={self.row})"
+
 
 class Scratch:
     """Files that rows are sorted into.

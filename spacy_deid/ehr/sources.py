@@ -1,7 +1,6 @@
 """Rows of CSV files, Parquet files and databases, in batches that fit into memory.
 
-What goes wrong is said by source, file, row and column. The messages of databases are withheld: they quote the
-statement, the address with its password, and rows.
+What goes wrong is said by source, file, row and column, never by a value.
 """
 
 import codecs
@@ -10,39 +9,21 @@ import glob
 import gzip
 import io
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO
 
 from ..errors import DeidError, Errors, InputError
+from .batches import BATCH, Batch, Cells, Rows, failed, find_places, import_package
+from .databases import read_database
 from .mapping import Source, Table
 
 __all__ = ["Batch", "Rows", "read_rows"]
 
-_BATCH = 5_000
 _SNIFFED = 1 << 20  # bytes of a file that are looked at for its encoding
 _CELL = 1 << 20  # characters of a cell; one more is a quote that was never closed
 _CSV = {".csv": ",", ".tsv": "\t", ".txt": ","}
 _BY_UNIT = ("utf-16", "utf-32")  # no line of these can be decoded by itself
-
-Cells = Sequence[Any]
-
-
-class Batch(NamedTuple):
-    """Some rows.
-
-    file (str): what an error calls where they are from; "" for a database.
-    first (int): number of the first row, from 1; in a CSV file the header's is 1.
-    rows (Sequence): cells by row, in the order of the columns that were asked for.
-    """
-
-    file: str
-    first: int
-    rows: Sequence[Cells]
-
-
-Rows = Iterator[Batch]
 
 
 def read_rows(table: Table) -> Rows:
@@ -55,7 +36,7 @@ def read_rows(table: Table) -> Rows:
     """
     source = table.source
     count = 0
-    for batch in _read_files(table) if source.path else _read_database(table):
+    for batch in _read_files(table) if source.path else read_database(table):
         count += len(batch.rows)
         yield batch
     if not count and not source.may_be_empty:
@@ -70,13 +51,13 @@ def _read_files(table: Table) -> Rows:
         name = path.name.removesuffix(".gz")
         suffix = Path(name).suffix.lower()
         if not path.is_file():
-            raise _failed(source, f"no such file: {path.name}")
+            raise failed(source, f"no such file: {path.name}")
         if suffix == ".parquet":
             yield from _read_parquet(table, path)
         elif suffix in _CSV:
             yield from _read_csv(table, path, source.delimiter or _CSV[suffix])
         else:
-            raise _failed(source, f"{path.name} is neither a .csv, .csv.gz, .tsv nor a .parquet file")
+            raise failed(source, f"{path.name} is neither a .csv, .csv.gz, .tsv nor a .parquet file")
 
 
 def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
@@ -88,7 +69,7 @@ def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
     first = 2
     try:
         header = [name.strip() for name in next(reader, [])]
-        places = _places(table, header, named=False)
+        places = find_places(table, header, named=False)
         for cells in reader:
             if len(cells) != len(header):
                 if not cells:
@@ -96,7 +77,7 @@ def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
                 reason = f"{len(cells)} columns where the header has {len(header)}"
                 raise InputError(_row_message(source, path, reader.line_num, reason))
             rows.append([cells[place] for place in places])
-            if len(rows) == _BATCH:
+            if len(rows) == BATCH:
                 yield Batch(path.name, first, rows)
                 rows, first = [], reader.line_num + 1
     except csv.Error:
@@ -130,9 +111,9 @@ def _decode(source: Source, path: Path) -> Iterator[str]:
         row += encoding.startswith(_BY_UNIT)
         raise InputError(Errors.D177.format(source=source.name, file=path.name, row=row, encoding=encoding)) from None
     except OSError as error:
-        raise _failed(source, f"{path.name}: {_system_reason(error)}") from None
+        raise failed(source, f"{path.name}: {_system_reason(error)}") from None
     except EOFError:
-        raise _failed(source, f"{path.name}: not a whole .gz file") from None
+        raise failed(source, f"{path.name}: not a whole .gz file") from None
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -145,7 +126,7 @@ def _check_encoding(source: Source) -> str:
     try:
         return codecs.lookup(source.encoding).name.replace("utf-8-sig", "utf-8")
     except LookupError:
-        raise _failed(source, f"unknown text encoding '{ascii(source.encoding)[1:-1]}'") from None
+        raise failed(source, f"unknown text encoding '{ascii(source.encoding)[1:-1]}'") from None
 
 
 def _check_utf8(source: Source, path: Path, encoding: str, file: IO[bytes]) -> None:
@@ -165,134 +146,22 @@ def _check_utf8(source: Source, path: Path, encoding: str, file: IO[bytes]) -> N
 def _read_parquet(table: Table, path: Path) -> Rows:
     """Read a Parquet file by batches of the columns that are wanted."""
     source = table.source
-    parquet = _import(source, "pyarrow.parquet", "pyarrow")
+    parquet = import_package(source, "pyarrow.parquet", "pyarrow")
     first = 1
     try:
         with parquet.ParquetFile(path) as file:
             header = file.schema_arrow.names
-            wanted = [header[place] for place in _places(table, header)]
-            for batch in file.iter_batches(batch_size=_BATCH, columns=list(dict.fromkeys(wanted))):
+            wanted = [header[place] for place in find_places(table, header)]
+            for batch in file.iter_batches(batch_size=BATCH, columns=list(dict.fromkeys(wanted))):
                 columns = [batch.column(name).to_pylist() for name in wanted]
                 yield Batch(path.name, first, list(zip(*columns, strict=True)))
                 first += batch.num_rows
     except DeidError:
         raise
     except OSError as error:
-        raise _failed(source, f"{path.name}: {_system_reason(error)}") from None
+        raise failed(source, f"{path.name}: {_system_reason(error)}") from None
     except Exception as error:  # pyarrow's own errors, whose messages may hold values
-        raise _failed(source, f"{path.name}: not a Parquet file that can be read ({type(error).__name__})") from None
-
-
-def _read_database(table: Table) -> Rows:
-    """Read a table or a query of a database."""
-    source = table.source
-    url = os.environ.get(source.url_env, "")
-    if not url:
-        raise _environment(source)
-    if url.startswith("duckdb:"):
-        yield from _read_duckdb(table, url.removeprefix("duckdb:").removeprefix("///"))
-        return
-    sql = _import(source, "sqlalchemy", "sqlalchemy")
-    with _withheld(source):
-        engine = sql.create_engine(url)
-    # psycopg fetches a result whole unless it streams; a read-only transaction can do no harm.
-    options = {"stream_results": True, "max_row_buffer": _BATCH}
-    options |= {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {}
-    try:
-        with _withheld(source), engine.connect().execution_options(**options) as connection:
-            result = connection.execute(_statement(sql, table, connection))
-            yield from _batches(table, list(result.keys()), lambda: result.fetchmany(_BATCH))
-    finally:
-        engine.dispose()
-
-
-def _statement(sql: Any, table: Table, connection: Any) -> Any:
-    """The query as it is given, or one for the wanted columns of a table."""
-    source = table.source
-    if source.query:
-        return sql.text(source.query)
-    schema, _, name = source.table.rpartition(".")
-    target = sql.table(name, schema=schema or None)
-    header = list(connection.execute(sql.select(sql.text("*")).select_from(target).limit(0)).keys())
-    wanted = dict.fromkeys(header[place] for place in _places(table, header))
-    return sql.select(*(sql.column(column) for column in wanted)).select_from(target)
-
-
-def _read_duckdb(table: Table, path: str) -> Rows:
-    """Read a DuckDB file."""
-    source = table.source
-    duckdb = _import(source, "duckdb", "duckdb")
-    if not Path(path).is_file():
-        raise _failed(source, "no such DuckDB file")
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in source.table.split("."))
-    with _withheld(source), closing(duckdb.connect(path, read_only=True)) as connection:
-        result = connection.execute(source.query or f"SELECT * FROM {quoted}")
-        header = [column[0] for column in result.description]
-        yield from _batches(table, header, lambda: result.fetchmany(_BATCH))
-
-
-def _batches(table: Table, header: list[str], fetch: Any) -> Rows:
-    """Batches of the wanted columns of a result, for as long as it has rows."""
-    places = _places(table, header)
-    first = 1
-    while rows := fetch():
-        yield Batch("", first, [[row[place] for place in places] for row in rows])
-        first += len(rows)
-
-
-@contextmanager
-def _withheld(source: Source) -> Iterator[None]:
-    """Turn what a database raises into an error that says its kind alone."""
-    try:
-        yield
-    except (DeidError, GeneratorExit, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    else:
-        return
-    # Outside the handler, so that the message does not travel on as a context.
-    raise InputError(Errors.D179.format(source=source.name, kind=kind))
-
-
-def _places(table: Table, header: list[str], *, named: bool = True) -> list[int]:
-    """Where the wanted columns are: by name, or by name in another case if only one is so called.
-
-    named (bool): whether the header is certain to hold names. The first line of a file without one holds a patient.
-    """
-    lower = [name.lower() for name in header]
-    places, missing = [], []
-    for name in table.wanted:
-        known, wanted = (header, name) if name in header else (lower, name.lower())
-        if known.count(wanted) == 1:
-            places.append(known.index(wanted))
-        else:
-            missing.append(f"'{name}'")
-    if missing:
-        known_columns = ", ".join(header) if named else f"{len(header)}; is its first line a header?"
-        values = {"table": table.name, "source": table.source.name, "missing": ", ".join(missing)}
-        raise InputError(Errors.D174.format(**values, known=known_columns))
-    return places
-
-
-def _import(source: Source, module: str, package: str) -> Any:
-    """Import a package that is not needed for anything else."""
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InputError(Errors.D182.format(what=f"source '{source.name}'", package=package)) from None
-
-
-def _environment(source: Source) -> InputError:
-    """The error for an address that is not there."""
-    return InputError(Errors.D178.format(source=source.name, variable=source.url_env))
-
-
-def _failed(source: Source, reason: str) -> InputError:
-    """The error for a source that cannot be read."""
-    return InputError(Errors.D175.format(source=source.name, reason=reason))
+        raise failed(source, f"{path.name}: not a Parquet file that can be read ({type(error).__name__})") from None
 
 
 def _system_reason(error: OSError) -> str:

@@ -24,9 +24,10 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
-from ..dictionaries.entries import OWN
-from ..dictionaries.matcher import Match, TermMatcher
+from ..background.ambiguity import common_words
+from ..dictionaries.matcher import TermMatcher
 from ..dictionaries.normalise import normalise
+from ..dictionaries.note_search import choose, search
 from ..dictionaries.patients import PatientTerms
 from ..dictionaries.store import LocalStore
 from ..dictionaries.terms import check_terms
@@ -42,10 +43,16 @@ _WITHOUT_PATIENT = ("institution", "refuse")
 @Language.factory(
     "deid_ruler",
     assigns=["doc.spans"],
-    default_config={"key": "deid/ruler", "paths": [], "label": None, "without_patient": "institution"},
+    default_config={
+        "key": "deid/ruler",
+        "paths": [],
+        "label": None,
+        "without_patient": "institution",
+        "fuzzy": None,
+    },
 )
 def make_ruler(
-    nlp: Language, name: str, key: str, paths: list[str], label: str | None, without_patient: str
+    nlp: Language, name: str, key: str, paths: list[str], label: str | None, without_patient: str, fuzzy: bool | None
 ) -> "Ruler":
     """Make the dictionary detector.
 
@@ -54,8 +61,10 @@ def make_ruler(
     label (str): label of the rows that have none.
     without_patient (str): what to do with a note that has no patient id, or one that the index of patients does not
         know: "institution" searches it for the terms of the institution alone, "refuse" raises.
+    fuzzy (bool): whether long names of a note's own patient count with a slip of the pen too; None for what the
+        dictionaries were built with.
     """
-    return Ruler(name, key=key, paths=paths, label=label, without_patient=without_patient)
+    return Ruler(name, key=key, paths=paths, label=label, without_patient=without_patient, fuzzy=fuzzy)
 
 
 class Ruler(Pipe):
@@ -76,10 +85,10 @@ class Ruler(Pipe):
         paths: Sequence[str | Path],
         label: str | None,
         without_patient: str = "institution",
+        fuzzy: bool | None = None,
     ) -> None:
         if without_patient not in _WITHOUT_PATIENT:
-            known = ", ".join(_WITHOUT_PATIENT)
-            raise ConfigError(Errors.D164.format(name=name, value=without_patient, known=known))
+            raise ConfigError(Errors.D164.format(name=name, value=without_patient, known=", ".join(_WITHOUT_PATIENT)))
         self.name = name
         self.key = check_key(key)
         self.label = label and get_label(label).name
@@ -87,6 +96,7 @@ class Ruler(Pipe):
         self.confidential = TermMatcher()
         self.expects_lists = 0
         self.without_patient = without_patient
+        self.fuzzy = fuzzy
         self.store: LocalStore | None = None
         self.expects_dictionaries = False
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
@@ -164,22 +174,20 @@ class Ruler(Pipe):
         folded = normalise(text)
         matches = self.public.find(text, folded) + self.confidential.find(text, folded)
         if self.store:
-            matches += self.store.institution.find(text, folded)
-        if own:
-            matches += [Match(m.start, m.end, m.label, OWN + m.rule) for m in own.find(text, folded)]
+            fuzzy = self.store.fuzzy if self.fuzzy is None else self.fuzzy
+            matches += search(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
         return [Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule) for m in sorted(matches)], receipt
 
     def _choose(self, doc: Doc) -> tuple[PatientTerms | None, dict[str, str]]:
         """The terms of a Doc's patient, and what the receipt says of it. RAISES: NotDeidentified (D166)."""
         if self.store is None:
             return None, {}
-        patient_id = _get_id(doc)
-        if patient_id and (own := self.store.patient(patient_id)) is not None:
+        own, missing = choose(self.store, doc._.ehr.get("patient_id"))
+        if own is not None:
             return own, {"dictionaries": "patient"}
-        reason = "unknown patient_id" if patient_id else "no patient_id"
         if self.without_patient == "refuse":
-            raise NotDeidentified(Errors.D166.format(name=self.name, reason=reason))
-        return None, {"dictionaries": f"institution: {reason}" if self.store.has_patients else "institution"}
+            raise NotDeidentified(Errors.D166.format(name=self.name, reason=missing))
+        return None, {"dictionaries": f"institution: {missing}" if self.store.has_patients else "institution"}
 
     def __call__(self, doc: Doc) -> Doc:
         """Write the group of a Doc.
@@ -279,16 +287,8 @@ class Ruler(Pipe):
         """
         spawning = get_spawning_popen() is not None
         confidential, store = (self.confidential.to_bytes(), self.store) if spawning else (None, None)
-        settings = {name: getattr(self, name) for name in ("name", "key", "label", "without_patient")}
+        settings = {name: getattr(self, name) for name in ("name", "key", "label", "without_patient", "fuzzy")}
         return _unpickle, (settings, self.to_bytes(), confidential, store)
-
-
-def _get_id(doc: Doc) -> str:
-    """The id of a Doc's patient; empty if there is none."""
-    value = doc._.ehr.get("patient_id")
-    if value is None or value != value:  # not a number, as pandas says "missing"
-        return ""
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
 
 
 def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: LocalStore | None) -> Ruler:

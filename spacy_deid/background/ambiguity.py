@@ -10,15 +10,16 @@ tenth.
 """
 
 import tomllib
+from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import resources
 
-from ..background.counts import PhraseCounts, background_languages, load_background
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.person_names import name_words
 from ..dictionaries.terms import function_words
+from .counts import PhraseCounts, background_languages, load_background
 
-__all__ = ["LIMIT", "Ambiguity"]
+__all__ = ["LIMIT", "Ambiguity", "common_words"]
 
 LIMIT = 5.0
 """Occurrences in a million words above which a phrase is ambiguous."""
@@ -78,6 +79,16 @@ class Ambiguity:
         if len(whole) > 1 or "." in form or "," in form:
             return False
         return self.is_common(whole[0])
+
+
+@cache
+def common_words(lang: str) -> Callable[[str], bool]:
+    """What tells the words of a language from names and from what is no word, with the counts that ship.
+
+    lang (str): ISO 639-1 code; without counts of the language only function words are words.
+    RETURNS (Callable): as `Ambiguity.is_common`.
+    """
+    return Ambiguity.of(lang).is_common
 
 
 def _bonus(words: list[str]) -> float:

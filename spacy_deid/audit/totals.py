@@ -9,9 +9,7 @@ from .facets import Facet, Tally
 
 __all__ = ["Totals"]
 
-_UNITS = (
-    10_000  # rows of counts. The patients of a larger audit share rows, which a bootstrap may draw as it does patients
-)
+_UNITS = 10_000  # rows of counts; the patients of a larger audit share them, and a bootstrap draws rows
 
 
 class Totals:
@@ -22,6 +20,8 @@ class Totals:
 
     def __init__(self, patients: int) -> None:
         self._patients = patients
+        # By lot: neighbours, such as relatives, would make rows more alike or less than chance does.
+        self._rows = np.random.default_rng(0).permutation(patients) % _UNITS
         self._counts: dict[Facet, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
         self._seen: dict[Facet, bytearray] = {}
 
@@ -40,7 +40,7 @@ class Totals:
                 rows = min(self._patients, _UNITS)
                 self._counts[facet] = np.zeros((rows, len(tally)), dtype=np.int64)
                 self._seen[facet] = bytearray(self._patients)
-            self._counts[facet][patient % _UNITS] += tally
+            self._counts[facet][self._rows[patient]] += tally
             self._seen[facet][patient] = 1
 
     def rates(self, replicates: int, seed: int) -> dict[Facet, Rate]:

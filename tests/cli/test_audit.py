@@ -43,11 +43,6 @@ def write(path, rows):
     return path
 
 
-def sightings(*said):
-    text = " ".join(said).lower()
-    return [word for word in (*NAMES, "note-", "p1 ", '"p1"') if word in text]
-
-
 def test_leaks_are_counted_by_type_source_kind_and_form(cli, store, tmp_path):
     notes = write(tmp_path / "out.jsonl", records())
     result = cli("audit", notes, store, "--output", tmp_path / "audit.json", "--no-fuzzy")
@@ -64,18 +59,71 @@ def test_leaks_are_counted_by_type_source_kind_and_form(cli, store, tmp_path):
     assert "by source" in result.stdout
 
 
+CANARIES = (*NAMES, *(name.upper() for name in NAMES), "note-", "P1 ", '"P1"', "47000", "ward-of-")
+
+
+def sightings(*said):
+    return [word for word in CANARIES for text in said if word in text]
+
+
+def broken_up(i):
+    """A note that leaks its patient's identifiers as they stand, split, misspelt, and in capitals."""
+    name = NAMES[i]
+    forms = (name.upper(), f"{name[:4]}-\n{name[4:]}", f"{name[:5]}x{name[5:]}", f"47 0{i:04}")
+    return {"note_id": f"note-{i}", "patient_id": f"P{i}", "note_type": "letter", "text": ", ".join(forms)}
+
+
 def test_no_identifier_is_said_unless_it_is_asked_for(cli, store, tmp_path, caplog):
-    notes = write(tmp_path / "out.jsonl", records())
+    caplog.set_level(0)
+    notes = write(tmp_path / "out.jsonl", [broken_up(i) for i in range(PATIENTS)])
     args = ["audit", notes, store, "--output", tmp_path / "audit.json", "--hits", tmp_path / "hits.jsonl"]
     result = cli(*args)
-    hits = (tmp_path / "hits.jsonl").read_text(encoding="utf-8")
-    assert len(hits.splitlines()) >= LEAKS
-    assert sightings(result.output, hits, (tmp_path / "audit.json").read_text(encoding="utf-8"), caplog.text) == []
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in (tmp_path / "hits.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["form"] for row in rows} == {"exact", "split", "fuzzy"}
+    assert {tuple(row) for row in rows} == {("row", "start", "end", "kind", "source", "form")}
+    written = [path.read_text(encoding="utf-8") for path in (tmp_path / "audit.json", tmp_path / "hits.jsonl")]
+    assert sightings(result.output, caplog.text, *written) == []
     result = cli(*args, "--with-text")
     rows = [json.loads(line) for line in (tmp_path / "hits.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {row["text"] for row in rows} >= set(NAMES[:LEAKS])
+    assert {row["text"] for row in rows} >= {name.upper() for name in NAMES}
+    assert {row["note_id"] for row in rows} == {f"note-{i}" for i in range(PATIENTS)}
     assert (tmp_path / "hits.jsonl").stat().st_mode & 0o077 == 0
-    assert sightings(result.output, (tmp_path / "audit.json").read_text(encoding="utf-8")) == []
+    assert sightings(result.output, caplog.text, (tmp_path / "audit.json").read_text(encoding="utf-8")) == []
+
+
+def test_notes_are_told_apart_by_a_column(cli, store, tmp_path):
+    rows = [row | {"ward": "AB"[i % 2]} for i, row in enumerate(records())]
+    result = cli("audit", write(tmp_path / "out.jsonl", rows), store, "--by", "ward")
+    assert result.exit_code == 0, result.output
+    assert "by ward" in result.stdout
+
+
+@pytest.mark.parametrize("option", ["--output", "--hits"])
+def test_what_is_read_is_not_written_over(cli, store, tmp_path, option):
+    notes = write(tmp_path / "out.jsonl", records())
+    before = notes.read_bytes()
+    result = cli("audit", notes, store, option, notes)
+    assert result.exit_code == 1
+    assert "would be overwritten" in result.stderr
+    assert notes.read_bytes() == before
+
+
+def test_two_outputs_do_not_go_to_one_file(cli, store, tmp_path):
+    notes = write(tmp_path / "out.jsonl", records())
+    result = cli("audit", notes, store, "--output", tmp_path / "x.json", "--hits", tmp_path / "x.json")
+    assert result.exit_code == 1
+    assert "same file" in result.stderr
+
+
+def test_what_fails_half_way_leaves_no_file(cli, store, tmp_path):
+    rows = [*records(), {"note_id": "x", "patient_id": "P1", "note_type": "letter", "text": [NAMES[1]]}]
+    notes = write(tmp_path / "out.jsonl", rows)
+    result = cli("audit", notes, store, "--output", tmp_path / "a.json", "--hits", tmp_path / "h.jsonl")
+    assert result.exit_code == 1
+    assert "row 81: the text is not a string" in result.stderr
+    assert sightings(result.output) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "store"]
 
 
 def test_two_processes_find_what_one_does(cli, store, tmp_path):

@@ -61,6 +61,37 @@ def test_what_is_not_the_sample_holds_no_identifier(cli, database, store, tmp_pa
     assert "N1" not in said
 
 
+def test_a_sample_is_not_drawn_into_itself(cli, tmp_path, database):
+    assert cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes").exit_code == 0
+    before = (tmp_path / "s" / "sample.jsonl").read_bytes()
+    result = cli("sample", tmp_path / "s" / "sample.jsonl", tmp_path / "s", "--n", 2, "--date", "", "--overwrite")
+    assert result.exit_code == 1
+    assert "would be overwritten" in result.stderr
+    assert (tmp_path / "s" / "sample.jsonl").read_bytes() == before
+
+
+def test_errors_quote_no_note(cli, tmp_path, caplog):
+    caplog.set_level(0)
+    (tmp_path / "n.csv").write_text(f"N1,P1,letter,2020-01-01,Acude {CANARY}.\n", encoding="utf-8")
+    (tmp_path / "m.csv").write_bytes(f"note_id,text\nN1,{CANARY} ünö\n".encode("latin-1"))
+    for name in ("n.csv", "m.csv"):
+        result = cli("sample", tmp_path / name, tmp_path / "s", "--patient-id", "", "--note-type", "", "--date", "")
+        assert result.exit_code == 1
+        assert name in result.stderr
+        assert CANARY not in result.output + caplog.text
+
+
+def test_inception_opens_every_note_of_a_sample(cli, tmp_path, database):
+    cassis = pytest.importorskip("cassis")
+    args = ["--n", 12, "--table", "notes", "--tool", "inception"]
+    assert cli("sample", database, tmp_path / "s", *args).exit_code == 0
+    rows = [json.loads(line) for line in (tmp_path / "s" / "sample.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) == 12
+    for row in rows:
+        with (tmp_path / "s" / "inception" / "documents" / f"{row['id']}.json").open("rb") as file:
+            assert cassis.load_cas_from_json(file).sofa_string == row["text"]
+
+
 def test_annotators_start_from_what_a_pipeline_finds(cli, tmp_path, pipeline_folder):
     row = {"note_id": "1", "patient_id": "p", "note_type": "a", "date": "2020-01-01", "text": "Puerto Esparza, tos"}
     (tmp_path / "n.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")

@@ -33,6 +33,7 @@ __all__ = [
     "coverage_mask",
     "find_words",
     "header_mask",
+    "is_covered",
     "merge_spans",
 ]
 
@@ -197,6 +198,19 @@ def coverage_mask(entities: Iterable[Entity], length: int) -> Mask:
     for entity in entities:
         mask[entity.start : entity.end] = True
     return mask
+
+
+def is_covered(text: str, entity: Entity, found: Iterable[Entity]) -> bool:
+    """Say whether no letter or digit of an entity is left uncovered, whatever the labels.
+
+    text (str): the note.
+    entity (Entity): what should be covered.
+    found (Iterable[Entity]): what covers.
+    RETURNS (bool): whether all of it is.
+    """
+    near = (e for e in found if e.start < entity.end and entity.start < e.end)
+    open_letters = alphanumeric_mask(text) & ~coverage_mask(near, len(text))
+    return not open_letters[entity.start : entity.end].any()
 
 
 def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:

@@ -2,15 +2,19 @@
 
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import Errors, InputError
 from .files import read_text, write_text
 
-__all__ = ["MetricRow", "read_rows", "write_rows"]
+__all__ = ["ENDS", "MetricRow", "read_rows", "replace_rows", "with_interval", "write_rows"]
+
+# what the rows of an interval's two ends are called after the row that it belongs to
+ENDS = (", lower end of the 95 % interval", ", upper end of the 95 % interval")
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,11 @@ class MetricRow:
             raise InputError(Errors.D313.format(name=self.name, reason="all but value and target must be strings"))
 
     @property
+    def key(self) -> Key:
+        """What tells a row from the others of its file: name, data and split."""
+        return self.name, self.data, self.split
+
+    @property
     def met(self) -> bool | None:
         """Whether the target is reached; None if there is none."""
         if self.target is None:
@@ -57,6 +66,17 @@ class MetricRow:
 def _is_number(value: object) -> bool:
     """Whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def with_interval(row: MetricRow, interval: Sequence[float] | None) -> list[MetricRow]:
+    """A row and the two ends of its interval, as rows of their own without a target.
+
+    row (MetricRow): the figure.
+    interval (Sequence[float] | None): lower and upper end; None if there is none.
+    RETURNS (list[MetricRow]): the row, then the ends.
+    """
+    ends = zip(ENDS, interval or (), strict=False)
+    return [row, *(replace(row, name=row.name + end, value=round(value, 5), target=None) for end, value in ends)]
 
 
 def read_rows(path: str | Path) -> list[MetricRow]:
@@ -75,18 +95,36 @@ def read_rows(path: str | Path) -> list[MetricRow]:
 
 
 def write_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
-    """Put rows into a file. A row replaces the one of the same name and split in its place; others stay.
+    """Put rows into a file. A row replaces the one of the same name, data and split in its place; others stay.
 
     The file is replaced whole or not at all. One that cannot be read is an error and is left as it is.
 
     path (str | Path): the file; its folder is made if it is not there.
-    rows (Iterable[MetricRow]): new rows; of two with the same name and split the later one stays.
+    rows (Iterable[MetricRow]): new rows; of two with the same name, data and split the later one stays.
     RETURNS (list[MetricRow]): all rows that the file holds now.
     RAISES: InputError as `read_rows`.
     """
     path = Path(path)
-    table = {(row.name, row.split): row for row in (read_rows(path) if path.exists() else [])}
-    table |= {(row.name, row.split): row for row in rows}
+    return _write(path, [*(read_rows(path) if path.exists() else []), *rows])
+
+
+def replace_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
+    """Put rows into a file in place of all that it holds of the same data and split: no old figure stays beside them.
+
+    path (str | Path): the file; its folder is made if it is not there.
+    rows (Iterable[MetricRow]): new rows.
+    RETURNS (list[MetricRow]): all rows that the file holds now.
+    RAISES: InputError as `read_rows`.
+    """
+    path, rows = Path(path), list(rows)
+    measured = {(row.data, row.split) for row in rows}
+    others = [row for row in (read_rows(path) if path.exists() else []) if (row.data, row.split) not in measured]
+    return _write(path, [*others, *rows])
+
+
+def _write(path: Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
+    """Write rows, of two with the same key the later one in the place of the first."""
+    table = {row.key: row for row in rows}
     path.parent.mkdir(parents=True, exist_ok=True)
     records = [asdict(row) for row in table.values()]
     write_text(path, json.dumps(records, ensure_ascii=False, indent=2, allow_nan=False) + "\n")

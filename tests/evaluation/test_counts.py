@@ -12,6 +12,7 @@ from spacy_deid.evaluation.counts import (
     count_tokens,
     find_words,
     header_mask,
+    is_covered,
     merge_spans,
 )
 from spacy_deid.labels import SCHEMES
@@ -24,6 +25,14 @@ ANA, EVA, LEO = (0, 3), (5, 8), (11, 14)
 
 def entity(start: int, end: int, label: str = "PATIENT") -> Entity:
     return Entity(start, end, label)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"), [([(0, 3), (4, 7)], True), ([(0, 6)], False), ([(0, 2), (2, 9)], True), ([], False)]
+)
+def test_an_entity_is_covered_if_no_letter_of_it_is_open(found, expected):
+    entities = [Entity(start, end, "DATE") for start, end in found]
+    assert is_covered("Ana Gil, 5", Entity(0, 7, "PATIENT"), entities) is expected
 
 
 def test_exact_counts_what_is_equal_on_both_sides():

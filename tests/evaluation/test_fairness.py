@@ -52,6 +52,16 @@ def test_the_interval_is_of_pairs_a_difference_that_all_contexts_have_has_no_wid
     assert high == pytest.approx(0.1)
 
 
+def test_the_interval_of_the_largest_difference_is_that_of_the_largest_and_not_of_one_pair():
+    table = {"a": counts(10, 0, 5), "b": counts(0, 10, 5), "c": counts(5, 5, 5)}
+    result = compare(table, 500, 0)
+    assert result["largest"]["difference"]["value"] == 0
+    low, high = result["largest"]["difference"]["ci"]
+    assert low >= 0
+    assert high == pytest.approx(1)
+    assert min(pair["difference"]["ci"][0] for pair in result["pairs"]) < 0
+
+
 def test_sexes_are_compared_on_the_names_of_the_origin_groups():
     results = [
         (swap(pool, axis, sex, context), (2 if sex == "female" else 1, 2))

@@ -4,6 +4,7 @@ import pytest
 
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import MetricRow, read_rows, write_rows
+from spacy_deid.evaluation.rows import replace_rows, with_interval
 
 
 def row(name: str = "character recall", split: str = "dev", value: float = 0.99, **fields) -> MetricRow:
@@ -11,7 +12,7 @@ def row(name: str = "character recall", split: str = "dev", value: float = 0.99,
     return MetricRow(name=name, split=split, value=value, **(settings | fields))
 
 
-def test_row_replaces_the_one_of_the_same_name_and_split_and_others_stay(tmp_path):
+def test_row_replaces_the_one_of_the_same_name_data_and_split_and_others_stay(tmp_path):
     path = tmp_path / "new" / "metrics.json"
     write_rows(path, [row(), row(split="train")])
     rows = write_rows(path, [row(name="speed", target=None), row(value=0.5)])
@@ -21,6 +22,30 @@ def test_row_replaces_the_one_of_the_same_name_and_split_and_others_stay(tmp_pat
         ("speed", "dev", 0.99),
     ]
     assert read_rows(path) == rows
+
+
+def test_rows_of_another_corpus_stay_whatever_their_name_and_split(tmp_path):
+    rows = write_rows(tmp_path / "m.json", [row(), row(data="other", value=0.5)])
+    assert [(r.data, r.value) for r in rows] == [("MEDDOCAN 1.0", 0.99), ("other", 0.5)]
+
+
+def test_replacing_leaves_no_old_figure_of_the_same_data_and_split(tmp_path):
+    write_rows(tmp_path / "m.json", [row("gone"), row("gone", data="other"), row("gone", split="train")])
+    rows = replace_rows(tmp_path / "m.json", [row("new")])
+    assert [r.key for r in rows] == [
+        ("gone", "other", "dev"),
+        ("gone", "MEDDOCAN 1.0", "train"),
+        ("new", "MEDDOCAN 1.0", "dev"),
+    ]
+    assert read_rows(tmp_path / "m.json") == rows
+
+
+def test_the_ends_of_an_interval_are_rows_without_a_target():
+    figure, low, high = with_interval(row(), [0.98, 0.995])
+    assert figure == row()
+    assert (low.name, low.value, low.target) == ("character recall, lower end of the 95 % interval", 0.98, None)
+    assert (high.name, high.value) == ("character recall, upper end of the 95 % interval", 0.995)
+    assert with_interval(row(), None) == [row()]
 
 
 def test_file_holds_plain_records(tmp_path):

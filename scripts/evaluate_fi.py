@@ -1,40 +1,46 @@
-"""Measure a Finnish pipeline: names in the Turku NER corpus, made notes, names in their cases, and false alarms.
+"""Measure a Finnish pipeline: names in the Turku NER corpus, the synthetic test set, and names in their cases.
 
-    python scripts/evaluate_fi.py spacy_deid/pipelines/fi --assets-dir assets
+    python scripts/evaluate_fi.py spacy_deid/pipelines/fi --assets corpus
 
-Cases: every test template with a name in an oblique case is made twice by the same seed, as it is and with its names
-in the nominative, and the recall on those names compared. False alarms are counted on the ministers' written answers,
-which hold few names, by label; the answers are shown with --with-text on the console only.
+The folder of assets holds turku_ner, as `project.yml` unpacks it, and fi/test.spacy. Cases: every test template with a
+name in an oblique case is made many times, as it is and by the same seed with its names in the nominative, and the
+recall on those names compared. Templates and not names are drawn again for the interval, in pairs: names in the same
+sentence are not independent. False alarms on text of others are counted by false_alarms.py.
 """
 
-import argparse
-import bz2
-import csv
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import islice
+from datetime import date
 from pathlib import Path
 from random import Random
+from typing import Annotated, Any
 
+import numpy as np
+import typer
+from command_line import command_line
+from numpy.typing import NDArray
 from spacy.language import Language
+from test_sets import read_test_set
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc
+from spacy_deid.evaluation.bootstrap import interval, ratio, resample
 from spacy_deid.evaluation.conll import read_conll
-from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.evaluation.counts import is_covered
+from spacy_deid.evaluation.rows import MetricRow, replace_rows, with_interval
 from spacy_deid.surrogates.inflection.finnish import CASES
-from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.inject import render_template
 from spacy_deid.synth.language import Language as WorkshopLanguage
 from spacy_deid.synth.language import Template, load_language
 from spacy_deid.synth.markup import Choice, Node, Slot
 
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
 PEOPLE = {"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"}
-SYNTHETIC, SEED, ROUNDS, ANSWERS = 400, 207, 6, 1500
-COMMAND = "python scripts/evaluate_fi.py spacy_deid/pipelines/fi --assets-dir assets"
+REPLICATES = 2000
 Counts = tuple[int, int, int]
+Figure = tuple[str, float, float | None, Any, list[float] | None]  # name, value, target, better, interval
 
 
 def count(gold: Iterable[Entity], pred: Iterable[Entity]) -> Counts:
@@ -101,14 +107,35 @@ def in_nominative(nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(changed)
 
 
-def make_pairs(language: WorkshopLanguage) -> list[tuple[AnnotatedText, AnnotatedText]]:
-    """Notes of the test templates in oblique cases, each with its twin in the nominative."""
-    pairs = []
-    for template in (t for t in (*language.notes, *language.sentences) if t.split == "test"):
-        twin = replace(template, nodes=in_nominative(template.nodes))
-        if twin.nodes != template.nodes:
-            pairs += [(make(template, language, i), make(twin, language, i)) for i in range(ROUNDS)]
-    return pairs
+def count_cases(nlp: Language, language: WorkshopLanguage, least: int) -> NDArray[np.int64]:
+    """Find names in oblique cases and the same in the nominative, in notes of the test templates.
+
+    least (int): names, at least.
+    RETURNS (NDArray): by template, names found in oblique cases, in the nominative, and names.
+    """
+    templates = [t for t in (*language.notes, *language.sentences) if t.split == "test"]
+    twins = [(t, twin) for t in templates if (twin := replace(t, nodes=in_nominative(t.nodes))).nodes != t.nodes]
+    counts, number = np.zeros((len(twins), 3), dtype=np.int64), 0
+    while counts[:, 2].sum() < least:
+        sides = ([make(pair[side], language, number) for pair in twins] for side in (0, 1))
+        found = [zip(notes, predict(nlp, notes), strict=True) for notes in sides]
+        names = np.array([count_names(oblique, plain) for oblique, plain in zip(*found, strict=True)])
+        if not names.any() and not number:
+            raise ValueError("no test template has a name in an oblique case")
+        counts, number = counts + names, number + 1
+    return counts
+
+
+def count_names(oblique: tuple[AnnotatedText, AnnotatedText], plain: tuple[AnnotatedText, AnnotatedText]) -> list[int]:
+    """Of a note and its twin, each with what was found: names found in both, and names that differ between them."""
+    hits = [0, 0, 0]
+    for entity, twin in zip(oblique[0].entities, plain[0].entities, strict=True):
+        words = oblique[0].text[entity.start : entity.end], plain[0].text[twin.start : twin.end]
+        if entity.label in PEOPLE and words[0] != words[1]:
+            hits[0] += is_covered(oblique[0].text, entity, oblique[1].entities)
+            hits[1] += is_covered(plain[0].text, twin, plain[1].entities)
+            hits[2] += 1
+    return hits
 
 
 def make(template: Template, language: WorkshopLanguage, number: int) -> AnnotatedText:
@@ -117,73 +144,65 @@ def make(template: Template, language: WorkshopLanguage, number: int) -> Annotat
     return render_template(template, language, Random(name), "test", name)
 
 
-def measure_cases(nlp: Language, pairs: Sequence[tuple[AnnotatedText, AnnotatedText]]) -> tuple[float, float, int]:
-    """Recall on the names that differ between twins: in oblique cases, in the nominative; and how many there are."""
-    hits, total = Counter[str](), 0
-    found = [predict(nlp, [pair[side] for pair in pairs]) for side in (0, 1)]
-    for number, (oblique, plain) in enumerate(pairs):
-        for entity, twin in zip(oblique.entities, plain.entities, strict=True):
-            same = oblique.text[entity.start : entity.end] == plain.text[twin.start : twin.end]
-            if entity.label in PEOPLE and not same:
-                total += 1
-                hits["oblique"] += is_covered(entity, found[0][number])
-                hits["nominative"] += is_covered(twin, found[1][number])
-    return hits["oblique"] / total, hits["nominative"] / total, total
+def make_case_figures(counts: NDArray[np.int64]) -> list[Figure]:
+    """Recall in oblique cases, in the nominative, and what is lost between them, with intervals.
+
+    counts (NDArray): by template, names found in oblique cases, in the nominative, and names.
+    RETURNS (list[Figure]): the figures.
+    """
+
+    def recalls(table: NDArray[np.int64]) -> NDArray[np.float64]:
+        oblique, plain = (ratio(table[..., side], table[..., 2]) for side in (0, 1))
+        return np.stack([oblique, plain, plain - oblique], axis=-1)
+
+    values, replicates = recalls(counts.sum(axis=0)), recalls(resample(counts, REPLICATES, 0))
+    kinds = (
+        ("recall on names in oblique cases", None, "higher"),
+        ("recall on the same names in the nominative", None, "higher"),
+        ("recall lost in oblique cases", 0.01, "lower"),
+    )
+    return [
+        (name, float(values[i]), target, better, interval(replicates[:, i]))
+        for i, (name, target, better) in enumerate(kinds)
+    ]
 
 
-def is_covered(entity: Entity, note: AnnotatedText) -> bool:
-    """Whether all of an entity was found, under whatever label."""
-    return set(range(entity.start, entity.end)) <= {i for e in note.entities for i in range(e.start, e.end)}
+def name_figures(kind: str, figures: dict[str, float], target: float) -> list[Figure]:
+    """Figures under the name of what was measured; F1 has a target."""
+    return [
+        (f"{kind}, {key}", value, target if key == "F1" else None, "higher", None) for key, value in figures.items()
+    ]
 
 
-def measure_answers(nlp: Language, path: Path, with_text: bool) -> dict[str, float]:
-    """What is found in the answers, per 1,000 words and label. Names of ministers and agencies are among it."""
-    with bz2.open(path, "rt", encoding="utf8", newline="") as file:
-        lines = [row["sentence"] for row in islice(csv.DictReader(file), ANSWERS)]
-    notes = [AnnotatedText(str(i), text) for i, text in enumerate(lines)]
-    words = sum(len(note.text.split()) for note in notes)
-    alarms: Counter[str] = Counter()
-    for note, pred in zip(notes, predict(nlp, notes), strict=True):
-        alarms.update(e.label for e in pred.entities)
-        if with_text:
-            for e in pred.entities:
-                around = note.text[max(0, e.start - 30) : e.start], note.text[e.start : e.end], note.text[e.end :][:30]
-                print(f"  {e.label}: {around[0]}[{around[1]}]{around[2]}")
-    figures = {label: 1000 * number / words for label, number in alarms.most_common()}
-    return figures | {"persons": sum(v for k, v in figures.items() if k in PEOPLE), "all": sum(figures.values())}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pipeline", type=Path)
-    parser.add_argument("--assets-dir", type=Path, required=True)
-    parser.add_argument("--metrics", type=Path, default=Path("metrics/detection_fi.json"))
-    parser.add_argument("--with-text", action="store_true", help="show what is found in the answers, here only")
-    args = parser.parse_args()
-    nlp = spacy_deid.load(args.pipeline)
-    today = datetime.now(UTC).date().isoformat()
-    rows: list[MetricRow] = []
-
-    def add(name: str, value: float, target: float | None, lower: bool, data: str, split: str) -> None:
-        rows.append(MetricRow(name, value, target, "lower" if lower else "higher", data, split, COMMAND, today))
-        print(f"{name:45} {value:.4f}" + (f"  (target {target})" if target is not None else ""))
-
-    for key, value in measure_turku(nlp, args.assets_dir / "turku_ner/data/conll/dev.tsv").items():
-        add(f"Turku persons, {key}", value, 0.85 if key == "F1" else None, False, "Turku NER", "dev")
-    made = list(make_corpus("fi", SYNTHETIC, SEED, split="test"))
-    for key, value in measure_made(nlp, made).items():
-        add(f"made notes, {key}", value, 0.96 if key == "F1" else None, False, "made Finnish notes", "test")
-    oblique, nominative, total = measure_cases(nlp, make_pairs(load_language("fi")))
-    data = f"{total} names in made Finnish notes"
-    add("recall on names in oblique cases", oblique, None, False, data, "test")
-    add("recall on the same names in the nominative", nominative, None, False, data, "test")
-    add("recall lost in oblique cases", nominative - oblique, 0.01, True, data, "test")
-    answers = args.assets_dir / "fi_eduskunta_vkk/vkk/dev.csv.bz2"
-    for key, value in measure_answers(nlp, answers, args.with_text).items():
-        add(f"found per 1,000 words of answers, {key}", value, None, True, "eduskunta-vkk", "dev")
-    args.metrics.unlink(missing_ok=True)  # a label that is not found any more leaves no row behind
-    write_rows(args.metrics, rows)
+@app.command()
+def main(
+    context: typer.Context,
+    pipeline: Annotated[str, typer.Argument(help="Pipeline to evaluate")],
+    assets: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("assets"),
+    names: Annotated[int, typer.Option(help="Names in oblique cases, at least")] = 3000,
+    metrics: Annotated[Path, typer.Option(help="File to write to")] = Path("metrics/detection_fi.json"),
+) -> None:
+    """Evaluate a Finnish pipeline."""
+    nlp = spacy_deid.load(pipeline)
+    counts = count_cases(nlp, load_language("fi"), names)
+    turku = measure_turku(nlp, assets / "turku_ner/data/conll/dev.tsv")
+    made = measure_made(nlp, read_test_set("fi", assets))
+    figures = {
+        ("Turku NER", "dev"): name_figures("Turku persons", turku, 0.85),
+        ("synth_fi", "test"): name_figures("made notes", made, 0.96),
+        ("names in made Finnish notes", "test"): make_case_figures(counts),
+    }
+    about = {"command": command_line("scripts/evaluate_fi.py", context), "date": date.today().isoformat()}
+    rows = []
+    for (data, split), found in figures.items():
+        for name, value, target, better, ends in found:
+            row = MetricRow(name, round(value, 5), target, better, data, split, **about)
+            rows += with_interval(row, ends)
+    replace_rows(metrics, rows)
+    typer.echo(f"{counts[:, 2].sum()} names in oblique cases, {len(counts)} templates")
+    for row in rows:
+        typer.echo(f"{row.name:<75}{row.value:8.4f}" + (f"  target {row.target}" if row.target else ""))
 
 
 if __name__ == "__main__":
-    main()
+    app()

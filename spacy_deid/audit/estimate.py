@@ -16,7 +16,8 @@ make f, and with it L, rather too large.
 
 Two intervals of 95 %: Wilson's (1927, JASA 22:209) for O as if notes were independent, carried through the formula;
 and percentiles of a bootstrap that draws patients with all their notes, as notes of one patient are not independent.
-Where nothing was hit the bootstrap is mute, and Wilson's upper end is the one to read.
+Where nothing was hit, or everything, or of one patient alone, all replicates are the same: there is no bootstrap, and
+Wilson's interval is the one to read.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Rate:
     notes, hits (int): notes that could leak, and those with a hit. patients (int): of these notes.
     observed (float): hits / notes. expected (Optional[float]): share of hits by chance, None if nobody was drawn.
     leak_rate (float): the estimate, not below 0.
-    wilson, bootstrap (list[float] | None): intervals of the estimate.
+    wilson, bootstrap (list[float] | None): intervals of the estimate; no bootstrap where it is mute.
     """
 
     notes: int
@@ -71,7 +72,8 @@ def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, p
     chance = total.others / total.draws if total.draws else 0.0
     shared = total.shared / total.hit_draws if total.hit_draws else 0.0
     ends = _correct(np.array([total.hits / total.notes, *wilson(total.hits, total.notes)]), chance, shared)
-    drawn = _rates(resample(counts, replicates, seed)) if replicates else np.array([])
+    mute = total.hits in (0, total.notes) or len(counts) == 1
+    drawn = np.array([]) if mute or not replicates else _rates(resample(counts, replicates, seed))
     return Rate(
         notes=total.notes,
         hits=total.hits,

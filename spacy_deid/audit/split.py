@@ -4,7 +4,7 @@ What is compared is letters and digits alone. Each end must be a word edge, and 
 with an indent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,22 +64,22 @@ class Tight:
         terms (Iterable[TightTerm]): of one patient.
         RETURNS (list[Match]): terms that are not broken up among them.
         """
-        found = []
-        for letters, tags in terms:
-            start = self._text.find(letters)
-            while start >= 0:
-                if (span := self._span(start, start + len(letters))) is not None:
-                    found += [Match(*span, label, rule) for label, rule in tags]
-                start = self._text.find(letters, start + 1)
-        return found
+        stretches = [(start, len(term.letters), term) for term in terms for start in self._starts(term.letters)]
+        if not stretches:
+            return []
+        starts, lengths = np.array([stretch[:2] for stretch in stretches]).T
+        ends = starts + lengths
+        first, last = self._places.take(starts), self._places.take(ends - 1) + 1
+        # A stretch stands at word edges, and no gap within it is wide.
+        held = self._folded.edges.take(first) & self._folded.edges.take(last)
+        held &= np.searchsorted(self._wide, starts) == np.searchsorted(self._wide, ends - 1)
+        kept = np.flatnonzero(held)
+        spans = zip(kept.tolist(), *self._folded.original(first.take(kept), last.take(kept)), strict=True)
+        return [Match(start, end, label, rule) for i, start, end in spans for label, rule in stretches[i][2].tags]
 
-    def _span(self, start: int, end: int) -> tuple[int, int] | None:
-        """The original characters of a stretch; None if it is not at word edges or a gap in it is wide."""
-        first, last = int(self._places[start]), int(self._places[end - 1]) + 1
-        edges = self._folded.edges
-        if not (edges[first] and edges[last]):
-            return None
-        if np.searchsorted(self._wide, start) != np.searchsorted(self._wide, end - 1):
-            return None
-        (begin,), (finish,) = self._folded.original(np.array([first]), np.array([last]))
-        return begin, finish
+    def _starts(self, letters: str) -> Iterator[int]:
+        """Where letters stand."""
+        start = self._text.find(letters)
+        while start >= 0:
+            yield start
+            start = self._text.find(letters, start + 1)

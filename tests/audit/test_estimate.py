@@ -45,7 +45,7 @@ def test_where_everybody_has_it_nothing_is_taken_off():
 def test_nothing_found_still_has_an_upper_end():
     rate = estimate(patients(100))
     assert rate.leak_rate == 0
-    assert rate.bootstrap == [0, 0]
+    assert rate.bootstrap is None
     assert rate.wilson[1] == pytest.approx(0.037, abs=1e-3)
 
 
@@ -60,6 +60,11 @@ def test_notes_of_one_patient_widen_the_bootstrap():
     together = np.concatenate([patients(5, notes=10, hits=10), patients(45, notes=10)])
     ends = [estimate(counts).bootstrap for counts in (alone, together)]
     assert ends[1][1] - ends[1][0] > 2 * (ends[0][1] - ends[0][0])
+
+
+def test_where_all_replicates_are_the_same_there_is_no_bootstrap():
+    assert estimate(patients(10, hits=1)).bootstrap is None
+    assert estimate(patients(1, notes=10, hits=5)).bootstrap is None
 
 
 def test_without_replicates_there_is_no_bootstrap():
@@ -83,4 +88,5 @@ def test_every_figure_is_a_share(rows):
     rate = estimate(np.array(rows, dtype=np.int64), replicates=20)
     assert 0 <= rate.leak_rate <= 1
     assert 0 <= rate.wilson[0] <= rate.wilson[1] <= 1
-    assert 0 <= rate.bootstrap[0] <= rate.bootstrap[1] <= 1
+    if rate.bootstrap is not None:
+        assert 0 <= rate.bootstrap[0] <= rate.bootstrap[1] <= 1

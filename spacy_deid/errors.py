@@ -154,6 +154,14 @@ class Errors:
     D344 = "a {kind} of {wanted} cannot be reached: the best on these {documents} document(s) is {best:.4f}"
     D350 = "a {kind} of {wanted} cannot be reached for label(s) {labels}"
     D345 = "{name} must be above 0 and below 1, not {value}"
+    D351 = (
+        "only {precision:.4f} of what is covered at a threshold of {threshold} is PHI in the gold of these {documents} "
+        "document(s). The gold seems incomplete, so no operating point can be fitted to it"
+    )
+    D352 = (
+        "{path}: {documents} of its documents are in the development set too. Notes that bound a risk must have been used "
+        "for nothing else"
+    )
     D346 = (
         "pipeline '{name}' cannot be loaded ({kind}). It was made by spacy_deid {made} with spaCy {made_spacy}; these are "
         "spacy_deid {here} and spaCy {here_spacy}. Install those versions, or train it again"
@@ -285,4 +293,8 @@ class Warnings:
     DW340 = (
         "pipeline '{name}' was made by spacy_deid {made}, these are the components of {here}. Measure it again on your "
         "own notes before use"
+    )
+    DW341 = (
+        "operating point '{point}': no threshold has the character precision of {floor} that it asks for, the best is "
+        "{best:.4f}, so it takes the thresholds of the point above it. The gold seems incomplete, or the pipeline weak"
     )

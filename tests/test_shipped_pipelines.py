@@ -11,6 +11,7 @@ import pytest
 import spacy_deid
 from spacy_deid.evaluation import evaluate, from_doc, read_folder
 from spacy_deid.loading import shipped_pipelines
+from spacy_deid.ml.operating_point import OperatingPoint
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 LANGUAGES = ("es", "en", "fi")
@@ -40,6 +41,17 @@ def test_points_are_from_sure_to_sensitive(lang):
     assert list(points) == ["balanced", "high_recall", "max_recall"]
     recalls = [point["figures"]["character_recall"] for point in points.values()]
     assert recalls == sorted(recalls)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_no_label_is_surer_than_at_the_point_above_or_than_even(lang):
+    ner = spacy_deid.load(lang).get_pipe("deid_ner")
+    points = [OperatingPoint(point["default"], point["labels"]) for point in ner.cfg["points"].values()]
+    assert len(points) == 3
+    assert all("risk" not in point["figures"] for point in ner.cfg["points"].values())
+    for label, *thresholds in zip(ner.labels, *(point.thresholds(ner.labels) for point in points), strict=True):
+        assert max(thresholds) <= 0.5, label
+        assert thresholds == sorted(thresholds, reverse=True), label
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

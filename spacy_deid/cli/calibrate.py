@@ -1,9 +1,10 @@
 """``spacy-deid calibrate``: scores and operating points of a trained pipeline, fitted on development data."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from spacy.language import Language
@@ -12,7 +13,8 @@ from spacy.training import Example
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, detect_format, make_docs, read_folder
 from ..evaluation.curves import curve_rows, plot_curves, write_curves
-from ..evaluation.operating import Table, control_point, fit_points, measure, recall_point
+from ..evaluation.demand import control_point, recall_point
+from ..evaluation.operating import PointWarning, Record, Table, fit_points, measure
 from ..evaluation.stages import detect, take_apart
 from ..evaluation.sweep import Sweep
 from ..loading import use_operating_point
@@ -40,6 +42,7 @@ def calibrate(
     risk: Annotated[
         float | None, typer.Option(help="Bound on the share of a note that is missed; adds 'risk'.")
     ] = None,
+    risk_data: Annotated[Path | None, typer.Option(help="Gold for --risk that was used for nothing else.")] = None,
     loss: Annotated[Loss, typer.Option(help="What --risk counts.")] = Loss.entity,
     per_label: Annotated[bool, typer.Option("--per-label", help="Reach --recall or --risk for each label.")] = False,
     use: Annotated[str | None, typer.Option(help="Point to save the pipeline at; else its threshold stays.")] = None,
@@ -48,19 +51,20 @@ def calibrate(
     """Fit the scores and the operating points of deid_ner, and save the pipeline without a word of the data.
 
     The points balanced, high_recall and max_recall are always fitted. --recall and --risk add a point, and the
-    pipeline is saved at it. The data must be none that the pipeline was trained on.
+    pipeline is saved at it. The data must be none that the pipeline was trained on, and those of --risk-data must have
+    been used for nothing else at all.
     """
     with reporting():
-        nlp, gold = _load(pipeline, dev, output, str(scheme), (recall, risk, per_label))
+        _check(pipeline, output, (recall, risk, risk_data, per_label))
+        nlp, gold = _load(pipeline, dev, str(scheme))
+        fresh = _read_fresh(risk_data, gold, str(scheme)) if risk_data else []
         _fit_scores(nlp, find_component(nlp, "deid_ner", str(pipeline)), gold)
         table = measure(Sweep(nlp, gold, str(scheme)))
-        points = fit_points(table)
+        points = _fit_points(table)
         if recall is not None:
             points["recall"] = recall_point(table, recall, per_label=per_label)
         if risk is not None:
-            points["risk"] = control_point(
-                table, risk, loss="entity" if loss == Loss.entity else "character", per_label=per_label
-            )
+            points["risk"] = _bound(Sweep(nlp, fresh, str(scheme)), risk, loss, per_label)
         find_component(nlp, "deid_ner", str(pipeline)).cfg["points"] = points
         wanted = use or ("recall" if recall is not None else "risk" if risk is not None else None)
         if wanted:
@@ -72,11 +76,9 @@ def calibrate(
             _write_curves(curves, table, points)
 
 
-def _load(
-    pipeline: Path, dev: Path, output: Path, scheme: str, wanted: tuple[float | None, float | None, bool]
-) -> tuple[Language, list[AnnotatedText]]:
-    """Check the options and read what they name."""
-    recall, risk, per_label = wanted
+def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | None, Path | None, bool]) -> None:
+    """Check the options, before anything is read."""
+    recall, risk, risk_data, per_label = wanted
     if output.resolve() == pipeline.resolve():
         raise ConfigError(Errors.D419.format(path=output))
     if recall is not None and risk is not None:
@@ -86,12 +88,56 @@ def _load(
     for name, value in (("--recall", recall), ("--risk", risk)):
         if value is not None and not 0.0 < value < 1.0:
             raise ConfigError(Errors.D345.format(name=name, value=value))
+    if risk is not None and risk_data is None:
+        raise ConfigError(Errors.D411.format(option="risk-data, notes that were used for nothing else,"))
+    if risk is None and risk_data is not None:
+        raise ConfigError(Errors.D411.format(option="risk, which --risk-data goes with,"))
+
+
+def _load(pipeline: Path, dev: Path, scheme: str) -> tuple[Language, list[AnnotatedText]]:
+    """Read the pipeline and the development data."""
     nlp = load_pipeline(str(pipeline))
     find_component(nlp, "deid_ner", str(pipeline))
     gold = read_gold(dev, scheme)
     if not any(document.entities for document in gold):
         raise InputError(Errors.D349.format(path=dev))
     return nlp, gold
+
+
+def _read_fresh(path: Path, gold: Sequence[AnnotatedText], scheme: str) -> list[AnnotatedText]:
+    """Read the notes that bound the risk; none may be one of the development data."""
+    fresh, known = read_gold(path, scheme), {document.text for document in gold}
+    if shared := sum(document.text in known for document in fresh):
+        raise InputError(Errors.D352.format(path=path, documents=shared))
+    if not any(document.entities for document in fresh):
+        raise InputError(Errors.D349.format(path=path))
+    return fresh
+
+
+def _fit_points(table: Table) -> dict[str, Record]:
+    """Fit the named points, and say in full which of them does not reach its precision."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        points = fit_points(table)
+    for warning in caught:
+        text = str(warning.message)  # of other libraries it could quote a note
+        say(
+            f"warning: {text}"
+            if issubclass(warning.category, PointWarning)
+            else f"warning: {warning.category.__name__}"
+        )
+    return points
+
+
+def _bound(sweep: Sweep, risk: float, loss: Loss, per_label: bool) -> Record:
+    """Bound the risk on notes of its own, and say what the bound rests on."""
+    kind: Literal["entity", "character"] = "entity" if loss == Loss.entity else "character"
+    point = control_point(measure(sweep), risk, loss=kind, per_label=per_label)
+    typer.echo(
+        f"risk: {point['figures']['risk_bound']} on {len(sweep.gold)} documents. The bound holds only if they were "
+        "used for nothing else, neither to train nor to choose nor to calibrate, and for notes drawn as they were"
+    )
+    return point
 
 
 def read_gold(path: Path, scheme: str) -> list[AnnotatedText]:

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from .sweep import Counts, Sweep
+from .sweep import Counts, Point, Sweep
 
 __all__ = ["cheapest_recall", "highest_f1"]
 
@@ -28,27 +28,32 @@ def highest_f1(sweep: Sweep, default: float, choices: Sequence[float]) -> dict[s
     default (float): threshold to start from. choices (Sequence[float]): thresholds that a label may have instead.
     RETURNS (dict[str, float]): label → threshold, for the labels that leave the default.
     """
-    base, table = _vary(sweep, default, choices)
+    others = [choice for choice in choices if choice != default]
+    base, table = _vary(sweep, {"default": default, "labels": {}}, dict.fromkeys(sweep.ner.labels, others))
     tp, fp, fn = base[:3]
     f1 = 2 * tp / max(1, 2 * tp + fp + fn)
     return _choose(base, table, partial(_worth, f1))
 
 
-def cheapest_recall(sweep: Sweep, default: float, choices: Sequence[float], precision: float) -> dict[str, float]:
+def cheapest_recall(
+    sweep: Sweep, point: Point, choices: Mapping[str, Sequence[float]], precision: float
+) -> dict[str, float]:
     """Thresholds by label for the highest character recall at a precision.
 
     sweep (Sweep): a pipeline and its development set.
-    default (float): threshold to start from. choices (Sequence[float]): thresholds that a label may have instead.
+    point (Mapping): thresholds to start from.
+    choices (Mapping[str, Sequence[float]]): thresholds that a label may have instead, the surer first.
     precision (float): character precision to keep.
-    RETURNS (dict[str, float]): label → threshold; empty if no choice keeps the precision.
+    RETURNS (dict[str, float]): label → threshold, for the labels that leave the point; empty if no choice keeps the
+        precision.
     """
-    base, table = _vary(sweep, default, choices)
+    base, table = _vary(sweep, point, choices)
     best: dict[str, float] = {}
     low, high = 0.0, 2.0  # price of a letter or digit covered for nothing, in missed ones
     for _ in range(_STEPS):
         price = (low + high) / 2
         labels = _choose(base, table, partial(_saved, price))
-        counts = sweep.count({"default": default, "labels": labels}).total.sum(axis=0)
+        counts = _total(sweep, point, labels)
         if counts[3] >= precision * (counts[3] + counts[4]):
             best, high = labels, price
         else:
@@ -67,15 +72,20 @@ def _saved(price: float, total: Totals) -> float:
     return float(-total[5] - price * total[4])
 
 
-def _vary(sweep: Sweep, default: float, choices: Sequence[float]) -> tuple[Totals, dict[str, dict[float, Totals]]]:
-    """Totals at the default, and with one label at a time at another threshold."""
+def _total(sweep: Sweep, point: Point, labels: Mapping[str, float]) -> Totals:
+    """Totals where some labels leave a point."""
+    counts: Counts = sweep.count({"default": point["default"], "labels": {**point["labels"], **labels}})
+    return np.asarray(counts.total.sum(axis=0))
 
-    def total(labels: Mapping[str, float]) -> Totals:
-        counts: Counts = sweep.count({"default": default, "labels": dict(labels)})
-        return np.asarray(counts.total.sum(axis=0))
 
-    others = [choice for choice in choices if choice != default]
-    return total({}), {label: {c: total({label: c}) for c in others} for label in sweep.ner.labels}
+def _vary(
+    sweep: Sweep, point: Point, choices: Mapping[str, Sequence[float]]
+) -> tuple[Totals, dict[str, dict[float, Totals]]]:
+    """Totals at a point, and with one label at a time at another threshold."""
+    others = {
+        label: {c: _total(sweep, point, {label: c}) for c in values} for label, values in choices.items() if values
+    }
+    return _total(sweep, point, {}), others
 
 
 def _choose(

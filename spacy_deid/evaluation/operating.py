@@ -1,4 +1,4 @@
-"""Operating points found on a development set: named ones, for a wanted recall, or for a bound on what is missed.
+"""Named operating points found on a development set.
 
 ======================  ===============================================================
 ``balanced``            the best F1 of entity and label
@@ -6,36 +6,55 @@
 ``max_recall``          the highest character recall, at a character precision of .90 or more
 ======================  ===============================================================
 
-Each is no surer than the one above it, and where two thresholds do equally well the surer one is taken. If no
-threshold has the precision, the point is that of the row above. All figures are those of the whole pipeline on the
-development set, so they flatter a little what was chosen on it.
+None is surer than .5, for any label, because above it spans of the classifier's own best path would be taken away; and
+none is surer for any label than the one above it. `balanced` is, of all that are less than .001 below the best F1, the
+one with the most documents with nothing missed. Where two thresholds do equally well the surer one is taken. All
+figures are those of the whole pipeline on the development set, so they flatter a little what was chosen on it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, Warnings
 from .bootstrap import ratio
 from .by_label import cheapest_recall, highest_f1
-from .conformal import bounded_risk, control_risk, needed_documents
 from .sweep import THRESHOLDS, Counts, Sweep, summarize
 
-__all__ = ["FLOORS", "Loss", "Table", "control_point", "fit_points", "measure", "recall_point"]
+__all__ = [
+    "FLOORS",
+    "Loss",
+    "PointWarning",
+    "Record",
+    "Table",
+    "fit_points",
+    "label_shares",
+    "make_record",
+    "measure",
+    "shares",
+]
 
 Floats = NDArray[np.float64]
 Loss = Literal["entity", "character"]
 Record = dict[str, Any]
 
+
+class PointWarning(UserWarning):
+    """A point is not what its name promises."""
+
+
 # least character precision
 FLOORS = {"high_recall": 0.95, "max_recall": 0.90}
 _USELESS = 0.5
+_EVEN = 0.5  # above it a threshold takes spans of the best path away
+_TINY = 0.001  # a gain in F1 below this one is worth no document
 _ENOUGH = 100  # documents from which on labels get thresholds of their own
 _MARGIN = 0.002  # by which the precision is kept above its floor where many thresholds are fitted at once
-_EVEN, _AROUND_EVEN = 0.5, (0.95, 0.85, 0.7, 0.35, 0.2, 0.1)
+_BELOW_EVEN = (0.35, 0.2, 0.1)
 _FACTORS = (8.0, 4.0, 2.0, 0.5, 0.25, 0.125, 0.06)
 # columns of `Counts.total` and of `Counts.labels`: what is due, what is missed
 _TOTAL = {"entity": (8, 9), "character": (3, 5)}
@@ -57,22 +76,22 @@ class Table:
 
     def losses(self, loss: Loss) -> Floats:
         """Share of each document that is missed, shape (thresholds, documents); 0 where nothing is due."""
-        return np.stack([_share(counts.total, loss) for counts in self.counts])
+        return np.stack([shares(counts.total, loss) for counts in self.counts])
 
     def label_losses(self, loss: Loss) -> dict[str, Floats]:
         """The same for the gold entities of each label, on the documents that have any."""
-        cubes = np.stack([_label_shares(counts.labels, loss) for counts in self.counts])
+        cubes = np.stack([label_shares(counts.labels, loss) for counts in self.counts])
         return {label: cubes[:, ~np.isnan(cubes[0, :, k]), k] for k, label in enumerate(self.sweep.labels)}
 
 
-def _share(total: NDArray[np.int64], loss: Loss) -> Floats:
+def shares(total: NDArray[np.int64], loss: Loss) -> Floats:
     """Share of each document that is missed."""
     due, missed = (total[:, column] for column in _TOTAL[loss])
     due = due + missed if loss == "character" else due
     return np.nan_to_num(ratio(missed, due))
 
 
-def _label_shares(labels: NDArray[np.int64], loss: Loss) -> Floats:
+def label_shares(labels: NDArray[np.int64], loss: Loss) -> Floats:
     """Share of each label of each document that is missed, NaN where it has none."""
     due, missed = (labels[:, :, column] for column in _LABEL[loss])
     return ratio(missed, due)
@@ -81,6 +100,8 @@ def _label_shares(labels: NDArray[np.int64], loss: Loss) -> Floats:
 def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
     """Sweep over one threshold for all labels, until more than half of what is covered is no PHI.
 
+    It never ends above .5: what patterns cover and incomplete gold lacks must not leave the sure thresholds alone.
+
     sweep (Sweep): the pipeline and its corpus.
     thresholds (Sequence[float]): in any order.
     RETURNS (Table): from sure to sensitive.
@@ -88,7 +109,7 @@ def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
     done: dict[float, Counts] = {}
     for threshold in sorted(thresholds, reverse=True):
         done[threshold] = sweep.count({"default": threshold, "labels": {}})
-        if (summarize(done[threshold])["character_precision"] or 1.0) < _USELESS:
+        if threshold <= _EVEN and _precision(summarize(done[threshold])) < _USELESS:
             break
     return Table(sweep, list(done), list(done.values()))
 
@@ -98,145 +119,94 @@ def fit_points(table: Table) -> dict[str, Record]:
 
     table (Table): a sweep over the development set.
     RETURNS (dict[str, dict]): name → "default" (threshold), "labels" (label → its own threshold) and "figures".
+    RAISES: ConfigError (D351) if at .5 more than half of what is covered is no PHI by the gold.
+    WARNS: PointWarning (DW341) if a point does not reach its precision; it then is the point above it.
     """
-    rows = [summarize(counts) for counts in table.counts]
-    first = _best(rows, range(len(rows)), "strict_f1")
-    chosen = {"balanced": first}
-    for name, figure in (("high_recall", "clean"), ("max_recall", "character_recall")):
-        allowed = [i for i in range(first, len(rows)) if (rows[i]["character_precision"] or 0.0) >= FLOORS[name]]
-        first = _best(rows, allowed, figure) if allowed else first
-        chosen[name] = first
-    points = {name: _record(table.thresholds[i], {}, rows[i]) for name, i in chosen.items()}
-    return points if len(table.sweep.gold) < _ENOUGH else points | _fit_labels(table.sweep, points)
-
-
-def _fit_labels(sweep: Sweep, points: Mapping[str, Record]) -> dict[str, Record]:
-    """The first two points with thresholds by label, where these do better."""
-    base = points["high_recall"]["default"]
-    floor = FLOORS["high_recall"] + _MARGIN
-    found = {
-        "balanced": (_EVEN, highest_f1(sweep, _EVEN, _AROUND_EVEN)),
-        "high_recall": (base, cheapest_recall(sweep, base, [min(0.95, base * factor) for factor in _FACTORS], floor)),
-    }
-    records = {
-        name: _record(default, labels, summarize(sweep.count({"default": default, "labels": labels})))
-        for name, (default, labels) in found.items()
-    }
-    better = {"balanced": "strict_f1", "high_recall": "character_recall"}
+    rows = _even_rows(table)
+    if (precision := _precision(rows[0]["figures"])) < _USELESS:
+        what = {"precision": precision, "threshold": rows[0]["default"], "documents": len(table.sweep.gold)}
+        raise ConfigError(Errors.D351.format(**what))
+    by_label = len(table.sweep.gold) >= _ENOUGH
+    balanced = _balanced([*rows, _best_labels(table.sweep)] if by_label else rows)
+    high = _most(table, balanced, "high_recall", "clean")
+    if by_label and _precision(high["figures"]) >= FLOORS["high_recall"]:
+        high = _saving_labels(table.sweep, high, balanced)
     return {
-        name: record
-        for name, record in records.items()
-        if record["figures"][better[name]] >= points[name]["figures"][better[name]]
+        "balanced": balanced,
+        "high_recall": high,
+        "max_recall": _most(table, high, "max_recall", "character_recall"),
     }
 
 
-def _best(rows: Sequence[Mapping[str, Any]], among: Sequence[int], figure: str) -> int:
-    """The row with the highest figure, of equals the first and so the surest."""
-    return max(among, key=lambda i: (rows[i][figure] or 0.0, -i))
+def _even_rows(table: Table) -> list[Record]:
+    """The points of the sweep that are no surer than .5; if it has none, .5."""
+    pairs = zip(table.thresholds, table.counts, strict=True)
+    rows = [make_record(threshold, {}, counts) for threshold, counts in pairs if threshold <= _EVEN]
+    return rows or [_count(table.sweep, _EVEN, {})]
 
 
-def _record(default: float, labels: Mapping[str, float], figures: Mapping[str, Any]) -> Record:
-    """A point as it is saved."""
-    return {"default": default, "labels": dict(labels), "figures": dict(figures)}
+def _balanced(records: Sequence[Record]) -> Record:
+    """The best F1, less what is worth no document; of those the most documents with nothing missed."""
+    best = max(_figure(record, "strict_f1") for record in records)
+    near = [record for record in records if best - _figure(record, "strict_f1") < _TINY]
+    return max(near, key=lambda record: (_figure(record, "clean"), _figure(record, "strict_f1")))
 
 
-def recall_point(table: Table, recall: float, *, per_label: bool = False) -> Record:
-    """The surest point with a wanted character recall on the development set.
-
-    table (Table): a sweep over the development set.
-    recall (float): above 0 and below 1.
-    per_label (bool): whether the gold of each label has to reach it.
-    RETURNS (dict): "default", "labels" and "figures".
-    RAISES: ConfigError if no threshold reaches it (D344) or it is no such number (D345).
-    """
-    if not 0.0 < recall < 1.0:
-        raise ConfigError(Errors.D345.format(name="the wanted recall", value=recall))
-
-    def reached(counts: Counts) -> float:
-        hits, missed = counts.total[:, 3].sum(), counts.total[:, 5].sum()
-        return float(ratio(hits, hits + missed))
-
-    def failing(counts: Counts) -> list[str]:
-        due, missed = counts.labels[:, :, 0].sum(axis=0), counts.labels[:, :, 1].sum(axis=0)
-        return [name for name, d, m in zip(table.sweep.labels, due, missed, strict=True) if d and 1 - m / d < recall]
-
-    values = [reached(counts) for counts in table.counts]
-    kept = [i for i, value in enumerate(values) if value >= recall]
-    if not kept:
-        what = {"kind": "character recall", "wanted": recall, "best": max(values), "documents": len(table.sweep.gold)}
-        raise ConfigError(Errors.D344.format(**what))
-    if not per_label:
-        return _record(table.thresholds[kept[0]], {}, summarize(table.counts[kept[0]]))
-    short = [failing(counts) for counts in table.counts]
-    first = {label: next((i for i, k in enumerate(short) if label not in k), None) for label in table.sweep.labels}
-    return _refine(table, kept[0], _reachable(first, "character recall", recall), failing)
+def _best_labels(sweep: Sweep) -> Record:
+    """The highest F1 with thresholds by label."""
+    return _count(sweep, _EVEN, highest_f1(sweep, _EVEN, _BELOW_EVEN))
 
 
-def _reachable(first: Mapping[str, int | None], kind: str, wanted: float) -> dict[str, int]:
-    """Make sure that each label has a threshold that is enough. RAISES: ConfigError (D350)."""
-    out = {label: i for label, i in first.items() if i is not None}
-    if len(out) < len(first):
-        labels = ", ".join(sorted(first.keys() - out.keys()))
-        raise ConfigError(Errors.D350.format(kind=kind, wanted=wanted, labels=labels))
-    return out
+def _most(table: Table, above: Record, name: str, figure: str) -> Record:
+    """The point with the highest figure at its precision, among those no surer for any label than the point above."""
+    records = [above, *_under(table, above)]
+    allowed = [record for record in records if _precision(record["figures"]) >= FLOORS[name]]
+    if not allowed:
+        best = max(_precision(record["figures"]) for record in records)
+        warnings.warn(Warnings.DW341.format(point=name, floor=FLOORS[name], best=best), PointWarning, stacklevel=3)
+    return max(allowed or [above], key=lambda record: _figure(record, figure))
 
 
-def control_point(table: Table, alpha: float, *, loss: Loss = "entity", per_label: bool = False) -> Record:
-    """The surest point that keeps a bound on what is missed; see `conformal`.
-
-    With `per_label` the inequality holds for the gold of each label as well, over the documents that have the label. A
-    label with too few documents takes the threshold for all labels. As the thresholds of labels are then fitted
-    together, the theorem is a guide there; it holds to the letter for one threshold for all labels.
-
-    table (Table): a sweep over the development set.
-    alpha (float): bound on the expected share of a document's entities of which something is missed.
-    loss (str): "entity", or "character" for the share of its letters and digits.
-    per_label (bool): whether the bound has to hold for each label.
-    RETURNS (dict): "default", "labels" and "figures"; the latter with "risk", "loss" and "risk_bound".
-    RAISES: ConfigError if there are too few documents (D343), no threshold keeps the bound (D344), or it is no number
-        above 0 and below 1 (D345).
-    """
-    losses = table.losses(loss)
-    i = control_risk(losses, alpha)
-    if i is None:
-        best = float(bounded_risk(losses).min())
-        what = {"kind": f"bound on missed {loss} shares", "wanted": alpha, "best": best, "documents": losses.shape[1]}
-        raise ConfigError(Errors.D344.format(**what))
-    record = _record(table.thresholds[i], {}, summarize(table.counts[i]))
-    if per_label:
-        needed = needed_documents(alpha)
-        large = {label: cube for label, cube in table.label_losses(loss).items() if cube.shape[1] >= needed}
-        found = {label: control_risk(cube, alpha) for label, cube in large.items()}
-        first = _reachable(found, f"bound on missed {loss} shares", alpha)
-
-        def failing(counts: Counts) -> list[str]:
-            shares = _label_shares(counts.labels, loss)
-            columns = {label: shares[:, k] for k, label in enumerate(table.sweep.labels) if label in large}
-            dense = {label: column[~np.isnan(column)] for label, column in columns.items()}
-            return [label for label, row in dense.items() if bounded_risk(row[None])[0] > alpha + 1e-9]
-
-        record = _refine(table, i, first, failing)
-    record["figures"] |= {"risk": alpha, "loss": loss}
-    return record
+def _under(table: Table, above: Record) -> Iterator[Record]:
+    """One threshold for all labels, each label held at its threshold in the point above; from sure to sensitive."""
+    for row in _even_rows(table):
+        threshold = row["default"]
+        if threshold >= max([above["default"], *above["labels"].values()]):
+            continue
+        default = min(threshold, above["default"])
+        labels = {label: min(threshold, value) for label, value in above["labels"].items()}
+        labels = {label: value for label, value in labels.items() if value != default}
+        yield _count(table.sweep, default, labels) if labels or default != threshold else row
 
 
-def _refine(table: Table, default: int, first: Mapping[str, int], failing: Callable[[Counts], list[str]]) -> Record:
-    """Thresholds by label that keep a demand together.
+def _saving_labels(sweep: Sweep, point: Record, above: Record) -> Record:
+    """A point with thresholds by label, none surer than in the point above, if it is better than one for all."""
+    choices = {}
+    for label in sweep.ner.labels:
+        own, most = (record["labels"].get(label, record["default"]) for record in (point, above))
+        factors = (float(f"{own * factor:.2g}") for factor in _FACTORS)
+        choices[label] = sorted({most, *(min(most, value) for value in factors)} - {own}, reverse=True)
+    floor = FLOORS["high_recall"] + _MARGIN
+    found = _count(sweep, point["default"], point["labels"] | cheapest_recall(sweep, point, choices, floor))
+    return max(point, found, key=lambda record: (_figure(record, "clean"), _figure(record, "character_recall")))
 
-    Each label starts at the surest threshold that is enough for its gold if all labels have it. Some of its gold may
-    lie under another label in the classifier's eyes, whose threshold is surer. So as long as the gold of a label falls
-    short, the surer thresholds that keep pieces of it out go down a step. That ends, because with all of them at its
-    own the demand is met.
-    """
-    at = {label: first.get(label, default) for label in table.sweep.ner.labels}
-    while True:
-        labels = {label: table.thresholds[i] for label, i in at.items() if i != default}
-        counts = table.sweep.count({"default": table.thresholds[default], "labels": labels})
-        blame = counts.blame.sum(axis=0)
-        wanted: dict[str, int] = {}
-        for label in failing(counts):
-            guilty = np.flatnonzero(blame[table.sweep.labels.index(label)])
-            wanted |= {name: 1 for k in guilty if at[name := table.sweep.ner.labels[k]] < first.get(label, 0)}
-        if not wanted:
-            return _record(table.thresholds[default], labels, summarize(counts))
-        at = {label: i + wanted.get(label, 0) for label, i in at.items()}
+
+def _count(sweep: Sweep, default: float, labels: Mapping[str, float]) -> Record:
+    """A point with its figures."""
+    return make_record(default, labels, sweep.count({"default": default, "labels": dict(labels)}))
+
+
+def make_record(default: float, labels: Mapping[str, float], counts: Counts) -> Record:
+    """A point as it is saved: "default", "labels" and "figures"."""
+    return {"default": default, "labels": dict(labels), "figures": dict(summarize(counts))}
+
+
+def _figure(record: Record, name: str) -> float:
+    """A figure of a point, 0 where it is not defined."""
+    return float(record["figures"][name] or 0.0)
+
+
+def _precision(figures: Mapping[str, Any]) -> float:
+    """Character precision; where nothing is covered nothing is covered for nothing."""
+    value = figures["character_precision"]
+    return 1.0 if value is None else float(value)

@@ -11,6 +11,7 @@ import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder, write_folder
 
 SAMPLE = Path(__file__).parents[2] / "corpus" / "sample" / "dev"
+FRESH = SAMPLE.parent / "train"
 CANARY = "Zutoiaga"
 
 
@@ -31,6 +32,7 @@ def calibrated(es: Path, tmp_path_factory: pytest.TempPathFactory):
     notes = [*read_folder(SAMPLE, scheme="meddocan"), AnnotatedText("canary", text, (Entity(10, 18, "PATIENT"),))]
     write_folder(notes, folder / "dev", "brat", scheme="meddocan")
     args = ["calibrate", es, folder / "dev", "--output", folder / "es", "--scheme", "meddocan", "--risk", "0.5"]
+    args += ["--risk-data", FRESH]
     result = CliRunner().invoke(app, [str(arg) for arg in [*args, "--curves", folder / "curves"]])
     assert result.exit_code == 0, result.stderr
     return folder, result
@@ -51,6 +53,24 @@ def test_the_pipeline_starts_at_the_point_that_was_asked_for(calibrated):
     assert spacy_deid.load(folder / "es").get_pipe("deid_ner").get_point().name == "risk"
 
 
+def test_the_bound_says_what_it_rests_on(calibrated):
+    folder, result = calibrated
+    figures = spacy_deid.load(folder / "es").get_pipe("deid_ner").cfg["points"]["risk"]["figures"]
+    assert figures["documents"] == len(read_folder(FRESH, scheme="meddocan"))
+    assert figures["risk_bound"] <= figures["risk"] == 0.5
+    assert f"risk: {figures['risk_bound']} on {figures['documents']} documents" in result.stdout
+    assert "used for nothing else" in result.stdout
+
+
+def test_gold_that_lacks_what_is_found_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path):
+    note = "Nombre: Ana Pérez Mas. NIF: 12345678Z. Correo: ana@ejemplo.es. Teléfono: 912 345 678. Vive en Jaca.\n"
+    write_folder([AnnotatedText("a", note, (Entity(8, 11, "PATIENT"),))], tmp_path / "dev", "brat")
+    result = cli("calibrate", es, tmp_path / "dev", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "gold seems incomplete" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_no_word_of_the_data_is_saved_or_printed(calibrated):
     folder, result = calibrated
     files = [path for part in ("es", "curves") for path in (folder / part).rglob("*") if path.is_file()]
@@ -64,8 +84,11 @@ def test_no_word_of_the_data_is_saved_or_printed(calibrated):
     [
         (["--recall", "0.9", "--risk", "0.1"], "exclude each other"),
         (["--per-label"], "is missing"),
-        (["--risk", "1.5"], "above 0 and below 1"),
-        (["--risk", "0.001"], "at least 999 are needed"),
+        (["--risk", "1.5", "--risk-data", FRESH], "above 0 and below 1"),
+        (["--risk", "0.001", "--risk-data", FRESH], "at least 999 are needed"),
+        (["--risk", "0.1"], "--risk-data, notes that were used for nothing else, is missing"),
+        (["--risk-data", FRESH], "--risk, which --risk-data goes with, is missing"),
+        (["--risk", "0.5", "--risk-data", SAMPLE], "in the development set too"),
         (["--use", "surest"], "balanced, high_recall, max_recall"),
     ],
 )

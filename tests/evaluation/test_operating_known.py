@@ -1,12 +1,15 @@
 """Operating points where the best is known: 100 made documents with entities of a known probability."""
 
+import sys
 import warnings
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +19,10 @@ from spacy_deid.evaluation.conformal import bounded_risk
 from spacy_deid.evaluation.demand import control_point, recall_point
 from spacy_deid.evaluation.operating import FLOORS, fit_points, measure
 from spacy_deid.evaluation.sweep import THRESHOLDS, Counts, summarize
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+
+import ship
 
 LABELS = ["DATE", "PATIENT", "RELATIVE"]
 NAMES = ("balanced", "high_recall", "max_recall")
@@ -244,3 +251,15 @@ def test_a_recall_that_is_lost_when_labels_are_put_together_is_an_error():
 def test_a_label_stays_where_another_threshold_gains_little():
     assert highest_f1(corpus((Candidate("DATE", 0.22), 2)), 0.5, (0.35, 0.2)) == {}
     assert highest_f1(corpus((Candidate("DATE", 0.22), 20)), 0.5, (0.35, 0.2)) == {"DATE": 0.2}
+
+
+def test_a_bound_stays_with_the_model_that_it_was_found_with():
+    table = measure(corpus(*EARLY))
+    points = {"balanced": fit_points(table)["balanced"], "risk": control_point(table, 0.1)}
+    shipped, measured = spacy.blank("es"), spacy.blank("es")
+    for nlp in (shipped, measured):
+        nlp.add_pipe("deid_ner")
+    measured.get_pipe("deid_ner").cfg["points"] = points
+    ship.take_points(shipped, measured)
+    assert list(shipped.get_pipe("deid_ner").cfg["points"]) == ["balanced"]
+    assert list(measured.get_pipe("deid_ner").cfg["points"]) == ["balanced", "risk"]

@@ -247,8 +247,12 @@ class Errors:
     D604 = "{path}: {reason}"
     D605 = "unknown split '{split}'. Known splits: {known}"
     D606 = "language '{lang}' has no templates for the split '{split}'"
-    D608 = "{path}: holds other files than a corpus, so it is not replaced. Choose another place to write to"
     D607 = "{path}: no carrier notes in a known form. Known forms: {known}"
+    D608 = "{path}: not a corpus that this command wrote, so it is not replaced. Choose another place to write to"
+    D609 = "none of the {count} carrier note(s) is of the split '{split}': their names decide. Give more, or none"
+    D610 = "language '{lang}' has nothing to put into carrier notes of the split '{split}'. Leave the carriers out"
+    D611 = "{path}: writing there would replace the carrier notes. Choose another place to write to"
+    D612 = "unknown hand of noise. Known hands: {known}"
     D620 = "{path}, record {record}: {reason}"
     D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
 

@@ -1,5 +1,7 @@
 """``spacy-deid synth``: a corpus of invented persons in templates and in real notes, with gold PHI."""
 
+import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -25,6 +27,8 @@ from .options import Format, Overwrite, Scheme
 __all__ = ["Split", "synth"]
 
 _CORPUS = {".txt", ".ann", ".xml"}
+# Tells a folder that this command wrote from one with the originals of a hospital.
+_MADE = ".synth.json"
 
 
 class Split(StrEnum):
@@ -54,12 +58,12 @@ def synth(
 ) -> None:
     """Make notes with gold PHI. What is there already is left alone; what fails leaves nothing behind."""
     with reporting():
-        if out.exists() and not overwrite:
-            raise InputError(Errors.D409.format(count=1, path=out, other="another place"))
+        _check_place(out, carriers, format, overwrite)
         notes = read_carriers(carriers, lang) if carriers else []
         finder = _finder(prelabel, lang) if notes and prelabel != "none" else None
         documents = list(make_corpus(lang, n, seed, split, carriers=notes, prelabel=finder, noise=noise))
-        _write(documents, out, format, scheme, lang)
+        made: dict[str, str | int] = {"lang": lang, "split": str(split), "seed": seed, "n": n}
+        _write(documents, out, format, scheme, made)
         entities = sum(len(document.entities) for document in documents)
         typer.echo(f"{len(documents)} notes with {entities} entities in {out}")
 
@@ -77,22 +81,48 @@ def _finder(pipeline: str, lang: str) -> Callable[[str], list[Entity]]:
     return find
 
 
-def _write(documents: list[AnnotatedText], out: Path, format: str, scheme: str, lang: str) -> None:
+def _check_place(out: Path, carriers: Path | None, format: str, overwrite: bool) -> None:
+    """Make sure that nothing is replaced but a corpus of this command, and that only when asked."""
+    if carriers is not None:
+        place, source = out.resolve(), carriers.resolve()
+        if source.is_relative_to(place) or (out.is_file() and place.is_relative_to(source)):
+            raise InputError(Errors.D611.format(path=out))
+    if not os.path.lexists(out):
+        return
+    if not overwrite:
+        raise InputError(Errors.D409.format(count=1, path=out, other="another place"))
+    if format not in ("jsonl", "spacy") and not _is_corpus(out):
+        raise InputError(Errors.D608.format(path=out))
+
+
+def _is_corpus(folder: Path) -> bool:
+    """Whether a folder is empty, or holds what this command wrote and nothing else."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    files = [file for file in folder.iterdir() if file.name != _MADE]
+    try:
+        made = json.loads((folder / _MADE).read_text(encoding="utf8"))
+        begin = f"{made['lang']}-{made['split']}-{made['seed']}-"
+    except (OSError, ValueError, KeyError, TypeError):
+        return not any(folder.iterdir())
+    return all(file.name.startswith(begin) and file.suffix in _CORPUS for file in files)
+
+
+def _write(documents: list[AnnotatedText], out: Path, format: str, scheme: str, made: dict[str, str | int]) -> None:
     """Write the corpus whole or not at all."""
     if format in ("jsonl", "spacy"):
         with whole_file(out) as temporary:
             if format == "jsonl":
                 write_jsonl(documents, temporary, scheme=scheme)
             else:
-                write_docbin(documents, temporary, _tokenizer(lang), scheme=scheme)
+                write_docbin(documents, temporary, _tokenizer(str(made["lang"])), scheme=scheme)
         return
-    if out.exists() and not (out.is_dir() and all(file.suffix in _CORPUS for file in out.iterdir())):
-        raise InputError(Errors.D608.format(path=out))
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=".synth-", dir=out.parent))
     try:
         temporary.chmod(0o755)
         write_folder(documents, temporary, format, scheme=scheme)
+        (temporary / _MADE).write_text(json.dumps(made) + "\n", encoding="utf8")
         if out.exists():
             shutil.rmtree(out)
         temporary.rename(out)

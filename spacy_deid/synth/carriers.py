@@ -7,10 +7,13 @@ A folder of assets holds the corpora under the names that project.yml gives them
 import bz2
 import csv
 import json
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from ..errors import Errors, InputError
 from ..evaluation import Entity
@@ -31,11 +34,12 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
     folder (Path): folder of assets, or of .txt and .jsonl files.
     lang (str): code of the language.
     RETURNS (list[tuple[str, str]]): name and text, in order; texts of at most `LONGEST` characters, cut at a sentence.
-    RAISES: InputError (D607) if there are none.
+    RAISES: InputError if there are none (D607), or one cannot be read: the file (D301, D303) and the line (D302).
     """
-    found = [carrier for path, read in CARRIERS.get(lang, {}).items() for carrier in _read(folder / path, path, read)]
+    corpora = [(folder / path, path, read) for path, read in CARRIERS.get(lang, {}).items()]
+    found = [carrier for path, name, read in corpora if path.exists() for carrier in read(path, name)]
     if not found and folder.is_dir():
-        found = [*_texts(folder, folder.name), *_read(folder, folder.name, _jsonl)]
+        found = [*_texts(folder, folder.name), *_jsonl(folder, folder.name)]
     if not found:
         known = ", ".join(CARRIERS.get(lang, {})) or ".txt and .jsonl files"
         raise InputError(Errors.D607.format(path=folder, known=known))
@@ -61,14 +65,23 @@ def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
     return label
 
 
-def _read(path: Path, name: str, read: Reader) -> list[tuple[str, str]]:
-    """Read one corpus, if it is there."""
-    if not path.exists():
-        return []
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Name the file that cannot be read. What the exceptions say is withheld: some quote the file."""
     try:
-        return list(read(path, name))
-    except (OSError, EOFError, KeyError, ValueError, TypeError, csv.Error):
-        raise InputError(Errors.D607.format(path=path, known=read.__name__.strip("_"))) from None
+        yield
+    except UnicodeError:
+        raise InputError(Errors.D301.format(path=file, encoding="UTF-8")) from None
+    except (OSError, EOFError) as error:
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else "broken, or not of the form that its name says"
+        raise InputError(Errors.D303.format(path=file, reason=reason)) from None
+
+
+def _read_file(file: Path) -> str:
+    """Read a text file, line ends made plain."""
+    with _reading(file):
+        return file.read_text(encoding="utf8")
 
 
 def _cut(text: str) -> str:
@@ -87,22 +100,34 @@ def _tidy(text: str) -> str:
 def _texts(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """One note a .txt file."""
     for file in sorted(path.rglob("*.txt")):
-        yield f"{name}/{file.relative_to(path)}", file.read_text(encoding="utf8")
+        yield f"{name}/{file.relative_to(path)}", _read_file(file)
 
 
 def _jsonl(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """One note a line, under the key "text": a file, or the files of a folder."""
     for file in [path] if path.is_file() else sorted(path.glob("*.jsonl")):
-        with file.open(encoding="utf8") as lines:
-            for number, line in enumerate(lines, 1):
-                record = json.loads(line)
+        for number, line in enumerate(_read_file(file).removeprefix("\ufeff").split("\n"), 1):
+            if line.strip():
+                record = _record(line, file, number)
                 yield f"{name}/{record.get('id', number)}", record["text"]
+
+
+def _record(line: str, file: Path, number: int) -> dict[str, Any]:
+    """Read a line of JSONL that holds a note."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        # The exception holds the line, and with it the note.
+        raise InputError(Errors.D302.format(path=file, line=number, reason="not JSON")) from None
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise InputError(Errors.D302.format(path=file, line=number, reason="'text' must be a string"))
+    return record
 
 
 def _sentences(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """One sentence a line of .txt files: five to fifteen of a file make a note."""
     for file in sorted(path.rglob("*.txt")):
-        lines = [_tidy(line) for line in file.read_text(encoding="utf8").splitlines() if line.strip()]
+        lines = [_tidy(line) for line in _read_file(file).splitlines() if line.strip()]
         yield from _joined(lines, f"{name}/{file.relative_to(path)}", 5, 15)
 
 
@@ -120,17 +145,34 @@ def _column(*names: str) -> Reader:
     """One note a row of a CSV file, in the first of the columns that it has."""
 
     def table(path: Path, name: str) -> Iterator[tuple[str, str]]:
-        with path.open(encoding="utf8", newline="") as file:
-            for number, row in enumerate(csv.DictReader(file)):
-                yield f"{name}/{number}", next(row[column] for column in names if column in row)
+        with _reading(path), path.open(encoding="utf8", newline="") as file:
+            for number, text in enumerate(_cells(file, path, names)):
+                yield f"{name}/{number}", text
 
     return table
 
 
+def _cells(lines: Iterable[str], file: Path, names: Sequence[str]) -> Iterator[str]:
+    """The text of every row of a table."""
+    with _reading(file):
+        rows = csv.DictReader(lines)
+        column = next((name for name in names if name in (rows.fieldnames or ())), None)
+        if column is None:
+            known = " or ".join(f"'{name}'" for name in names)
+            raise InputError(Errors.D303.format(path=file, reason=f"no column {known}"))
+        try:
+            for row in rows:
+                if row[column] is None:
+                    raise InputError(Errors.D302.format(path=file, line=rows.line_num, reason=f"no '{column}'"))
+                yield row[column]
+        except csv.Error:
+            raise InputError(Errors.D302.format(path=file, line=rows.line_num, reason="not CSV")) from None
+
+
 def _answers(path: Path, name: str) -> Iterator[tuple[str, str]]:
     """Sentences of a compressed CSV file in their order: three to nine make a note."""
-    with bz2.open(path, "rt", encoding="utf8", newline="") as file:
-        lines = [_tidy(row["sentence"]) for row in csv.DictReader(file)]
+    with _reading(path), bz2.open(path, "rt", encoding="utf8", newline="") as file:
+        lines = [_tidy(text) for text in _cells(file, path, ("sentence",))]
     yield from _joined(lines, name, 3, 9)
 
 

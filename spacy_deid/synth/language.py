@@ -3,7 +3,8 @@
     resources/synth/<lang>/language.toml    names, dates, ages, labels, attributes
     resources/synth/<lang>/lists/*          one row a line (.txt) or a table with a header (.csv)
     resources/synth/<lang>/notes/*.txt      templates of whole notes, one file a note type, apart by a line "---"
-    resources/synth/<lang>/test/*.txt       the same for the test split alone; then all else is for training
+    resources/synth/<lang>/dev/*.txt        the same for the split "dev" alone
+    resources/synth/<lang>/test/*.txt       and for the split "test" alone; with one of them all else is for training
     resources/synth/<lang>/sentences.txt    one sentence a line, put between the sentences of a carrier
     resources/synth/<lang>/clauses.txt      word, tab, what is put right behind that word of a carrier
     resources/synth/<lang>/frames.txt       templates with a slot {note.body} that takes a carrier
@@ -14,17 +15,17 @@ with "# " in sentences, clauses and lists is a comment.
 
 import csv
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
-from .markup import Node, parse
+from .markup import Node, parse, slots
 from .names import stable_hash
 
-__all__ = ["LANGUAGES", "Language", "Template", "load_language", "split_of"]
+__all__ = ["LANGUAGES", "Language", "Template", "load_language", "split_of", "split_of_carrier"]
 
 LANGUAGES = Path(__file__).parent.parent / "resources" / "synth"
 
@@ -35,7 +36,7 @@ class Template:
 
     name (str): file and number, as "discharge.3"; the part before the dot is the note type.
     nodes (tuple[Node, ...]): what `markup.render` takes.
-    split (str): "train" or "test".
+    split (str): "train", "dev" or "test".
     directives (Mapping[str, str]): settings of its head line.
     """
 
@@ -54,6 +55,8 @@ class Language:
     lists (Mapping[str, tuple[Mapping[str, str], ...]]): by the file's stem.
     notes, sentences, frames (tuple[Template, ...]): in the order of the files.
     clauses (tuple[tuple[str, Template], ...]): the word it follows, and the clause.
+    lines (tuple[Template, ...]): sentences to put into carriers of the splits "dev" and "test", where all of the
+        above is for training: the lines of their templates that can stand alone.
     """
 
     lang: str
@@ -63,6 +66,7 @@ class Language:
     sentences: tuple[Template, ...]
     frames: tuple[Template, ...]
     clauses: tuple[tuple[str, Template], ...]
+    lines: tuple[Template, ...] = ()
 
     def get(self, table: str, key: str, default: Any = None) -> Any:
         """Look a setting up. table, key (str): as in language.toml. RETURNS (Any): the value or the default."""
@@ -70,12 +74,26 @@ class Language:
 
 
 def split_of(source: str) -> str:
-    """Say which split a template or carrier belongs to: one in five is for the test, by its content.
+    """Say which split a template belongs to in a language without folders "dev" and "test", or whether a carrier is
+    held out: one in five is for the test.
 
-    source (str): the template or the carrier's name.
+    source (str): the template, or the carrier's name.
     RETURNS (str): "train" or "test".
     """
     return "test" if stable_hash(source) % 5 == 0 else "train"
+
+
+def split_of_carrier(name: str, language: Language) -> str:
+    """Say which split a carrier belongs to: one in five is held out, half of these for "dev" if there is such a split.
+
+    name (str): the carrier's name.
+    language (Language): its language.
+    RETURNS (str): "train", "dev" or "test".
+    """
+    number = stable_hash(name)
+    if number % 5:
+        return "train"
+    return "dev" if number % 10 and any(template.split == "dev" for template in language.notes) else "test"
 
 
 @lru_cache(maxsize=8)
@@ -102,7 +120,8 @@ def load_language(lang: str, folder: Path = LANGUAGES) -> Language:
         clauses=tuple(_read_clauses(root / "clauses.txt")),
     )
     apart = {split: _read_notes(root / split) for split in ("dev", "test") if (root / split).is_dir()}
-    return _set_apart(language, apart) if apart else language
+    lines = tuple(line for split in apart for line in _read_lines(root / split, split))
+    return replace(_set_apart(language, apart), lines=lines) if apart else language
 
 
 def _set_apart(language: Language, apart: Mapping[str, tuple[Template, ...]]) -> Language:
@@ -128,6 +147,18 @@ def _set_apart(language: Language, apart: Mapping[str, tuple[Template, ...]]) ->
 def _read_notes(folder: Path) -> tuple[Template, ...]:
     """Read the templates of every file of a folder."""
     return tuple(template for path in sorted(folder.glob("*.txt")) for template in _read_templates(path))
+
+
+def _read_lines(folder: Path, split: str) -> Iterator[Template]:
+    """The lines of a folder's templates that can stand alone: a sentence, with a slot, no half of a choice."""
+    for path in sorted(folder.glob("*.txt")):
+        for n, line in _lines(path):
+            halved = any(line.count(left) != line.count(right) for left, right in (("[[", "]]"), ("<<", ">>")))
+            if halved or not line.endswith(".") or len(line.split()) < 5:
+                continue
+            nodes = parse(line.strip(), f"{path.stem}, line {n}")
+            if any(slots(nodes)) and not any(isinstance(node, str) and "|" in node for node in nodes):
+                yield Template(f"{path.stem}.{split}-line-{n}", nodes, split)
 
 
 def _read(path: Path) -> str:

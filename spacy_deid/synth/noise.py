@@ -20,12 +20,12 @@ _NEAR = dict(
         strict=False,
     )
 )
+# One character each: what is changed here is changed character by character.
 _SCAN = {
     "l": "1",
     "1": "l",
     "O": "0",
     "0": "O",
-    "rn": "m",
     "m": "rn",
     "I": "l",
     "S": "5",
@@ -138,13 +138,14 @@ HANDS: dict[str, Hand] = {
 }
 
 
-def add_noise(note: AnnotatedText, rng: Random) -> AnnotatedText:
+def add_noise(note: AnnotatedText, rng: Random, hands: Sequence[str] = tuple(HANDS)) -> AnnotatedText:
     """Type a note badly, in one way or two.
 
     note (AnnotatedText): the note.
     rng (Random): the source of chance.
+    hands (Sequence[str]): the ways, keys of `HANDS`.
     RETURNS (AnnotatedText): the note as another hand would have typed it.
     """
-    for name in rng.sample(sorted(HANDS), rng.choice((1, 1, 2))):
+    for name in rng.sample(sorted(hands), min(len(hands), rng.choice((1, 1, 2)))):
         note = HANDS[name](note, rng)
     return note

@@ -35,6 +35,38 @@ def test_a_corpus_is_replaced_when_asked(tmp_path):
     assert len(read_folder(out)) == 2
 
 
+@pytest.mark.parametrize("name", ["visit.txt", "es-train-1-a.docx"])
+def test_a_folder_with_notes_of_somebody_else_is_never_replaced(tmp_path, name):
+    out = tmp_path / "c"
+    out.mkdir()
+    (out / name).write_text("x", encoding="utf8")
+    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 1
+    assert [path.name for path in out.iterdir()] == [name]
+    (out / name).unlink()
+    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 0
+    (out / name).write_text("x", encoding="utf8")
+    result = run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"])
+    assert result.exit_code == 1
+    assert "not a corpus that this command wrote" in result.stderr
+    assert (out / name).exists()
+
+
+@pytest.mark.parametrize("out", ["notes", ".", "notes/a.jsonl", "notes/../notes"])
+def test_the_carriers_are_never_replaced(tmp_path, out):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for i in range(5):
+        (notes / f"{i}.txt").write_text("Una nota con cinco palabras justas.", encoding="utf8")
+    (notes / "a.jsonl").write_text('{"text": "Otra nota con cinco palabras."}\n', encoding="utf8")
+    before = {path.name: path.read_bytes() for path in notes.iterdir()}
+    format = "jsonl" if out.endswith(".jsonl") else "brat"
+    call = ["synth", "es", str(tmp_path / out), "--n", "2", "--overwrite", "--format", format]
+    result = run(app, [*call, "--carriers", str(notes)])
+    assert result.exit_code == 1
+    assert "would replace the carrier notes" in result.stderr
+    assert {path.name: path.read_bytes() for path in notes.iterdir()} == before
+
+
 def test_what_fails_leaves_nothing_behind(tmp_path):
     result = run(app, ["synth", "qq", str(tmp_path / "c"), "--n", "2"])
     assert result.exit_code == 1

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError, InputError
 from spacy_deid.evaluation import AnnotatedText, Entity
-from spacy_deid.synth import make_corpus, read_table
+from spacy_deid.synth import SPLITS, load_language, make_corpus, read_table
 from spacy_deid.synth.carriers import read_carriers
+from spacy_deid.synth.inject import render_template
 from spacy_deid.synth.names import COMMON, is_reserved
 from spacy_deid.synth.noise import HANDS, add_noise
 
@@ -21,6 +22,7 @@ CARRIERS = [
     )
     for i in range(40)
 ]
+NUMBERED = [(f"note-{i}", f"Number {i} of forty. It is quiet. It stays so.") for i in range(40)]
 KNOWN = "Canario"
 
 
@@ -74,6 +76,45 @@ def test_carriers_of_the_splits_never_meet():
     assert used["train"]
     assert used["test"]
     assert not used["train"] & used["test"]
+
+
+@pytest.mark.parametrize(("lang", "splits"), [("es", ["train", "test"]), *((x, SPLITS) for x in ("en", "fi"))])
+def test_every_split_puts_identifiers_into_carriers_of_its_own(lang, splits):
+    used = {}
+    for split in splits:
+        notes = list(make_corpus(lang, 40, 2, split, carriers=NUMBERED, carrier_share=1.0, noise=0.0))
+        assert len(notes) == 40
+        assert sum(bool(note.entities) for note in notes) > 35  # some sentences name nobody
+        assert not {note.text for note in notes} & {text for _, text in NUMBERED}
+        used[split] = {i for note in notes for i, (_, text) in enumerate(NUMBERED) if text.split(". ")[0] in note.text}
+    assert all(used.values())
+    assert len(set.union(*used.values())) == sum(map(len, used.values()))
+
+
+@pytest.mark.parametrize("lang", ["en", "fi"])
+def test_what_is_put_into_held_out_carriers_is_of_that_split(lang):
+    language = load_language(lang)
+    for split in ("dev", "test"):
+        lines = [line for line in language.lines if line.split == split]
+        assert len(lines) > 25
+        assert not {line.nodes for line in lines} & {sentence.nodes for sentence in language.sentences}
+        for line in lines:
+            text = render_template(line, language, Random(1), split, "line").text
+            assert not {"[", "]", "|", "{", "}"} & set(text), line.name
+
+
+def test_carriers_of_no_use_for_the_split_are_refused():
+    with pytest.raises(InputError, match=r"none of the 1 carrier note\(s\) is of the split"):
+        [list(make_corpus("en", 1, 1, split, carriers=CARRIERS[:1])) for split in ("dev", "test")]
+
+
+def test_a_language_with_nothing_to_put_in_is_refused(tmp_path):
+    (tmp_path / "xx" / "notes").mkdir(parents=True)
+    (tmp_path / "xx" / "language.toml").write_text("", encoding="utf8")
+    (tmp_path / "xx" / "notes" / "short.txt").write_text("Nothing.\n---\nNothing new.\n---\nNil.", encoding="utf8")
+    assert list(make_corpus("xx", 1, 1, folder=tmp_path))
+    with pytest.raises(ConfigError, match="has nothing to put into carrier notes of the split 'train'"):
+        list(make_corpus("xx", 1, 1, carriers=CARRIERS, folder=tmp_path))
 
 
 @pytest.mark.parametrize("lang", ["es", "en", "fi"])
@@ -133,11 +174,45 @@ def test_a_folder_of_notes_is_read_as_carriers(tmp_path):
     assert len(read_carriers(tmp_path, "es")) == 2
 
 
-def test_a_carrier_file_that_cannot_be_read_is_named_without_its_content(tmp_path):
-    (tmp_path / "b.jsonl").write_text('{"id": "x", "texto": "Canario"}\n', encoding="utf8")
-    with pytest.raises(InputError, match="no carrier notes") as error:
+@pytest.mark.parametrize("record", ['{"texto": "Canario"}', '{"text": null}', '["Canario"]', '{"text": "Canario'])
+def test_a_carrier_line_that_cannot_be_read_is_named_without_its_content(tmp_path, record):
+    (tmp_path / "b.jsonl").write_text(f'{{"text": "Una nota con cinco palabras."}}\n{record}\n', encoding="utf8")
+    with pytest.raises(InputError, match=r"b\.jsonl, line 2: ") as error:
         read_carriers(tmp_path, "es")
     assert "Canario" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.jsonl"])
+def test_a_carrier_file_that_is_not_utf8_is_named_without_its_content(tmp_path, name):
+    (tmp_path / name).write_bytes("Canario señala".encode("latin-1"))
+    with pytest.raises(InputError, match=f"{name}: not UTF-8 text") as error:
+        read_carriers(tmp_path, "es")
+    assert "Canario" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "where"),
+    [
+        (b"id,remark\n1,Canario\n", "train.csv: no column 'note'"),
+        (b"id,note\n1,well\n2\n", "train.csv, line 3: "),
+        (b"id,note\n1,Canari\xf1o\n", "train.csv: not UTF-8 text"),
+    ],
+)
+def test_a_table_of_carriers_that_cannot_be_read_is_named_without_its_content(tmp_path, data, where):
+    table = tmp_path / "clinical_visit_notes" / "data" / "aci-bench" / "challenge_data" / "train.csv"
+    table.parent.mkdir(parents=True)
+    table.write_bytes(data)
+    with pytest.raises(InputError, match=where) as error:
+        read_carriers(tmp_path, "en")
+    assert "Canar" not in str(error.value)
+
+
+def test_a_compressed_table_that_is_broken_is_named(tmp_path):
+    table = tmp_path / "fi_eduskunta_vkk" / "vkk" / "train.csv.bz2"
+    table.parent.mkdir(parents=True)
+    table.write_bytes(b"no archive")
+    with pytest.raises(InputError, match=r"train\.csv\.bz2: broken"):
+        read_carriers(tmp_path, "fi")
 
 
 def test_no_repr_holds_a_note():

@@ -10,7 +10,7 @@ from typing import Any, cast
 import spacy
 from spacy.about import __version__ as spacy_version
 from spacy.language import Language
-from spacy.util import is_compatible_version, is_package
+from spacy.util import get_package_path, is_compatible_version, is_package
 
 from .errors import ConfigError, DeidError, Errors, Warnings
 from .saving import protect
@@ -45,9 +45,9 @@ def load(
     if str(name) in known:
         nlp = spacy.load(known[str(name)], **kwargs)
     elif Path(name).is_dir():
-        nlp = _load_folder(Path(name), kwargs)
+        nlp = _load_checked(Path(name), Path(name), kwargs)
     elif is_package(str(name)):
-        nlp = spacy.load(name, **kwargs)
+        nlp = _load_checked(str(name), get_package_path(str(name)), kwargs)
     else:
         raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
     protect(nlp, nlp.vocab.strings)
@@ -94,21 +94,23 @@ def use_dictionaries(nlp: Language, folder: str | Path) -> None:
         cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
 
 
-def _load_folder(path: Path, kwargs: dict[str, Any]) -> Language:
-    """Load a folder, and say if another version made it: at once if it cannot be read, as a warning if it can."""
-    made, made_spacy = _made_by(path)
+def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Language:
+    """Load a folder or a package, and say if another version made it: at once if it cannot be read, as a warning if
+    it can. The meta.json of that version is in the folder.
+    """
+    made, made_spacy = _made_by(folder)
     here = version("spacy-deid")
     try:
-        nlp = spacy.load(path, **kwargs)
+        nlp = spacy.load(name, **kwargs)
     except DeidError:
         raise
     except Exception as error:
         if made == here and is_compatible_version(spacy_version, made_spacy):
             raise
         versions = {"made": made, "made_spacy": made_spacy, "here": here, "here_spacy": spacy_version}
-        raise ConfigError(Errors.D346.format(name=path, kind=type(error).__name__, **versions)) from error
+        raise ConfigError(Errors.D346.format(name=name, kind=type(error).__name__, **versions)) from error
     if made not in (here, _UNKNOWN):
-        warnings.warn(Warnings.DW340.format(name=path, made=made, here=here), UserWarning, stacklevel=3)
+        warnings.warn(Warnings.DW340.format(name=name, made=made, here=here), UserWarning, stacklevel=3)
     return nlp
 
 

@@ -1,6 +1,7 @@
 """Loading pipelines by name, folder or package."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,39 @@ def test_a_pipeline_of_another_version_that_cannot_be_read_is_refused_with_the_v
     (folder / "config.cfg").write_text(config.replace('factory = "deid_ruler"', 'factory = "deid_lexer"'))
     with pytest.raises(ConfigError, match=r"made by spacy_deid 0\.0\.7 with spaCy .*; these are spacy_deid"):
         spacy_deid.load(folder)
+
+
+@pytest.fixture
+def package(folder, tmp_path, monkeypatch):
+    """An installed package of the folder, made by another version."""
+    made_by(folder, "0.0.7")
+    place = tmp_path / "site" / "es_probe"
+    place.mkdir(parents=True)
+    (place / "__init__.py").write_text(
+        "from spacy.util import load_model_from_init_py\n\n\n"
+        "def load(**overrides):\n    return load_model_from_init_py(__file__, **overrides)\n"
+    )
+    meta = json.loads((folder / "meta.json").read_text()) | {"lang": "es", "name": "probe", "version": "0.0.1"}
+    (place / "meta.json").write_text(json.dumps(meta))
+    folder.rename(place / "es_probe-0.0.1")
+    info = tmp_path / "site" / "es_probe-0.0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: es_probe\nVersion: 0.0.1\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    yield place
+    sys.modules.pop("es_probe", None)
+
+
+def test_a_package_of_another_version_is_loaded_with_a_warning(package):
+    with pytest.warns(UserWarning, match=r"pipeline 'es_probe' was made by spacy_deid 0\.0\.7"):
+        assert "deid_ruler" in spacy_deid.load("es_probe").pipe_names
+
+
+def test_a_package_of_another_version_that_cannot_be_read_is_refused_with_the_versions(package):
+    path = package / "es_probe-0.0.1" / "config.cfg"
+    path.write_text(path.read_text().replace('factory = "deid_ruler"', 'factory = "deid_lexer"'))
+    with pytest.raises(ConfigError, match=r"'es_probe' cannot be loaded .*made by spacy_deid 0\.0\.7 with spaCy"):
+        spacy_deid.load("es_probe")
 
 
 def test_a_saved_pipeline_says_which_version_made_it(folder, tmp_path):

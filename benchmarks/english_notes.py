@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spacy_deid.evaluation import AnnotatedText
-from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.listed_values import read_aci_bench, read_asq_phi
 
 __all__ = ["Corpus", "read_corpora"]
@@ -29,16 +28,15 @@ class Corpus:
     complete: bool
 
 
-def read_corpora(assets: Path, n: int, seed: int) -> Iterator[Corpus]:
-    """Read the queries of ASQ-PHI, the visits of ACI-Bench in which a listed name stands, and synthetic test notes.
+def read_corpora(assets: Path, made: list[AnnotatedText]) -> Iterator[Corpus]:
+    """Read the queries of ASQ-PHI and the visits of ACI-Bench in which a listed name stands; add the synthetic notes.
 
     assets (Path): folder of the unpacked corpora.
-    n, seed (int): synthetic notes, and their seed.
+    made (list[AnnotatedText]): the synthetic test set.
     YIELDS (Corpus): the corpora.
     RAISES: InputError for a file that cannot be read.
     """
     yield Corpus("ASQ-PHI", "dev", read_asq_phi(assets / QUERIES, "dev"), complete=True)
     visits = read_aci_bench(assets / VISITS / "valid.csv", assets / VISITS / "valid_metadata.csv")
     yield Corpus("ACI-Bench, names", "valid", [note for note in visits if note.entities], complete=False)
-    notes = list(make_corpus("en", n, seed, split="test"))
-    yield Corpus(f"synthetic English, seed {seed}", "test", notes, complete=True)
+    yield Corpus("synthetic English", "test", made, complete=True)

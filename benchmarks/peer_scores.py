@@ -2,7 +2,8 @@
 
 Only letters and digits count. Recall counts what Safe Harbor lists and the names of clinicians; what the gold holds
 beyond (professions, ages, countries) is no peer's aim: a system is neither blamed for leaving it nor for taking it.
-The same holds for ages below 90 and bare years that the gold does not hold.
+The same holds for ages below 90 and for years, whether the gold holds them or not: Safe Harbor lists "all elements of
+dates (except year)". Four digits of a telephone number or an identifier are no year.
 """
 
 import re
@@ -73,14 +74,23 @@ def _count(gold: AnnotatedText, mine: AnnotatedText) -> tuple[int, ...]:
     size = len(gold.text)
     letters = alphanumeric_mask(gold.text)
     marked = coverage_mask(mine.entities, size) & letters
-    due = coverage_mask([e for e in gold.entities if e.label in AIM], size) & letters
+    due = _due(gold) & letters
     names = coverage_mask([e for e in gold.entities if e.label in NAMES], size) & letters
-    other = coverage_mask(gold.entities, size) | neutral_mask(gold.text)
+    other = coverage_mask(gold.entities, size) | neutral_mask(gold.text)  # due or not, no false alarm
     counted = marked & (due | ~other)
     missed, extra = (due & ~marked).any(), (counted & ~due).any()
     figures = [due & marked, due, names & marked, names, counted & due, counted]
     flags = (due.any() and not missed, due.any(), not due.any() and not extra)
     return (*(int(mask.sum()) for mask in figures), *map(int, flags), int(letters.sum()), int(marked.sum()))
+
+
+def _due(gold: AnnotatedText) -> Mask:
+    """What has to be found: the aims, of dates all but the year."""
+    size = len(gold.text)
+    dates, others = (
+        [e for e in gold.entities if e.label in AIM and (e.label == "DATE") is so] for so in (True, False)
+    )
+    return (coverage_mask(dates, size) & ~neutral_mask(gold.text)) | coverage_mask(others, size)
 
 
 def _share(part: int, whole: int) -> float | None:

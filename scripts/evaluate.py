@@ -1,9 +1,9 @@
 """Run a pipeline on a gold corpus; write every score, and a row for each figure that has a target.
 
-    python scripts/evaluate.py training/es corpus/meddocan/dev/brat --data meddocan --split dev
+    python scripts/evaluate.py training/es corpus/meddocan/dev/brat --data meddocan --split dev --test-set corpus
 
 It is measured at each of its named operating points, with each of its components left out, and on the same notes typed
-in capitals, in lower case and without accents.
+in capitals, in lower case and without accents; with --test-set on the synthetic test set of its language as well.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,14 @@ from typing import Annotated, Any
 
 import srsly
 import typer
+from command_line import command_line
 from spacy.language import Language
+from test_sets import read_test_set
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, format_table, from_doc, read_folder
 from spacy_deid.evaluation.ablation import ablate
-from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.evaluation.rows import MetricRow, replace_rows, with_interval
 from spacy_deid.loading import use_operating_point
 from spacy_deid.ml.augment import retype
 
@@ -64,30 +66,45 @@ HANDS = {"upper": "in capitals", "lower": "in lower case", "plain": "without acc
 
 @app.command()
 def main(
+    context: typer.Context,
     pipeline: Annotated[str, typer.Argument(help="Pipeline to evaluate; it has named operating points")],
     gold: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 XML files")],
     data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
     split: Annotated[str, typer.Option(help="Name of the split, for the rows")],
     scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "meddocan",
     metrics: Annotated[Path, typer.Option(help="Folder to write to")] = Path("metrics"),
-    command: Annotated[str, typer.Option(help="Command that the rows name")] = "spacy project run evaluate-es",
+    test_set: Annotated[Path | None, typer.Option(help="Folder with LANG/test.spacy, to be scored too")] = None,
 ) -> None:
     """Evaluate a pipeline."""
     nlp = spacy_deid.load(pipeline)
     texts = read_folder(gold, scheme=scheme)
     metrics.mkdir(parents=True, exist_ok=True)
-    stamp = {"data": data, "split": split, "command": command, "date": date.today().isoformat()}
+    stamp = {"command": command_line("scripts/evaluate.py", context), "date": date.today().isoformat()}
+    about = stamp | {"data": data, "split": split}
+    measure_points(nlp, texts, scheme, metrics, about)
+    use_operating_point(nlp, "balanced")
+    if test_set:
+        scores = score(nlp, read_test_set(nlp.lang, test_set), scheme)
+        rows = make_rows("synthetic notes, ", scores, {}, stamp | {"data": f"synth_{nlp.lang}", "split": "test"})
+        replace_rows(metrics / f"detection_{nlp.lang}.json", rows)
+    replace_rows(metrics / f"ablation_{nlp.lang}.json", ablation_rows(nlp, texts, scheme, about))
+    replace_rows(metrics / f"typing_{nlp.lang}.json", typing_rows(nlp, texts, scheme, about))
+
+
+def measure_points(
+    nlp: Language, texts: Sequence[AnnotatedText], scheme: str, metrics: Path, about: dict[str, str]
+) -> None:
+    """Measure a pipeline at each of its operating points, and write what was found."""
+    rows = []
     for point, targets in TARGETS.items():
         use_operating_point(nlp, point)
         scores = score(nlp, texts, scheme)
         typer.echo(f"{point}\n{format_table(scores)}")
-        srsly.write_json(metrics / f"{nlp.lang}_{data}_{split}_{point}.json", scores)
-        write_rows(metrics / f"detection_{nlp.lang}.json", make_rows(f"{point}, ", scores, targets, stamp))
+        srsly.write_json(metrics / f"{nlp.lang}_{about['data']}_{about['split']}_{point}.json", scores)
+        rows += make_rows(f"{point}, ", scores, targets, about)
         if point == "balanced":
-            write_rows(metrics / "foundation.json", make_rows("", scores, FOUNDATION, stamp))
-    use_operating_point(nlp, "balanced")
-    write_rows(metrics / "ablation.json", ablation_rows(nlp, texts, scheme, stamp))
-    write_rows(metrics / "typing.json", typing_rows(nlp, texts, scheme, stamp))
+            replace_rows(metrics / f"foundation_{nlp.lang}.json", make_rows("", scores, FOUNDATION, about))
+    replace_rows(metrics / f"detection_{nlp.lang}.json", rows)
 
 
 def score(nlp: Language, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, Any]:
@@ -99,13 +116,14 @@ def score(nlp: Language, texts: Sequence[AnnotatedText], scheme: str) -> dict[st
 def make_rows(
     prefix: str, scores: dict[str, Any], targets: dict[str, float], stamp: dict[str, str]
 ) -> list[MetricRow]:
-    """A row for each figure, with its target if it has one; only the leak is better when it is lower."""
+    """A row for each figure, with its interval if it has a target; only the leak is better when it is lower."""
     rows = []
     for figure, (region, kind, key) in FIGURES.items():
         value = scores[region].get(kind, {}).get(key)
         better: Any = "lower" if figure == "leak" else "higher"
         if value is not None:
-            rows.append(MetricRow(prefix + figure, round(value, 5), targets.get(figure), better, **stamp))
+            row = MetricRow(prefix + figure, round(value, 5), targets.get(figure), better, **stamp)
+            rows += with_interval(row, scores[region][kind]["ci"][key] if figure in targets else None)
     return rows
 
 

@@ -1,6 +1,8 @@
 """Write the tables of figures in the documents from metrics/*.json, so that no document says what was not measured.
 
-A table stands between two comments that name its file, and perhaps a part of the names of its rows:
+Tables stand between two comments that name their file, and perhaps how the names of their rows begin. What has a
+target comes first, the misses on top; then variants by figures, where they share some; then the rest. In brackets are
+the ends of 95 % intervals.
 
     <!-- figures: foundation -->
     <!-- /figures -->
@@ -15,6 +17,7 @@ from typing import Annotated
 import typer
 
 from spacy_deid.evaluation import MetricRow, read_rows
+from spacy_deid.evaluation.rows import ENDS
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -30,6 +33,10 @@ DOCUMENTS = (
     "docs/peers.md",
     "docs/transformers.md",
 )
+RATIO = "divided by the best peer"
+MET = ("**no**", "tie", "yes")
+Line = tuple[str, str]  # variant and data
+Ends = dict[tuple[str, str, str], float]
 BLOCK = re.compile(r"(<!-- figures: (?P<name>\w+)(?: (?P<part>[^>]+?))? -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
@@ -51,19 +58,98 @@ def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a tab
 
 
 def render(name: str, part: str) -> str:
-    """A Markdown table of the rows of metrics/NAME.json whose names begin with a part."""
+    """Markdown tables of the rows of metrics/NAME.json whose names begin with a part."""
     rows = [row for row in read_rows(Path("metrics") / f"{name}.json") if row.name.startswith(part)]
-    lines = ["| figure | value | target | met | data |", "| --- | ---: | ---: | --- | --- |"]
-    return "\n".join([*lines, *map(line, rows), ""])
+    ends = {row.key: row.value for row in rows if row.name.endswith(ENDS)}
+    rows = [row for row in rows if not row.name.endswith(ENDS)]
+    aims = sorted((row for row in rows if row.target is not None), key=lambda row: MET.index(met(row)))
+    tables = [write_aims(aims, ends)] if aims else []
+    alone = [row for row in rows if row.target is None]
+    for lines in find_shared(rows):
+        cells = {row.key for line in lines.values() for row in line.values()}
+        if cells - {row.key for row in aims}:
+            tables.append(write_shared(lines, ends))
+            alone = [row for row in alone if row.key not in cells]
+    if alone:
+        body = [[row.name, value(row, ends), data(row)] for row in alone]
+        tables.append(write_table(["figure", "value", "data"], body))
+    return "\n".join(tables)
 
 
-def line(row: MetricRow) -> str:
-    """One row of the table."""
-    sign = "≥" if row.better == "higher" else "≤"
-    target = "" if row.target is None else f"{sign} {number(row.target)}"
-    met = {True: "yes", False: "**no**", None: ""}[row.met]
-    data = row.data if row.split == "none" else f"{row.data} {row.split}"
-    return f"| {row.name} | {number(row.value)} | {target} | {met} | {data} |"
+def write_aims(rows: list[MetricRow], ends: Ends) -> str:
+    """What has a target, and whether it is met."""
+    signs = {"higher": "≥", "lower": "≤"}
+    body = []
+    for row in rows:
+        sign = ">" if row.name.endswith(RATIO) else signs[row.better]
+        body.append([row.name, value(row, ends), f"{sign} {number(row.target or 0)}", met(row), data(row)])
+    return write_table(["figure", "value", "target", "met", "data"], body)
+
+
+def met(row: MetricRow) -> str:
+    """Whether a target is met; who is level with the best peer is not ahead."""
+    if row.name.endswith(RATIO) and row.value == row.target:
+        return "tie"
+    return "yes" if row.met else "**no**"
+
+
+def split(name: str) -> tuple[str, str]:
+    """The variant and the figure in the name of a row: "in capitals: strict F1", "balanced, strict F1"."""
+    for variant, mark, figure in (name.partition(": "), name.rpartition(", ")):
+        if mark:
+            return variant, figure
+    return "", name
+
+
+def find_shared(rows: list[MetricRow]) -> list[dict[Line, dict[str, MetricRow]]]:
+    """Variants that share figures, each group a table of at least two by two."""
+    groups: list[dict[Line, dict[str, MetricRow]]] = []
+    lines: dict[Line, dict[str, MetricRow]] = {}
+    for row in rows:
+        variant, figure = split(row.name)
+        lines.setdefault((variant, data(row)), {})[figure] = row
+    for line, figures in lines.items():
+        kin = [group for group in groups if any(figures.keys() & other.keys() for other in group.values())]
+        groups = [group for group in groups if group not in kin]
+        groups.append({key: cells for group in kin for key, cells in group.items()} | {line: figures})
+    return [group for group in groups if len(group) > 1 and max(map(len, group.values())) > 1]
+
+
+def write_shared(lines: dict[Line, dict[str, MetricRow]], ends: Ends) -> str:
+    """Variants by figures, the longer side downwards."""
+    names = dict(zip(lines, name_lines(list(lines)), strict=True))
+    figures = list(dict.fromkeys(figure for cells in lines.values() for figure in cells))
+    table = [[value(cells[figure], ends) if figure in cells else "" for figure in figures] for cells in lines.values()]
+    across, down = figures, list(names.values())
+    if len(across) > len(down):
+        across, down, table = down, across, [list(column) for column in zip(*table, strict=True)]
+    variants, corpora = zip(*lines, strict=True)
+    corner = ", ".join(side[0] for side in (variants, corpora) if len(set(side)) == 1 and side[0])
+    return write_table([corner, *across], [[name, *cells] for name, cells in zip(down, table, strict=True)])
+
+
+def name_lines(lines: list[Line]) -> list[str]:
+    """Names without what all lines have in common."""
+    differing = [side for side in (0, 1) if len({line[side] for line in lines}) > 1]
+    return [", ".join(line[side] for side in differing if line[side]) for line in lines]
+
+
+def write_table(head: list[str], body: list[list[str]]) -> str:
+    """A Markdown table; what begins with a digit or a sign is a number, and its column stands to the right."""
+    numeric = [any(re.match(r"-?\d", row[i]) for row in body) and i > 0 for i in range(len(head))]
+    rule = ["---:" if right else "---" for right in numeric]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *body)) + "\n"
+
+
+def data(row: MetricRow) -> str:
+    """The corpus and its split."""
+    return row.data if row.split in ("none", row.data) else f"{row.data} {row.split}"
+
+
+def value(row: MetricRow, ends: Ends) -> str:
+    """A figure, with its interval if it has one."""
+    interval = [ends[key] for end in ENDS if (key := (row.name + end, row.data, row.split)) in ends]
+    return number(row.value) + (f" [{', '.join(map(number, interval))}]" if interval else "")
 
 
 def number(value: float) -> str:

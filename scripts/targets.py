@@ -2,14 +2,18 @@
 
     python scripts/targets.py
 
-A row keeps its command, data, split and date; its name says the language where the file does.
+A row keeps its command, data, split and date, and the rows of its interval; its name says the language where the file
+does.
 """
 
 import dataclasses
 import re
 from pathlib import Path
 
+from figures import met
+
 from spacy_deid.evaluation import MetricRow, read_rows, write_rows
+from spacy_deid.evaluation.rows import ENDS
 
 METRICS = Path("metrics")
 SOURCES = ("detection_*.json", "fairness_*.json", "throughput.json", "size.json", "peers.json", "inflection_fi.json")
@@ -21,14 +25,20 @@ def main() -> None:
     rows = [row for pattern in SOURCES for path in sorted(METRICS.glob(pattern)) for row in read_targets(path)]
     target.unlink(missing_ok=True)
     write_rows(target, rows)
-    missed = [row.name for row in rows if row.met is False]
-    print(f"{target}: {len(rows)} figures with a target, {len(missed)} missed" + "".join(f"\n  {m}" for m in missed))
+    aims = [row for row in rows if row.target is not None]
+    missed = [row.name for row in aims if met(row) == "**no**"]
+    ties = [row.name for row in aims if met(row) == "tie"]
+    print(f"{target}: {len(aims)} figures with a target, {len(missed)} missed, {len(ties)} ties with a peer")
+    print("\n".join(f"  {name}" for name in missed))
 
 
 def read_targets(path: Path) -> list[MetricRow]:
-    """Rows of a file that have a target, with the language in their names."""
+    """Rows of a file that have a target, and their intervals, with the language in their names."""
     lang = re.search(r"_(es|en|fi)\.json$", path.name)
-    rows = [row for row in read_rows(path) if row.target is not None]
+    found = read_rows(path)
+    aims = {row.key for row in found if row.target is not None}
+    ends = {(name + end, data, split) for name, data, split in aims for end in ENDS}
+    rows = [row for row in found if row.key in aims | ends]
     return [dataclasses.replace(row, name=f"{lang[1]}: {row.name}") if lang else row for row in rows]
 
 

@@ -12,7 +12,10 @@ from spacy_deid.evaluation import AnnotatedText, Entity
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
+sys.path.insert(0, str(BENCHMARKS.parent / "scripts"))
+
 import english_notes  # noqa: E402
+import figures as figures_of_documents  # noqa: E402
 import peer_scores  # noqa: E402
 import peers  # noqa: E402
 
@@ -43,17 +46,17 @@ def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path):
     (visits / "valid.csv").write_text("encounter_id,note\n1,Ana saw Dr. Gut.\n2,No name.\n", encoding="utf8")
     head = "encounter_id,doctor_name,patient_firstname,patient_familyname\n"
     (visits / "valid_metadata.csv").write_text(head + "1,Dr. Gut,Ana ,Vega\n2,,Eva,\n", encoding="utf8")
-    asked, seen, made = english_notes.read_corpora(tmp_path, 2, 1)
+    asked, seen, made = english_notes.read_corpora(tmp_path, [AnnotatedText("1", "No name.", ())])
     assert 0 < len(asked.notes) < 9
     assert {text for note in asked.notes for text in quoted(note)} == {"Ana B."}
     assert [quoted(note) for note in seen.notes] == [["Ana", "Gut"]]
-    assert len(made.notes) == 2
+    assert [note.text for note in made.notes] == ["No name."]
     assert [corpus.complete for corpus in (asked, seen, made)] == [True, False, True]
 
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DeidError, match="asq_phi"):
-        list(english_notes.read_corpora(tmp_path, 1, 1))
+        list(english_notes.read_corpora(tmp_path, []))
 
 
 def test_ages_below_ninety_and_years_count_for_nobody():
@@ -69,6 +72,18 @@ def test_figures_count_letters_by_their_aim():
     assert figures["character recall"] == pytest.approx(2 / 3)
     assert figures["character precision"] == pytest.approx(2 / 6)
     assert figures["documents with nothing missed"] == 0
+
+
+def test_a_year_is_due_from_nobody_but_the_digits_of_a_number_are():
+    entities = (Entity(0, 4, "DATE"), Entity(6, 16, "DATE"), Entity(18, 26, "PHONE"))
+    gold = AnnotatedText("1", "2019, 3 May 2020, 555-2014", entities)
+    day_alone = AnnotatedText("1", gold.text, (Entity(6, 11, "OTHER"),))
+    assert peer_scores.score(corpus(gold), [day_alone])["character recall"] == pytest.approx(4 / 11)
+    most = AnnotatedText("1", gold.text, (Entity(6, 11, "OTHER"), Entity(18, 26, "OTHER")))
+    everything = AnnotatedText("1", gold.text, (Entity(0, 26, "OTHER"),))
+    for found in (most, everything):
+        figures = peer_scores.score(corpus(gold), [found])
+        assert (figures["documents with nothing missed"], figures["character precision"]) == (1, 1)
 
 
 def test_a_note_without_phi_counts_as_left_alone_or_not():
@@ -114,3 +129,17 @@ def test_rows_hold_every_system_and_ours_by_the_best_peer():
     assert rows["character recall: a"].value == 0.6
     assert rows["character recall: spacy_deid divided by the best peer"].value == 1.125
     assert rows["character recall: spacy_deid divided by the best peer"].met
+
+
+@pytest.mark.parametrize("figure", ["character recall on names", "documents with nothing missed"])
+def test_a_tie_is_no_lead(figure):
+    figures = {"spacy_deid": {figure: 0.9}, "a": {figure: 0.9}}
+    (row,) = [row for row in peers.rows(corpus(), figures, "c") if row.target]
+    assert row.value == 1
+    assert figures_of_documents.met(row) == "tie"
+
+
+def test_a_step_behind_the_best_peer_is_a_miss():
+    figures = {"spacy_deid": {"character recall on names": 0.98}, "a": {"character recall on names": 0.99}}
+    (row,) = [row for row in peers.rows(corpus(), figures, "c") if row.target]
+    assert row.met is False

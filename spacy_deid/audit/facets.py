@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 __all__ = ["ALL", "FORMS", "Facet", "Hit", "Search", "Tally", "count_note"]
 
-FORMS = ("exact", "split", "fuzzy")
+FORMS = ("exact", "split", "fuzzy", "doubtful")
 
 
 class Hit(NamedTuple):
@@ -20,7 +20,7 @@ class Hit(NamedTuple):
     label (str): canonical label.
     rule (str): "table.column".
     form (str): "exact" for a form that stands in the index, "split" for one that is broken up in the note, "fuzzy" for
-        one with a slip of the pen.
+        one with a slip of the pen, "doubtful" for a name that may be a word of the language there.
     """
 
     start: int

@@ -8,11 +8,11 @@ from typing import Any
 from ..errors import Errors, InputError
 from ..notes import Columns, NoteSource, as_id, as_text, require_columns
 from .facets import Facet
-from .search import Note, draw_others
+from .panel import Panels
+from .search import Note
 
 __all__ = ["NoteReader"]
 
-_PANEL = 1_000  # patients who stand for all others: few enough to be kept in memory
 _GROUPS = 1_000  # of notes in one column; more of them are ids
 _NONE = {"type": "untyped"}
 
@@ -32,25 +32,33 @@ class NoteReader:
         named = (columns.note_id, columns.patient_id, columns.text, *self._groups.values())
         self._asked = [name for name in dict.fromkeys(named) if name]
         require_columns(source, self._asked)
+        self._panels = Panels(seed)
         self.patients: dict[str, int] = {}
         self.notes = 0
         self.skipped: Counter[str] = Counter()
 
     def find_patients(self, knows: Callable[[str], bool]) -> None:
-        """Number the patients that can be searched for.
+        """Number the patients that can be searched for, and choose those who stand for all others.
 
         knows (Callable): whether there is anything to search for.
+        RAISES: InputError (D761) for too many groups.
         """
-        found = {as_id(patient) for (patient,) in self._source.scan([self._columns.patient_id])}
-        known = sorted(patient for patient in found if patient is not None and knows(patient))
-        self.patients = {patient: number for number, patient in enumerate(known)}
+        known: dict[str, bool] = {}
+        asked = [name for name in dict.fromkeys((self._columns.patient_id, *self._groups.values())) if name]
+        for values in self._source.scan(asked):
+            given = dict(zip(asked, values, strict=True))
+            patient = as_id(given[self._columns.patient_id])
+            if patient is not None and patient not in known:
+                known[patient] = knows(patient)
+            if patient is not None and known[patient]:
+                self._panels.add(self._facets(given), patient)
+        self.patients = {patient: i for i, patient in enumerate(sorted(p for p, held in known.items() if held))}
 
     def read(self) -> Iterator[tuple[Note, str | None]]:
         """Yield the notes that can be searched, with their ids; the others are counted.
 
         RAISES: InputError for a text that is none (D742), or too many groups (D761).
         """
-        panel = Random(self._seed).sample(list(self.patients), min(_PANEL, len(self.patients)))
         for row, values in enumerate(self._source.scan(self._asked), start=1):
             given = dict(zip(self._asked, values, strict=True))
             self.notes += 1
@@ -61,8 +69,8 @@ class NoteReader:
                 continue
             note_id = as_id(given.get(self._columns.note_id))
             # A database gives its rows in another order each time.
-            others = draw_others(panel, patient, self._draws, Random(f"{self._seed}/{note_id or row}"))
-            yield Note(row, patient, self._facets(given), text, others), note_id
+            rng, facets = Random(f"{self._seed}/{note_id or row}"), self._facets(given)
+            yield Note(row, patient, facets, text, self._panels.draw(facets, patient, self._draws, rng)), note_id
 
     def _text(self, given: Mapping[str, Any], row: int) -> str:
         """The text of a note."""

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 from ..dictionaries.fuzzy import FUZZY, Names, Words, name_words
 from ..dictionaries.normalise import Normalised, normalise
 from ..dictionaries.patients import PatientTerms
 from ..dictionaries.store import LocalStore
+from .doubtful import Doubtful
 from .facets import Facet, Hit, Search, Tally, count_note
 from .split import Tight, TightTerm, tight_terms
 
-__all__ = ["Found", "Note", "Searcher", "draw_others"]
+__all__ = ["Found", "Note", "Searcher"]
 
 _KEPT = 2_000  # patients whose terms are kept in memory, some 100 KB each
 
@@ -55,6 +55,7 @@ class _Patient(NamedTuple):
     terms: PatientTerms
     tight: list[TightTerm]
     names: Names
+    doubtful: Doubtful
     sorts: frozenset[Facet]
 
 
@@ -101,9 +102,9 @@ class Searcher:
     def _read(self, patient: str) -> _Patient:
         """Make ready what is searched for."""
         terms = self._store.patients.find(patient) or PatientTerms(())
-        entries = terms.entries
+        entries = tuple(terms.entries)
         sorts = {facet for e in entries for facet in (Facet("source", e.rule), Facet("kind", e.label))}
-        return _Patient(terms, tight_terms(entries), name_words(tuple(entries)), frozenset(sorts))
+        return _Patient(terms, tight_terms(entries), name_words(entries), Doubtful(entries), frozenset(sorts))
 
     def _find(self, text: _Text, patient: _Patient) -> Search:
         """Search a note for one patient. What overlaps a hit of an earlier form is the same leak."""
@@ -112,6 +113,8 @@ class Searcher:
         if self._fuzzy:
             near = (Hit(*m[:3], m.rule.removesuffix(FUZZY), "fuzzy") for m in text.words.find(patient.names))
             hits += _drop_covered(near, hits)
+        doubtful = (Hit(*match, "doubtful") for match in patient.doubtful.find(text.text, text.folded))
+        hits += _drop_covered(doubtful, hits)
         return Search(hits, patient.sorts)
 
 
@@ -121,13 +124,3 @@ def _drop_covered(hits: Iterable[Hit], earlier: Sequence[Hit]) -> list[Hit]:
     starts = [start for start, _ in ordered]
     furthest = [0, *accumulate((end for _, end in ordered), max)]  # of the hits that begin before
     return [hit for hit in hits if furthest[bisect_left(starts, hit.end)] <= hit.start]
-
-
-def draw_others(patients: Sequence[str], own: str, count: int, rng: Random) -> tuple[str, ...]:
-    """Draw other patients, each at most once.
-
-    patients (Sequence[str]): all. own (str): the one to leave out. count (int): how many. rng (Random): the chance.
-    RETURNS (tuple[str, ...]): fewer if there are not so many.
-    """
-    drawn = rng.sample(patients, min(count + 1, len(patients)))
-    return tuple(patient for patient in drawn if patient != own)[:count]

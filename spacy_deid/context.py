@@ -16,12 +16,13 @@ from spacy.tokens import Doc
 
 from .errors import Errors, NotDeidentified
 from .offsets import Edit, Side, apply_edits, map_offset
-from .spans import MERGED, RECOVERED, read_evidence, refuse_entities, refuse_groups, require_groups
+from .spans import MERGED, RECOVERED, Evidence, read_evidence, refuse_entities, refuse_groups, require_groups
 
 __all__ = ["DECISIONS", "EDITS", "get_edits", "get_text", "get_trace", "install_extensions", "set_edits"]
 
 EDITS = "deid/edits"
 DECISIONS = "deid/decisions"
+RECOVER = "recover"  # the action of what was let go as medical
 
 
 def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
@@ -84,18 +85,20 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
     doc (Doc): the Doc to read.
     RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", and
         "evidence": the records of every detection that touches it, each with the "version" of its detector, and
-        its "operating_point" or the "dictionaries" that were used, if it has them.
+        its "operating_point" or the "dictionaries" that were used, if it has them. What was recovered as medical has
+        the action "recover", and the rule that says so among its evidence.
         Offsets and labels, never the surface.
     """
     get_edits(doc)
     decided = doc.user_data[DECISIONS]
     release = {"policy": decided["policy"], "style": decided["style"]}
+    recovered = [(item.start, item.end, item.label, RECOVER) for item in _recovered(doc)]
     trace: list[dict[str, Any]] = [
         {"start": start, "end": end, "label": label, "action": action, **release, "evidence": []}
-        for start, end, label, action in decided["actions"]
+        for start, end, label, action in sorted([*map(tuple, decided["actions"]), *recovered])
     ]
     starts, ends = [row["start"] for row in trace], [row["end"] for row in trace]
-    for key in doc.spans[MERGED].attrs["sources"]:
+    for key in [*doc.spans[MERGED].attrs["sources"], *([RECOVERED] if recovered else [])]:
         attrs = doc.spans[key].attrs
         shared = {"version": attrs.get("version", "")}
         shared |= {name: attrs[name] for name in ("operating_point", "dictionaries") if name in attrs}
@@ -103,6 +106,11 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
             for row in trace[bisect_right(ends, item.start) : bisect_left(starts, item.end)]:
                 row["evidence"].append({**item.record(), **shared})
     return trace
+
+
+def _recovered(doc: Doc) -> list[Evidence]:
+    """What was recovered; nothing if no component does that."""
+    return read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
 
 
 def get_text(doc: Doc) -> str:

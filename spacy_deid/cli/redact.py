@@ -165,6 +165,8 @@ def finish(redaction: Redaction, output: Path, report: Path | None) -> None:
     files = {"written": tally.written, "failed": len(tally.failed), "skipped": tally.skipped}
     if report:
         counts = {"files": files, "notes": tally.notes, "labels": dict(sorted(tally.labels.items()))}
+        if tally.recovered:
+            counts["recovered"] = dict(sorted(tally.recovered.items()))
         if tally.dictionaries:
             counts["dictionaries"] = dict(sorted(tally.dictionaries.items()))
         write_whole(report, (json.dumps({**redaction.stamp, **counts}, indent=2) + "\n").encode("utf-8"))

@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 
 from ..errors import DeidError, Errors, InputError
 from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
+from ..spans import RECOVERED, read_evidence
 from .batches import Failure, cut, process
 from .rows import Row, read_rows
 
@@ -27,12 +28,14 @@ class Released:
     trace (list[dict]): why each span was changed or kept; empty if it was not asked for.
     labels (Counter): how many spans of each label were changed.
     dictionaries (Counter): what was used of the hospital's own dictionaries; empty if there are none.
+    recovered (Counter): what was let go as medical, by the rule that says so.
     """
 
     text: str = field(repr=False)
     trace: list[dict[str, Any]]
     labels: Counter[str]
     dictionaries: Counter[str]
+    recovered: Counter[str]
 
 
 @dataclass(slots=True)
@@ -44,18 +47,27 @@ class Tally:
     notes: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     dictionaries: Counter[str] = field(default_factory=Counter)
+    recovered: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[Path, str]] = field(default_factory=list)
 
     def fail(self, path: Path, reason: str) -> None:
         """Note a file that failed."""
         self.failed.append((path, reason.removeprefix(f"{path}: ")))
 
-    def succeed(self, notes: int, labels: Counter[str], dictionaries: Counter[str]) -> None:
-        """Note a file that was written."""
+    def count(self, note: Released) -> None:
+        """Add up what was done in a note."""
+        self.notes += 1
+        self.labels += note.labels
+        self.dictionaries += note.dictionaries
+        self.recovered += note.recovered
+
+    def succeed(self, counts: "Tally") -> None:
+        """Note a file that was written, with the counts of its notes."""
         self.written += 1
-        self.notes += notes
-        self.labels += labels
-        self.dictionaries += dictionaries
+        self.notes += counts.notes
+        self.labels += counts.labels
+        self.dictionaries += counts.dictionaries
+        self.recovered += counts.recovered
 
 
 def targets(output: Path, relative: Path, trace: bool) -> list[Path]:
@@ -115,7 +127,9 @@ class Redaction:
         """Copy out of a Doc what is written of it."""
         labels = Counter(edit.label for edit in doc._.deid_edits)
         used = Counter(group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs)
-        return Released(doc._.deid_text, doc._.deid_trace if self.trace else [], labels, used)
+        recovered = read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
+        rules = Counter(item.rule for item in recovered)
+        return Released(doc._.deid_text, doc._.deid_trace if self.trace else [], labels, used, rules)
 
     def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
         """Read the notes of .txt files: job, text, encoding."""
@@ -139,7 +153,9 @@ class Redaction:
             write_whole(job.targets[-1], data)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
-        self.tally.succeed(1, result.labels, result.dictionaries)
+        counts = Tally()
+        counts.count(result)
+        self.tally.succeed(counts)
 
     def _rewrite(self, job: Job) -> None:
         """Redact a JSONL file."""
@@ -154,13 +170,11 @@ class Redaction:
                 counts = self._write_rows(job, *files)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
-        self.tally.succeed(*counts)
+        self.tally.succeed(counts)
 
-    def _write_rows(
-        self, job: Job, file: TextIO, trace: TextIO | None = None
-    ) -> tuple[int, Counter[str], Counter[str]]:
-        """Redact the rows of a file as a stream; one bad row fails the file."""
-        notes, labels, dictionaries = 0, Counter[str](), Counter[str]()
+    def _write_rows(self, job: Job, file: TextIO, trace: TextIO | None = None) -> Tally:
+        """Redact the rows of a file as a stream, and count; one bad row fails the file."""
+        counts = Tally()
         if trace:
             trace.write(_dump(self.stamp)[:-1] + ', "rows": [')
         rows = read_rows(job.source, self.text_field, self.encoding)
@@ -171,13 +185,11 @@ class Redaction:
                     raise InputError(Errors.D405.format(row=row.number, reason=result.reason))
                 file.write(self._line(row, result, job))
                 if trace:
-                    trace.write((",\n" if notes else "\n") + _dump({"row": row.number, "spans": result.trace}))
-                notes += 1
-                labels += result.labels
-                dictionaries += result.dictionaries
+                    trace.write((",\n" if counts.notes else "\n") + _dump({"row": row.number, "spans": result.trace}))
+                counts.count(result)
         if trace:
             trace.write("]}\n")
-        return notes, labels, dictionaries
+        return counts
 
     def _patients(self, rows: Sequence[Row]) -> list[Any]:
         """The ids of the rows' patients. A row without the key is an error, one whose id is null is not."""

@@ -8,6 +8,7 @@ A match tells its kind (disease, drug, test …) and its form, which is the firs
     symbol   a term that is one in capitals only: "BRCA1", "ADHD"
 """
 
+import hashlib
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -96,6 +97,14 @@ class MedicalDictionary:
         self.lang = lang
         self.manifest: dict[str, Any] = dict(manifest or {})
         self._matcher = TermMatcher()
+        self._version = ""
+
+    @property
+    def version(self) -> str:
+        """Short hash of the terms and the manifest."""
+        if not self._version:
+            self._version = _hash(self.to_bytes())
+        return self._version
 
     def __len__(self) -> int:
         """The number of terms, forms of inflection counted."""
@@ -119,6 +128,7 @@ class MedicalDictionary:
         self._matcher.add(
             [("medical", (Entry(term, kind, f"{FORMS[rank]}:{kind}") for term, (rank, kind) in entries.items()))]
         )
+        self._version = ""
         return len(entries)
 
     def find(self, text: str) -> list[MedicalMatch]:
@@ -157,6 +167,7 @@ class MedicalDictionary:
             message = srsly.msgpack_loads(zlib.decompress(data.removeprefix(_MAGIC)))
             dictionary = cls(message["lang"], message["manifest"])
             dictionary._matcher = TermMatcher.from_bytes(message["terms"], name)
+            dictionary._version = _hash(data)
         except (zlib.error, ValueError, KeyError, TypeError):
             raise ConfigError(Errors.D704.format(path=name)) from None
         return dictionary
@@ -186,6 +197,11 @@ class MedicalDictionary:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what `to_bytes` writes."""
         return MedicalDictionary.from_bytes, (self.to_bytes(),)
+
+
+def _hash(data: bytes) -> str:
+    """A short hash."""
+    return hashlib.sha256(data).hexdigest()[:12]
 
 
 @cache

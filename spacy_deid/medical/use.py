@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
+__all__ = ["IDENTIFIERS", "NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 PLACES = frozenset(
@@ -12,7 +12,15 @@ PLACES = frozenset(
     }
 )
 NUMBERS = frozenset({"DATE", "PHONE", "FAX", "ZIP", "ROOM", "MRN", "ENCOUNTER_ID", "ID_OTHER", "DEVICE", "VEHICLE"})
-RECOVERABLE = PERSONS | PLACES | NUMBERS | {"USERNAME", "PROFESSION"}
+# Numbers of persons: a genetic variant alone can be mistaken for one, and only by a model.
+IDENTIFIERS = frozenset(
+    {"ACCOUNT", "EMPLOYEE_ID", "HEALTH_PLAN", "INSURANCE_ID", "LICENSE", "NATIONAL_ID", "OTHER", "SSN"}
+)
+RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | {"USERNAME", "PROFESSION"}
+_VARIANTS = frozenset(
+    f"recovery/{name}"
+    for name in ("genomic", "hgvs-dna", "hgvs-protein", "protein-short", "rs-number", "reference-sequence")
+)
 
 
 class MedicalUse(NamedTuple):
@@ -40,3 +48,8 @@ class MedicalUse(NamedTuple):
     def headed(self) -> bool:
         """Whether it is medical whatever stands around: by its head word, or because it bears no name."""
         return self.form != "name"
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is a genetic variant, which looks like nothing else."""
+        return self.rule in _VARIANTS

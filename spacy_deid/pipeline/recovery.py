@@ -12,21 +12,21 @@ from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
+from ..medical.context_data import read_context
 from ..medical.dictionary import MedicalDictionary
 from ..medical.dictionary import languages as medical_languages
 from ..medical.name_context import NameContext
-from ..medical.name_veto import NameVeto
-from ..medical.use import NUMBERS, PERSONS, PLACES, RECOVERABLE, MedicalUse
+from ..medical.touching import Touching
+from ..medical.unlisted import UnlistedEponyms
+from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse
+from ..medical.veto import Detected, Veto
 from ..patterns.recovery import recovery_matcher
 from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
 
 __all__ = ["Recovery", "make_recovery"]
 
-_ROLES = PERSONS - {"PERSON"}
 _JOINING = tuple("./-+:_@")  # a number goes on behind these
 _POSSESSIVE = frozenset({"s", "'s", "’s"})
-_OWN = "patient:"  # rules of the patient's own index
-_STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
 _NAME_BEFORE = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ][^\W\d_]*[.,]?[ -]?$")
 _NAME_AFTER = re.compile(r",?[ -]?[A-ZÀ-ÖØ-ÞĀ-ſ]")
 
@@ -59,7 +59,7 @@ def make_recovery(
     labels (Optional[list[str]]): labels that may be recovered; None for `RECOVERABLE`.
     language (Optional[str]): language of the notes; None for that of the pipeline.
     dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
-    terms (bool): whether terms of the dictionary are recovered.
+    terms (bool): whether medical terms and eponyms are recovered.
     expressions (bool): whether what recovery expressions match is recovered.
     lists (list[str]): groups of the dictionary detectors, whose clinicians are not recovered without a head word.
     """
@@ -73,7 +73,7 @@ def make_recovery(
     elif terms and lang in medical_languages():
         medical = MedicalDictionary.load(lang)
     chosen = RECOVERABLE if labels is None else labels
-    return Recovery(name, lang=lang, labels=chosen, medical=medical, expressions=expressions, lists=lists)
+    return Recovery(name, lang=lang, labels=chosen, medical=medical, terms=terms, expressions=expressions, lists=lists)
 
 
 class Recovery:
@@ -86,6 +86,7 @@ class Recovery:
         lang: str,
         labels: Iterable[str] = RECOVERABLE,
         medical: MedicalDictionary | None = None,
+        terms: bool = True,
         expressions: bool = True,
         lists: Sequence[str] = ("deid/ruler",),
     ) -> None:
@@ -95,11 +96,12 @@ class Recovery:
         lang (str): language of the notes.
         labels (Iterable[str]): labels that may be recovered.
         medical (Optional[MedicalDictionary]): medical terms.
+        terms (bool): whether eponyms are told by their head words, too.
         expressions (bool): whether recovery expressions are used.
         lists (Sequence[str]): groups of the dictionary detectors.
         RAISES: ConfigError for an unknown label (D001) or one that is never recovered (D720).
         """
-        self.name, self.lang, self.medical, self.lists = name, lang, medical, list(lists)
+        self.name, self.lang, self.medical, self.terms, self.lists = name, lang, medical, terms, list(lists)
         self.labels = frozenset(get_label(label).name for label in labels)
         if wrong := sorted(self.labels - RECOVERABLE):
             raise ConfigError(
@@ -107,13 +109,14 @@ class Recovery:
             )
         self.expressions = recovery_matcher(lang) if expressions else None
         self.context = NameContext(lang)
+        self.unlisted = UnlistedEponyms(lang)
 
     @property
     def version(self) -> str:
-        """Short hash of the expressions, the labels and the dictionary's sources."""
+        """Short hash of the expressions, the labels, the dictionary and what names' neighbours are read with."""
         rules = [rule.to_dict() for rule in self.expressions.rules] if self.expressions else []
-        medical = [len(self.medical), self.medical.manifest] if self.medical else []
-        plain = json.dumps([rules, medical, sorted(self.labels)], sort_keys=True, default=str)
+        medical = self.medical.version if self.medical else ""
+        plain = json.dumps([rules, medical, self.terms, *sorted(self.labels), read_context(self.lang)], default=str)
         return hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
     def __call__(self, doc: Doc) -> Doc:
@@ -139,19 +142,32 @@ class Recovery:
         RETURNS (list[Evidence]): in the order of the text; the label is that of the entity, the rule tells why.
         RAISES: NotDeidentified if a detector's group is missing (D501).
         """
+        text = doc.text  # spaCy puts it together at every call
         ents = [ent for ent in doc.ents if ent.label_ in self.labels]
-        uses = self.uses(doc.text) if ents else []
+        uses = self.uses(text) if ents else []
         if not uses:
             return []
-        veto = _Veto(doc, uses, self)
+        touching = Touching(uses)
+        veto = self._veto(doc, text, touching)
         found = []
         for ent in ents:
-            for use in uses:
-                if use.start < ent.end_char and ent.start_char < use.end:
-                    piece = _piece(ent, use)
-                    if piece is not None and not veto(piece, use):
-                        found.append(Evidence(piece.start_char, piece.end_char, ent.label_, self.name, 1.0, use.rule))
+            for use in touching(ent.start_char, ent.end_char):
+                piece = _piece(ent, use, text, self.context)
+                if piece is not None and not veto(piece.start_char, piece.end_char, use):
+                    found.append(Evidence(piece.start_char, piece.end_char, ent.label_, self.name, 1.0, use.rule))
         return _disjoint(found)
+
+    def _veto(self, doc: Doc, text: str, uses: Touching[MedicalUse]) -> Veto:
+        """What keeps stretches of a Doc protected. RAISES: NotDeidentified (D501)."""
+        keys = doc.spans[MERGED].attrs["sources"]
+        records = [
+            Detected(item.start, item.end, item.label, item.rule, key in self.lists)
+            for key in keys
+            for item in read_evidence(doc, key)
+        ]
+        checked = {rule for key in keys for rule in doc.spans[key].attrs.get("checked", ())}
+        ents = [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
+        return Veto(text, records, ents, uses, self.context, checked, self.labels)
 
     def uses(self, text: str) -> list[MedicalUse]:
         """Find medical text, names only where their neighbours let them be.
@@ -160,14 +176,17 @@ class Recovery:
         RETURNS (list[MedicalUse]): the longest first where several begin together, in the order of the text.
         """
         matches = [MedicalUse(m.start, m.end, m.rule) for m in self.medical.find(text)] if self.medical else []
-        matches += [MedicalUse(*found) for found in (*self.context.unlisted(text), *self.context.signs(text))]
-        plain = [(use.start, use.end) for use in matches if use.form != "name"]
+        if self.terms:
+            matches += [MedicalUse(*found) for found in (*self.unlisted.find(text), *self.context.signs(text))]
+        plain = Touching(use for use in matches if use.form != "name")
         uses = [self._judged(text, use, plain) for use in matches]
         if self.expressions:
-            uses += [self._judged(text, MedicalUse(m.start, m.end, m.rule)) for m in self.expressions.find(text)]
+            uses += [
+                self._judged(text, MedicalUse(m.start, m.end, m.rule), plain) for m in self.expressions.find(text)
+            ]
         return sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
 
-    def _judged(self, text: str, use: MedicalUse, plain: Sequence[tuple[int, int]] = ()) -> MedicalUse | None:
+    def _judged(self, text: str, use: MedicalUse, plain: Touching[MedicalUse]) -> MedicalUse | None:
         """A use with the reason why a bare name is one; None if it is a person's."""
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])
@@ -179,7 +198,7 @@ class Recovery:
             return None
         if alone and self.context.acts(text, use.start, use.end):
             return None
-        return MedicalUse(*self.context.widen(text, use.start, use.end), use.rule) if use.named else use
+        return MedicalUse(*self.unlisted.widen(text, use.start, use.end), use.rule) if use.named else use
 
     def _version(self) -> str:
         """The version, made once."""
@@ -196,57 +215,9 @@ class Recovery:
         return self
 
 
-class _Veto:
-    """Says of a medical stretch that it stays protected: the evidence, or the persons of the note, are against it."""
-
-    def __init__(self, doc: Doc, uses: Sequence[MedicalUse], recovery: Recovery) -> None:
-        self.recovery = recovery
-        self.names = NameVeto()
-        self.records: list[tuple[Evidence, bool]] = []
-        self.checked: set[str] = set()
-        for key in doc.spans[MERGED].attrs["sources"]:
-            self.checked.update(doc.spans[key].attrs.get("checked", ()))
-            self.records += [(item, key in recovery.lists) for item in read_evidence(doc, key)]
-        for item, listed in self.records:
-            if item.label in PERSONS and (item.rule.startswith(_OWN) or (listed and item.label in _ROLES)):
-                clinician = item.label == "CLINICIAN" and not item.rule.startswith(_OWN)
-                self.names.add(doc.text[item.start : item.end], clinician=clinician)
-        medical = [(use.start, use.end) for use in uses]
-        for ent in doc.ents:
-            if ent.label_ in PERSONS and not any(s < ent.end_char and ent.start_char < e for s, e in medical):
-                self._remember(doc.text, ent)
-
-    def _remember(self, text: str, ent: Span) -> None:
-        """Remember a person whose neighbours, whose rule or whose full name is strong evidence."""
-        context = self.recovery.context
-        reason = context.person(text, ent.start_char, ent.end_char)
-        words = [token for token in ent if token.is_alpha and token.text[0].isupper()]
-        ruled = any(
-            "/" in item.rule and item.label in PERSONS and item.start < ent.end_char and ent.start_char < item.end
-            for item, listed in self.records
-            if not listed
-        )
-        if ruled or len(words) > 1 or reason in _STRONG:
-            clinician = ent.label_ == "CLINICIAN" or context.clinician(text, ent.start_char)
-            self.names.add(ent.text, clinician=clinician)
-
-    def __call__(self, piece: Span, use: MedicalUse) -> bool:
-        """Whether a stretch stays protected."""
-        near = [r for r in self.records if r[0].start < piece.end_char and piece.start_char < r[0].end]
-        if any(self._forbids(item, listed, use) for item, listed in near):
-            return True
-        return self.names.holds(piece.text, headed=use.headed)
-
-    def _forbids(self, item: Evidence, listed: bool, use: MedicalUse) -> bool:
-        """Whether a record of a detector keeps a stretch protected."""
-        if item.rule.startswith(_OWN) or item.rule in self.checked or item.label not in self.recovery.labels:
-            return True
-        return listed and item.label in _ROLES and not use.headed
-
-
-def _piece(ent: Span, use: MedicalUse) -> Span | None:
+def _piece(ent: Span, use: MedicalUse, text: str, context: NameContext) -> Span | None:
     """The part of an entity that is medical, or None if taking it out would cut a name, a place or a number."""
-    doc, text = ent.doc, ent.doc.text
+    doc = ent.doc
     inside = [t.i for t in ent if use.start <= t.idx and t.idx + len(t) <= use.end]
     if not inside:
         return None
@@ -260,7 +231,8 @@ def _piece(ent: Span, use: MedicalUse) -> Span | None:
     if ent.label_ in NUMBERS:
         return None if before.endswith(_JOINING) or after.startswith(_JOINING) else piece
     first = _NAME_BEFORE.search(before)
-    cut = _NAME_AFTER.match(after) or (first and normal_form(first[0]).strip(".,") not in function_words())
+    named = first and normal_form(first[0]).strip(".,") not in function_words()
+    cut = _NAME_AFTER.match(after) or (named and not context.introduced(text, piece.start_char))
     return None if cut else piece
 
 

@@ -52,7 +52,14 @@ NCI = (
     "C25190\t<http://x#C25190>\tC1\tPerson\tA human.\tPerson\t\tPopulation Group\t\n"
     "half a row\n"
 )
-ICD = "code,name_en_source,name_fi,name_en\nA00,THL,Kolera,Cholera\nJ45,THL,Astma (allerginen),Asthma\nY92,THL,Koulu,School\nK00,x\nB00,THL,NA,Herpes\n"
+ICD = (
+    "code,name_en_source,name_fi,name_en\n"
+    "A00,THL,Kolera,Cholera\n"
+    "J45,THL,Astma (allerginen),Asthma\n"
+    "Y92,THL,Koulu,School\n"
+    "K00,x\n"
+    "B00,THL,NA,Herpes\n"
+)
 CMS = (
     "00001 A00     0 Cholera                                                      Cholera\n"
     "00002 A000    1 Cholera due to Vibrio cholerae 01, biovar cholerae           Cholera due to Vibrio cholerae 01\n"

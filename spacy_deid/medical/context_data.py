@@ -1,0 +1,88 @@
+"""What the neighbours of names are read with: lists of expressions, one file a language, and the words of names."""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import function_words
+
+__all__ = ["CAP", "REACH", "UPPER", "before", "behind", "common_words", "eponym_words", "given_names", "read_context"]
+
+REACH = 70  # characters to each side
+UPPER = "A-ZÀ-ÖØ-ÞĀ-Ž"
+CAP = rf"[{UPPER}][^\W\d_]+(?:['’](?!s\b)[^\W\d_]+)?"
+_RESOURCES = files("spacy_deid") / "resources"
+_COMMONEST = 2500  # of each list of names; rarer given names are words, too: "Early", "Sign"
+
+
+@cache
+def given_names() -> frozenset[str]:
+    """The commonest given names of all languages that ship, in normal form, without function words."""
+    names: set[str] = set()
+    for source in (_RESOURCES / "names").iterdir():
+        if source.name.endswith(("_female.csv", "_male.csv")):
+            names.update(_names(source.read_text(encoding="utf8")))
+    return frozenset(names - function_words())
+
+
+@cache
+def common_words(lang: str) -> frozenset[str]:
+    """Surnames so common that a head word alone does not make them eponyms, and function words.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms.
+    """
+    source = _RESOURCES / "names" / f"{lang}_surname.csv"
+    return function_words() | _names(source.read_text(encoding="utf8") if source.is_file() else "")
+
+
+@cache
+def eponym_words() -> frozenset[str]:
+    """The words of the eponyms that ship."""
+    source = _RESOURCES / "medical" / "eponyms.csv"
+    names = (row.partition(",")[0] for row in source.read_text(encoding="utf8").splitlines()[1:])
+    return frozenset(normal_form(word) for name in names for word in re.findall(r"[^\W\d_]{2,}", name))
+
+
+def _names(table: str) -> frozenset[str]:
+    """The commonest names of a table, which has them in this order."""
+    return frozenset(normal_form(row.rpartition(",")[0]) for row in table.splitlines()[1 : _COMMONEST + 1])
+
+
+@cache
+def read_context(lang: str) -> dict[str, Any]:
+    """Read the data of a language, after those of all languages.
+
+    lang (str): language code; one without data is read as English.
+    RETURNS (dict[str, Any]): key → list of expressions, or a setting.
+    """
+    folder = _RESOURCES / "recovery" / "context"
+    data: dict[str, Any] = tomllib.loads((folder / "common.toml").read_text(encoding="utf8"))
+    path = folder / f"{lang}.toml"
+    own = tomllib.loads((path if path.is_file() else folder / "en.toml").read_text(encoding="utf8"))
+    for key, value in own.items():
+        data[key] = [*data.get(key, []), *value] if isinstance(value, list) else value
+    return data
+
+
+def before(parts: Iterable[str], tail: str) -> re.Pattern[str]:
+    """An expression for what stands right before a name.
+
+    parts (Iterable[str]): the ways to say it.
+    tail (str): what may stand between it and the name.
+    RETURNS (re.Pattern): to search in the text that ends where the name begins.
+    """
+    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)}){tail}$", re.IGNORECASE)
+
+
+def behind(parts: Iterable[str]) -> re.Pattern[str]:
+    """An expression for what stands right behind a name.
+
+    parts (Iterable[str]): the ways to say it.
+    RETURNS (re.Pattern): to match from where the name ends.
+    """
+    return re.compile(rf"(?:{'|'.join(parts)})", re.IGNORECASE)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from english_notes import Corpus, read_corpora
@@ -172,8 +172,8 @@ def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[M
     rest = {"data": corpus.name, "split": corpus.split, "command": command, "date": date.today().isoformat()}
     out = []
     for figure in FIGURES:
-        values = {name: system[figure] for name, system in figures.items() if system.get(figure) is not None}
-        better = "lower" if figure in LOWER else "higher"
+        values = {name: value for name, system in figures.items() if (value := system.get(figure)) is not None}
+        better: Any = "lower" if figure in LOWER else "higher"
         out += [MetricRow(f"{figure}: {name}", round(v, 4), None, better, **rest) for name, v in values.items()]
         ours, peers = values.pop(OURS, None), values.values()
         if better == "higher" and ours is not None and peers and max(peers) > 0:

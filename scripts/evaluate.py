@@ -84,7 +84,7 @@ def main(
     measure_points(nlp, texts, scheme, metrics, about)
     use_operating_point(nlp, "balanced")
     if test_set:
-        scores = score(nlp, read_test_set(nlp.lang, test_set), scheme)
+        scores = score(nlp, read_test_set(str(nlp.lang), test_set), scheme)
         rows = make_rows("synthetic notes, ", scores, {}, stamp | {"data": f"synth_{nlp.lang}", "split": "test"})
         replace_rows(metrics / f"detection_{nlp.lang}.json", rows)
     replace_rows(metrics / f"ablation_{nlp.lang}.json", ablation_rows(nlp, texts, scheme, about))

@@ -70,7 +70,7 @@ def test_a_year_is_marked_and_no_alarm(pipeline, assets, tmp_path):
 
 
 def test_a_text_that_was_trained_on_is_left_out(pipeline, assets, tmp_path):
-    note = AnnotatedText("1", TEXT.replace("1960", "1961"), ())
+    note = AnnotatedText("1", f"Datos. Nombre: Ana. {TEXT.replace('1960', '1961')} Fin.", ())
     write_docbin([note], tmp_path / "train.spacy", spacy.blank("es").make_doc)
     result = run(pipeline, "--data", "e3c_es", "--assets", assets, "--trained-on", tmp_path / "train.spacy")
     assert result.exit_code == 1

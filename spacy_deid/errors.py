@@ -117,6 +117,7 @@ class Errors:
     D185 = "unknown kind '{kind}'. Known kinds: {known}"
     D186 = "no dictionary: every value was skipped. The report {path} says why"
     D187 = "source '{source}', {file}: {encoding} is set, but its bytes read as UTF-8, so accents would be lost"
+    D188 = "a process that builds patients ended, for want of memory or by a signal. The old dictionaries stay"
 
     # evaluation
     D300 = "document '{name}': entity {start}:{end} is outside the text of {length} characters or empty"
@@ -189,6 +190,7 @@ class Errors:
         "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
     )
     D246 = "no de-identified text: the encoder gave values that are no numbers. Try it without mixed precision"
+    D247 = "no de-identified text: the classifier's scores give no probabilities. Its weights are damaged, or too large"
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"

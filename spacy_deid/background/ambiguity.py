@@ -44,6 +44,10 @@ class Ambiguity:
         self.is_common = lru_cache(_KEPT)(self._is_common)
         self.is_weak_name = lru_cache(_KEPT)(self._is_weak_name)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without the answers that are kept: they are words of the record."""
+        return Ambiguity, (self.counts, self.limit)
+
     @classmethod
     def of(cls, lang: str, limit: float = LIMIT) -> "Ambiguity":
         """With the counts that ship for a language, if there are any.

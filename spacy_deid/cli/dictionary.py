@@ -1,5 +1,6 @@
 """``spacy-deid dictionary``: an institution's and its patients' own terms, from the tables of its record system."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +39,9 @@ def build(
     fuzzy: Annotated[
         bool, typer.Option("--fuzzy", help="Let long names of a note's own patient count with a slip of the pen too.")
     ] = False,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that build patients.")] = min(
+        4, os.cpu_count() or 1
+    ),
     report: Annotated[
         Path | None, typer.Option(help="Counts by column and reason, as JSON. Default: FOLDER-report.json.")
     ] = None,
@@ -48,7 +52,7 @@ def build(
             raise ConfigError(Errors.D411.format(option="update"))
         counts = PhraseCounts.from_file(background) if background else None
         target = report or folder.with_name(f"{folder.name}-report.json")
-        settings = Settings(counts, limit, update=update, replace=replace, fuzzy=fuzzy)
+        settings = Settings(counts, limit, update=update, replace=replace, fuzzy=fuzzy, processes=processes)
         done = build_dictionary(
             read_mapping(mapping), folder, target, settings, lambda what, count: say(f"{what}: {count:,}")
         )

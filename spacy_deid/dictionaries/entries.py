@@ -1,6 +1,8 @@
 """What a dictionary made from an EHR consists of."""
 
+import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import ConfigError, Errors
@@ -8,10 +10,20 @@ from ..labels import LABELS
 from .normalise import normal_form
 from .terms import MAX_LENGTH, is_too_general
 
-__all__ = ["CONDITIONS", "OWN", "LocalEntry", "Tag", "Tags", "check_entry"]
+__all__ = ["CONDITIONS", "GENERAL", "LONG", "OWN", "LocalEntry", "Ready", "Tag", "Tags", "check_entry", "make_ready"]
 
 CONDITIONS = ("", "name")
+LONG = f"longer than {MAX_LENGTH} characters"
+GENERAL = "would match nearly everywhere"
+"""Why entries are left out."""
+
 OWN = "patient:"  # what the rules of a patient's own terms begin with in evidence
+
+
+Ready = tuple[str, int]
+"""The normal form of a term and the number of its tag: what is written of an entry."""
+
+_NORMAL = re.compile(r"[a-z0-9.,'@()/+]+(?: [a-z0-9.,'@()/+]+)*").fullmatch  # surely a normal form
 
 
 class Tag(NamedTuple):
@@ -71,19 +83,34 @@ def check_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
     skipped (Counter): rule and reason → how many.
     RETURNS (str): the normal form, "" for an entry to leave out.
     """
-    term = normal_form(entry.term)
+    term = entry.term if _NORMAL(entry.term) else normal_form(entry.term)
     if not term:
         reason = "empty"
     elif len(term) > MAX_LENGTH:
-        reason = f"longer than {MAX_LENGTH} characters"
+        reason = LONG
     elif not term.isascii() and _is_broken(term):
         reason = "half of a surrogate pair"
     elif not entry.condition and is_too_general(term):
-        reason = "would match nearly everywhere"
+        reason = GENERAL
     else:
         return term
     skipped[entry.rule, reason] += 1
     return ""
+
+
+def make_ready(entries: Iterable[LocalEntry], tags: Tags, skipped: Counter[tuple[str, str]]) -> Iterator[Ready]:
+    """Make entries ready to be written.
+
+    entries (Iterable[LocalEntry]): the entries; those that cannot be looked for are left out.
+    tags (Tags): the tags of the dictionary; new ones are added.
+    skipped (Counter): rule and reason → how many were left out; it is added to.
+    YIELDS (Ready): normal forms and numbers of tags.
+    RAISES: ConfigError (D163) for a label, rule or condition that cannot be.
+    """
+    for entry in entries:
+        number = tags.number(entry)
+        if term := check_entry(entry, skipped):
+            yield term, number
 
 
 def _is_broken(term: str) -> bool:

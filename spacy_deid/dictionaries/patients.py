@@ -1,50 +1,44 @@
 """The patient index: for each patient a handful of terms, in a file that is mapped into memory.
 
-A row holds the id of a patient with the terms and their tags. A sorted file of hashes of the ids tells where each row
-begins; a patient may have several rows. A note is searched for the terms of its own patient alone: the row is read and
-made into a small automaton, which takes less time than to search the text for each term by itself. All processes share
-the files, and there is no connection that a fork could break.
+A row holds the id of a patient with the terms and their tags, compressed to a quarter. A sorted file of hashes of the
+ids tells where each row begins; a patient may have several rows. A note is searched for the terms of its own patient
+alone: the row is read and made into a small automaton, which takes less time than to search the text for each term by
+itself. All processes share the files, and there is no connection that a fork could break.
 """
 
-import hashlib
-import json
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 import ahocorasick
 import numpy as np
 
 from .conditions import settle
-from .entries import LocalEntry, Tag, Tags, check_entry
+from .entries import LocalEntry, Ready, Tag
 from .institution import map_file
 from .matcher import Match
-from .normalise import Normalised, normal_form, normalise
+from .normalise import Normalised, normalise
+from .patient_rows import HEAD, PatientWriter, Row, hash_id, read_row
 from .terms import MAX_LENGTH
 
-__all__ = ["PatientIndex", "PatientTerms", "PatientWriter"]
+__all__ = ["PatientIndex", "PatientTerms"]
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # A length and a number of a term share one integer; the automaton keeps 32 bits of it.
 _BITS = MAX_LENGTH.bit_length()
 _MASK = (1 << _BITS) - 1
-_LENGTH = 4  # bytes before each row that say how long it is
 
 
 class PatientTerms:
     """The terms of one patient. Its repr shows none of them.
 
-    terms (Iterable[tuple[str, Tag]]): the terms as they were given, and their tags.
+    terms (Iterable[tuple[str, Tag]]): normal forms and their tags.
     """
 
     def __init__(self, terms: Iterable[tuple[str, Tag]]) -> None:
         self._terms = list(terms)
         tags: dict[str, list[Tag]] = {}
         for term, tag in self._terms:
-            tags.setdefault(normal_form(term), []).append(tag)
+            tags.setdefault(term, []).append(tag)
         self._tags = [tuple(found) if len(found) == 1 else _drop_needless(found) for found in tags.values()]
         self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
         for i, term in enumerate(tags):
@@ -57,7 +51,7 @@ class PatientTerms:
 
     @property
     def entries(self) -> list[LocalEntry]:
-        """The terms as they were given, each spelling once."""
+        """The terms in normal form."""
         return [LocalEntry(term, *tag) for term, tag in dict.fromkeys(self._terms)]
 
     def __repr__(self) -> str:
@@ -106,105 +100,56 @@ class PatientIndex:
         RETURNS (PatientTerms): the terms, None if there is no such patient.
         """
         own = self._own(patient_id)
-        return PatientTerms(term for row in own for term in row.terms) if own else None
+        return PatientTerms((term, self._tags[i - 1]) for row in own for term, i in row.terms) if own else None
 
     def __contains__(self, patient_id: str) -> bool:
         """Whether there is a patient of whom there are terms."""
         return any(row.terms for row in self._own(patient_id))
 
-    def _own(self, patient_id: str) -> list["_Row"]:
+    def ready(self, patient_id: str) -> list[Ready]:
+        """What was written of a patient.
+
+        patient_id (str): the id.
+        RETURNS (list[Ready]): terms and numbers of tags; empty if there is no such patient.
+        """
+        return [ready for row in self._own(patient_id) for ready in row.terms]
+
+    def ids(self) -> Iterator[str]:
+        """Yield the id of each row, in the order of the file."""
+        return (self._read(offset).patient_id for offset in np.sort(self._offsets).tolist())
+
+    def copy(self, writer: PatientWriter, left_out: Set[str]) -> None:
+        """Copy the rows as they are.
+
+        writer (PatientWriter): where they go; its tags begin with those of this index.
+        left_out (Set[str]): ids of patients whose rows are left out.
+        """
+        hashes = {hash_id(patient_id) for patient_id in left_out}
+        order = np.argsort(self._offsets)
+        for hashed, offset in zip(self._hashes[order].tolist(), self._offsets[order].tolist(), strict=True):
+            if hashed not in hashes or self._read(offset).patient_id not in left_out:
+                writer.add_row(hashed, *self._compressed(offset))
+
+    def _own(self, patient_id: str) -> list[Row]:
         """The rows of a patient."""
-        wanted = np.uint64(_hash(patient_id))
+        wanted = np.uint64(hash_id(patient_id))
         first, last = np.searchsorted(self._hashes, wanted), np.searchsorted(self._hashes, wanted, side="right")
-        rows = [self._read(int(offset)) for offset in self._offsets[first:last]]
+        rows = [self._read(offset) for offset in self._offsets[first:last].tolist()]
         return [row for row in rows if row.patient_id == patient_id]
 
-    def rows(self) -> Iterator["_Row"]:
-        """Yield the rows in the order of the file."""
-        offset = 0
-        while offset < len(self._rows):
-            row = self._read(offset)
-            yield row
-            offset = row.end
+    def _compressed(self, offset: int) -> tuple[int, bytes]:
+        """The number of terms of a row, and the row as it is compressed."""
+        start = offset + HEAD.size
+        size, count = HEAD.unpack(self._rows[offset:start].tobytes())
+        return count, self._rows[start : start + size].tobytes()
 
-    def _read(self, offset: int) -> "_Row":
+    def _read(self, offset: int) -> Row:
         """Read a row."""
-        start = offset + _LENGTH
-        end = start + int.from_bytes(self._rows[offset:start].tobytes(), "little")
-        patient_id, terms, numbers = json.loads(self._rows[start:end].tobytes().decode("utf-8", "surrogatepass"))
-        return _Row(patient_id, [(term, self._tags[i - 1]) for term, i in zip(terms, numbers, strict=True)], end)
-
-
-class _Row(NamedTuple):
-    """A row of the index."""
-
-    patient_id: str
-    terms: list[tuple[str, Tag]]
-    end: int
-
-    def __repr__(self) -> str:
-        """The number of terms."""
-        return f"_Row({len(self.terms)} terms)"
-
-    @property
-    def entries(self) -> list[LocalEntry]:
-        """The terms as entries."""
-        return [LocalEntry(term, *tag) for term, tag in self.terms]
-
-
-class PatientWriter:
-    """Writes the files of a `PatientIndex` from a stream. It holds 16 bytes a row in memory.
-
-    folder (Path): an empty folder.
-    tags (Tags): the tags of the dictionary.
-    skipped (Counter): rule and reason → how many entries were left out; it is added to.
-    """
-
-    def __init__(self, folder: Path, tags: Tags, skipped: Counter[tuple[str, str]]) -> None:
-        self._folder = folder
-        self._tags = tags
-        self._skipped = skipped
-        self._file = open(folder / "patients", "wb")  # noqa: SIM115 - closed by finish or close
-        self._hashes, self._offsets = array("Q"), array("Q")
-        self._size = 0
-        self.terms = 0
-
-    def add(self, patient_id: str, entries: Iterable[LocalEntry]) -> None:
-        """Write a row. Spellings that the normal form makes equal are written once."""
-        kept: dict[tuple[str, int], str] = {}
-        for entry in entries:
-            number = self._tags.number(entry)
-            if term := check_entry(entry, self._skipped):
-                kept.setdefault((term, number), entry.term)
-        row = _encode([patient_id, list(kept.values()), [number for _, number in kept]])
-        data = row.encode("utf-8", "surrogatepass")
-        self._file.write(len(data).to_bytes(_LENGTH, "little") + data)
-        self._hashes.append(_hash(patient_id))
-        self._offsets.append(self._size)
-        self._size += _LENGTH + len(data)
-        self.terms += len(kept)
-
-    def finish(self) -> int:
-        """Write the files. RETURNS (int): the number of patients."""
-        self._file.close()
-        hashes, offsets = np.array(self._hashes), np.array(self._offsets)
-        order = np.argsort(hashes, kind="stable")
-        (self._folder / "patient-hashes").write_bytes(hashes.take(order).tobytes())
-        (self._folder / "patient-offsets").write_bytes(offsets.take(order).tobytes())
-        return len(np.unique(hashes))
-
-    def close(self) -> None:
-        """Let the file go, written or not."""
-        self._file.close()
+        count, data = self._compressed(offset)
+        return read_row(data, count)
 
 
 def _drop_needless(tags: Iterable[Tag]) -> tuple[Tag, ...]:
     """Drop repeated tags, and those with a condition whose label and rule are there without."""
     kept = dict.fromkeys(tags)
     return tuple(tag for tag in kept if not (tag.condition and tag._replace(condition="") in kept))
-
-
-def _hash(patient_id: str) -> int:
-    """A number of 64 bits for an id."""
-    data = patient_id.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")

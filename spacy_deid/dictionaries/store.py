@@ -8,10 +8,8 @@ a build that dies leaves the old one. Only the owner may read any of it, and a s
 Nothing of it enters a pipeline: a store is opened at run time, and pickles as the path of its folder.
 """
 
-import json
 import os
 import secrets
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -21,16 +19,14 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConfigError, Errors
-from .entries import LocalEntry, Tag, Tags, check_entry
+from .build_folder import BUILD, MANIFEST, VERSION, claim, clean, lock, read_meta, write_meta
+from .entries import LocalEntry, Tag, Tags, make_ready
 from .institution import Institution, InstitutionWriter
-from .patients import PatientIndex, PatientWriter
+from .patient_rows import PatientPart, PatientWriter, pack
+from .patients import PatientIndex
 
 __all__ = ["LocalEntry", "LocalStore", "StoreWriter"]
 
-_VERSION = 1
-_MANIFEST = "manifest.json"
-_LOCK = "lock"
-_BUILD = "build-"  # the names of the folders of builds begin with it
 _KEPT = 256  # patients whose terms are kept in memory
 
 
@@ -47,7 +43,7 @@ class LocalStore:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
-        meta = _read_meta(self.folder)
+        meta = read_meta(self.folder)
         self.build: str = meta["build"]
         self.manifest: dict[str, Any] = meta["manifest"]
         self.counts: dict[str, int] = meta["counts"]
@@ -90,7 +86,7 @@ class LocalStore:
 
     def patient_ids(self) -> Iterator[str]:
         """Yield the ids of all patients; one that was added in several parts comes several times."""
-        return (row.patient_id for row in self.patients.rows())
+        return self.patients.ids()
 
     def __repr__(self) -> str:
         """The folder and the counts."""
@@ -122,15 +118,15 @@ class StoreWriter:
     def __init__(self, folder: str | Path, *, update: bool = False) -> None:
         self.folder = Path(folder).absolute()
         self.skipped: Counter[tuple[str, str]] = Counter()
-        _claim(self.folder)
-        self._lock = _lock(self.folder)
-        self._old = LocalStore.open(self.folder) if update and (self.folder / _MANIFEST).exists() else None
-        _clean(self.folder)
-        self._build = self.folder / f"{_BUILD}{secrets.token_hex(8)}"
+        claim(self.folder)
+        self._lock = lock(self.folder)
+        self._old = LocalStore.open(self.folder) if update and (self.folder / MANIFEST).exists() else None
+        clean(self.folder)
+        self._build = self.folder / f"{BUILD}{secrets.token_hex(8)}"
         self._build.mkdir(mode=0o700)
         self._tags = Tags(list(self._old.tags) if self._old else [])
         self._institution = InstitutionWriter(self._build, self._tags)
-        self._patients = PatientWriter(self._build, self._tags, self.skipped)
+        self._patients = PatientWriter(self._build / "patients")
         self._replaced: set[str] = set()
 
     def __enter__(self) -> "StoreWriter":
@@ -142,8 +138,13 @@ class StoreWriter:
     ) -> None:
         """Remove what was not committed."""
         self._patients.close()
-        _clean(self.folder)
+        clean(self.folder)
         os.close(self._lock)
+
+    @property
+    def has_old(self) -> bool:
+        """Whether there were dictionaries that are updated."""
+        return self._old is not None
 
     def add_institution(self, entries: Iterable[LocalEntry]) -> None:
         """Add terms of the institution.
@@ -151,10 +152,8 @@ class StoreWriter:
         entries (Iterable[LocalEntry]): any number, read as a stream.
         RAISES: ConfigError (D163) for a label, rule or condition that cannot be.
         """
-        for entry in entries:
-            number = self._tags.number(entry)
-            if term := check_entry(entry, self.skipped):
-                self._institution.add(term, number)
+        for term, number in make_ready(entries, self._tags, self.skipped):
+            self._institution.add(term, number)
 
     def add_patient(self, patient_id: str, entries: Iterable[LocalEntry]) -> None:
         """Add terms of a patient to those that the patient has.
@@ -165,11 +164,30 @@ class StoreWriter:
         """
         if not patient_id:
             raise ConfigError(Errors.D160.format(path=self.folder, reason="a patient without an id"))
-        entries = list(entries)
-        if self._old and patient_id not in self._replaced and (known := self._old.patient(patient_id)):
-            entries = [*known.entries, *entries]
-        self._replaced.update([patient_id] if self._old else ())
-        self._patients.add(patient_id, entries)
+        ready = list(make_ready(entries, self._tags, self.skipped))
+        if self._old and patient_id not in self._replaced:
+            ready = self._old.patients.ready(patient_id) + ready
+            self._replaced.add(patient_id)
+        self._patients.add(patient_id, [pack(ready)])
+
+    def share(self, tags: Iterable[Tag]) -> tuple[Path, list[Tag]]:
+        """Let other processes write patients, each to a file of its own; see `take`.
+
+        tags (Iterable[Tag]): the tags that they may need.
+        RETURNS (tuple[Path, list[Tag]]): the folder of their files, and all tags by number, from 1.
+        """
+        for tag in tags:
+            self._tags.number(LocalEntry("", *tag))
+        return self._build, list(self._tags.known)
+
+    def take(self, part: PatientPart, patient_ids: Iterable[str] = ()) -> None:
+        """Take the patients that another process wrote.
+
+        part (PatientPart): the file; it is removed.
+        patient_ids (Iterable[str]): in an update, the patients in it, whose old terms are left behind.
+        """
+        self._patients.take(part)
+        self._replaced.update(patient_ids)
 
     def remove_patient(self, patient_id: str) -> None:
         """Forget what the dictionaries that are updated have of a patient; what is added from now on stays.
@@ -193,11 +211,11 @@ class StoreWriter:
             "patients": patients,
             "patient_terms": self._patients.terms,
         }
-        _write_meta(
+        write_meta(
             self.folder,
             self._build,
             {
-                "version": _VERSION,
+                "version": VERSION,
                 "build": self._build.name,
                 "counts": counts,
                 "tags": self._tags.known,
@@ -211,93 +229,4 @@ class StoreWriter:
         """Carry over what is not replaced."""
         for keys, marks in old.institution.rows():
             self._institution.add_rows(keys, marks)
-        for row in old.patients.rows():
-            if row.patient_id not in self._replaced:
-                self._patients.add(row.patient_id, row.entries)
-
-
-def _claim(folder: Path) -> None:
-    """Make the folder, or make sure that it is one of dictionaries. RAISES: ConfigError (D160)."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        others = [path for path in folder.iterdir() if not (path.name in (_MANIFEST, _LOCK) or _is_build(path))]
-        if others:
-            raise ConfigError(Errors.D160.format(path=folder, reason="holds other files, so it is not replaced"))
-        folder.chmod(0o700)
-    except OSError as error:
-        raise ConfigError(Errors.D160.format(path=folder, reason=os.strerror(error.errno or 0))) from None
-
-
-def _lock(folder: Path) -> int:
-    """Keep other writers out for as long as the process lives. RETURNS (int): what to close."""
-    handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return handle
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise ConfigError(Errors.D160.format(path=folder, reason="another process is writing them")) from None
-    return handle
-
-
-def _is_build(path: Path) -> bool:
-    """Whether a path is the folder of a build."""
-    return path.name.startswith(_BUILD) and path.is_dir() and not path.is_symlink()
-
-
-def _clean(folder: Path) -> None:
-    """Remove the builds that are not the current one. Who has them open keeps them until the end."""
-    current = _read_json(folder).get("build")
-    for path in folder.iterdir():
-        if _is_build(path) and path.name != current:
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name.startswith(f"{_MANIFEST}."):
-            path.unlink()
-
-
-def _read_json(folder: Path) -> dict[str, Any]:
-    """Read the manifest; empty if there is none."""
-    try:
-        data = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        raise ConfigError(Errors.D162.format(path=folder, reason=_MANIFEST)) from None
-    return data if isinstance(data, dict) else {"version": None}
-
-
-def _read_meta(folder: Path) -> dict[str, Any]:
-    """Read and check the manifest and the sizes and modes of the files. RAISES: as `LocalStore.open`."""
-    meta = _read_json(folder)
-    if not meta:
-        raise ConfigError(Errors.D160.format(path=folder, reason="there are none"))
-    if meta.get("version") != _VERSION:
-        raise ConfigError(Errors.D162.format(path=folder, reason="version"))
-    paths = {name: folder / meta["build"] / name for name in meta["files"]}
-    for path in (folder, folder / _MANIFEST, folder / meta["build"], *paths.values()):
-        mode = path.stat().st_mode & 0o777
-        if os.name == "posix" and mode & 0o077:
-            raise ConfigError(Errors.D161.format(path=folder, name=path.name, mode=mode))
-    for name, path in paths.items():
-        if path.stat().st_size != meta["files"][name]:
-            raise ConfigError(Errors.D162.format(path=folder, reason=name))
-    return meta
-
-
-def _write_meta(folder: Path, build: Path, meta: dict[str, Any]) -> None:
-    """Make the files of a build private and lasting, and then the current ones."""
-    files = {}
-    for path in sorted(build.iterdir()):
-        path.chmod(0o600)
-        with open(path, "rb+") as file:
-            os.fsync(file.fileno())
-        files[path.name] = path.stat().st_size
-    part = folder / f"{_MANIFEST}.part"
-    with open(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-        json.dump({**meta, "files": files}, file, ensure_ascii=False, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, folder / _MANIFEST)
+        old.patients.copy(self._patients, self._replaced)

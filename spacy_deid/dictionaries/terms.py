@@ -7,6 +7,7 @@ by file and row alone: the rows of a hospital's lists are its patients.
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -20,6 +21,7 @@ from .normalise import normal_form
 __all__ = ["MAX_LENGTH", "Entry", "check_terms", "function_words", "is_too_general", "list_name", "read_list"]
 
 MAX_LENGTH = 255
+_LONG_WORD = re.compile(r"[^\W_]{2,}")  # of letters and digits
 _COLUMNS = ("term", "label", "rule")
 _ROWS_NAMED = 20
 
@@ -81,11 +83,11 @@ def is_too_general(term: str) -> bool:
     RETURNS (bool): True if it has no letter or digit, or nothing but single ones and function words: "a", "j. m.",
         "de la".
     """
-    first = term.partition(" ")[0]
-    if len(first) > 1 and first.isalnum() and first not in function_words():
+    known = function_words()
+    first = _LONG_WORD.search(term)
+    if first and first[0] not in known:
         return False  # most terms, at once
-    words = "".join(char if char.isalnum() else " " for char in term).split()
-    return all(len(word) == 1 or word in function_words() for word in words)
+    return all(word[0] in known for word in _LONG_WORD.finditer(term))
 
 
 @cache

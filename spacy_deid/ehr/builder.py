@@ -14,15 +14,18 @@ from ..background.ambiguity import LIMIT, Ambiguity
 from ..background.counts import PhraseCounts
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError
+from .build_parts import build_parts
 from .cleaning import as_text, clean
 from .make_entries import Cell, EntryMaker
-from .mapping import Column, Mapped, Table
+from .mapping import Mapped, Table
+from .patient_parts import PartsPlan, PatientBuilder, tags_of
 from .report import BuildReport
 from .scratch import Scratch, StoredRow
 from .sources import read_rows
 
 __all__ = ["Settings", "build_dictionary"]
 
+_PROBED = 500  # rows of a table that are looked at before all are read
 _STEP = 50_000  # rows or patients between two words of progress
 
 Progress = Callable[[str, int], None]
@@ -37,6 +40,7 @@ class Settings:
     update (bool): whether to start from the dictionary that is there.
     replace (bool): in an update, whether what the old dictionary has of the patients in the tables is forgotten.
     fuzzy (bool): whether patients' names count with a slip of the pen too; it is remembered in the dictionary.
+    processes (int): how many processes build patients; a small number of patients is built in this one.
     """
 
     background: PhraseCounts | None = None
@@ -44,6 +48,7 @@ class Settings:
     update: bool = False
     replace: bool = False
     fuzzy: bool = False
+    processes: int = 1
 
 
 def build_dictionary(
@@ -72,10 +77,13 @@ def build_dictionary(
     limits = {lang: _ambiguity(lang, settings) for lang in langs}
     about = _about(mapping, settings, limits)
     with StoreWriter(folder, update=settings.update) as writer, Scratch(folder.parent) as scratch:
-        build = _Build(mapping, settings, writer, report, EntryMaker(report, limits), progress)
+        shared, tags = writer.share(tags_of(mapping.tables))
+        old = folder if settings.update and not settings.replace and writer.has_old else None
+        plan = PartsPlan(mapping, limits, shared, tags, settings.update, old)
+        build = _Build(plan, writer, report, progress)
         for number, table in enumerate(mapping.tables):
             build.read(number, table, scratch)
-        build.add_patients(scratch)
+        build.add_patients(scratch, settings.processes)
         if not report.used:
             report.write(report_path, about)
             raise InputError(Errors.D186.format(path=report_path))
@@ -111,20 +119,11 @@ def _about(mapping: Mapped, settings: Settings, limits: dict[str, Ambiguity]) ->
 class _Build:
     """One run over the tables."""
 
-    def __init__(
-        self,
-        mapping: Mapped,
-        settings: Settings,
-        writer: StoreWriter,
-        report: BuildReport,
-        maker: EntryMaker,
-        progress: Progress,
-    ) -> None:
-        self._mapping = mapping
-        self._settings = settings
+    def __init__(self, plan: PartsPlan, writer: StoreWriter, report: BuildReport, progress: Progress) -> None:
+        self._plan = plan
         self._writer = writer
         self._report = report
-        self._maker = maker
+        self._maker = EntryMaker(report, plan.ambiguity)
         self._progress = progress
 
     def read(self, number: int, table: Table, scratch: Scratch) -> None:
@@ -136,84 +135,66 @@ class _Build:
             if self._report.rows[table.name] // _STEP > done:
                 done = self._report.rows[table.name] // _STEP
                 self._progress(f"table {table.name}, rows", self._report.rows[table.name])
-        self._report.check(table)
+        if not table.patient_id:
+            self._report.check(table)
 
     def _read_institution(self, table: Table) -> Iterator[int]:
         """Add a table of the institution. YIELDS (int): rows of each batch."""
         for batch in read_rows(table):
-            for row in batch.rows:
-                cells = [cell for _, cell in self._clean(table, row)]
+            for texts in _texts(table, batch.rows):
+                cells = list(self._clean(table, texts))
                 self._writer.add_institution(self._maker.institution(table, cells))
             yield len(batch.rows)
 
-    def _read_patients(self, number: int, table: Table, scratch: Scratch) -> Iterator[int]:
-        """Sort a table of patients. YIELDS (int): rows of each batch."""
-        place = table.wanted.index(table.patient_id)
-        for batch in read_rows(table):
-            for at, row in enumerate(batch.rows, batch.first):
-                patient_id = as_text(row[place])
-                if not patient_id:
-                    self._report.without_id[table.name] += 1
-                    continue
-                values = tuple((i, cell.value) for i, cell in self._clean(table, row))
-                scratch.add(patient_id, StoredRow(number, at, values))
-            yield len(batch.rows)
-
-    def _clean(self, table: Table, row: Sequence[Any]) -> Iterator[tuple[int, Cell]]:
-        """The values of a row that can be used, with the numbers of their columns; the others are counted."""
-        wanted = table.wanted
-        for i, column in enumerate(table.columns):
+    def _clean(self, table: Table, texts: Sequence[str]) -> Iterator[Cell]:
+        """The values of a row that can be used; the others are counted."""
+        for column, cell in zip(table.columns, texts, strict=True):
             tally = self._report.columns[column.rule]
-            for text in _values(column, as_text(row[wanted.index(column.name)])):
-                value, reason = clean(column.kind, text, table.lang, column.date_format, self._mapping.placeholders)
+            for text in column.split(cell):
+                value, reason = clean(
+                    column.kind, text, table.lang, column.date_format, self._plan.mapping.placeholders
+                )
                 if reason:
                     tally.skipped[reason] += 1
                 else:
                     tally.used += 1
-                    yield i, Cell(column, value)
+                    yield Cell(column, value)
 
-    def add_patients(self, scratch: Scratch) -> None:
-        """Add the patients. RAISES: InputError (D181)."""
+    def _read_patients(self, number: int, table: Table, scratch: Scratch) -> Iterator[int]:
+        """Sort a table of patients. YIELDS (int): rows of each batch."""
+        place = table.wanted.index(table.patient_id)
+        probed = False
+        for batch in read_rows(table):
+            texts = _texts(table, batch.rows)
+            if not probed:
+                PatientBuilder(self._plan).probe(table, texts[:_PROBED])
+                probed = True
+            for at, (row, values) in enumerate(zip(batch.rows, texts, strict=True), batch.first):
+                if patient_id := as_text(row[place]):
+                    scratch.add(patient_id, StoredRow(number, at, values))
+                else:
+                    self._report.without_id[table.name] += 1
+            yield len(batch.rows)
+
+    def add_patients(self, scratch: Scratch, processes: int) -> None:
+        """Add the patients. RAISES: InputError (D181, D183)."""
         repeated: dict[str, tuple[int, int]] = {}
-        for patient_id, rows in scratch.patients():
-            kept = self._unrepeated(rows, repeated)
-            if self._settings.replace:
-                self._writer.remove_patient(patient_id)
-            tables = [(self._mapping.tables[row.table], row) for row in kept]
-            cells = [(table, row.row, _cells(table, row)) for table, row in tables]
-            if entries := self._maker.patient(cells):
-                self._writer.add_patient(patient_id, entries)
-                self._report.patients += 1
-            for table, _, values in cells:
-                if table.institution:
-                    self._writer.add_institution(self._maker.of_all_patients(table, values))
-            if self._report.patients % _STEP == 0:
-                self._progress("patients", self._report.patients)
+        for result in build_parts(self._plan, scratch, processes):
+            self._report.add(result.report)
+            self._writer.take(result.part, result.patient_ids)
+            self._writer.add_institution(result.institution)
+            self._writer.skipped += result.skipped
+            for name, (count, row) in result.repeated.items():
+                known, first = repeated.get(name, (0, row))
+                repeated[name] = (known + count, min(first, row))
+            self._progress("patients", self._report.patients)
         for name, (count, row) in repeated.items():
             raise InputError(Errors.D181.format(table=name, count=count, row=row))
-
-    def _unrepeated(self, rows: list[StoredRow], repeated: dict[str, tuple[int, int]]) -> list[StoredRow]:
-        """The rows of a patient that the tables' policies keep; repetitions are counted."""
-        seen: set[int] = set()
-        kept = []
-        for row in rows:
-            table = self._mapping.tables[row.table]
-            again = row.table in seen
-            seen.add(row.table)
-            self._report.repeated[table.name] += again
-            if again and table.duplicates == "error":
-                count, first = repeated.get(table.name, (0, row.row))
-                repeated[table.name] = (count + 1, min(first, row.row))
-            if not again or table.duplicates == "merge":
-                kept.append(row)
-        return kept
+        for table in self._plan.mapping.tables:
+            self._report.check(table)
 
 
-def _values(column: Column, text: str) -> list[str]:
-    """The values of a cell."""
-    return text.split(column.separator) if column.separator else [text]
-
-
-def _cells(table: Table, row: StoredRow) -> list[Cell]:
-    """The cells of a row that was stored."""
-    return [Cell(table.columns[i], value) for i, value in row.values]
+def _texts(table: Table, rows: Sequence[Sequence[Any]]) -> list[tuple[str, ...]]:
+    """The cells of rows as text, in the order of the table's columns."""
+    places = table.places
+    return [tuple([as_text(row[place]) for place in places]) for row in rows]

@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from functools import lru_cache
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -80,7 +79,6 @@ def _is_plain(value: Any) -> bool:
     return not isinstance(value, bytes | bytearray | memoryview | list | dict | set | tuple)
 
 
-@lru_cache(200_000)
 def clean(
     kind: str, value: str, lang: str, date_format: str = "", extra: Collection[str] = frozenset()
 ) -> tuple[str, str]:

@@ -22,7 +22,8 @@ from .name_parts import core, proper, split_full, split_words, surname_groups
 
 __all__ = ["KINDS", "Form", "expand", "expand_person", "person_parts"]
 
-_KEPT = 200_000  # distinct values whose forms are kept
+_KEPT = 20_000  # names whose forms are kept
+_PARTS = frozenset({"given", "middle", "surname", "former", "nickname"})
 _OCR_LENGTH = 8  # a shorter name that is misread is another name
 _SIDES = 4  # given names and surnames of one person that are combined, each
 _SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})  # on a keyboard without them
@@ -35,11 +36,14 @@ class Form(NamedTuple):
     text (str): in normal form.
     exact (bool): whether only this spelling counts; a name that is not exact may be matched with a slip.
     weak (bool): whether it says nothing outside of a name's context, whatever the counts: initials.
+    basis (str): what is asked for in its place, whether it is ambiguous: many forms of a name share one; "" for the
+        form itself.
     """
 
     text: str
     exact: bool = True
     weak: bool = False
+    basis: str = ""
 
     def __repr__(self) -> str:
         """What is known of the form without its text."""
@@ -61,14 +65,24 @@ def expand(kind: str, value: str, lang: str) -> list[Form]:
     return list(_expand(kind, value, lang))
 
 
+def _expand(kind: str, value: str, lang: str) -> Sequence[Form]:
+    """The forms of a value; those of parts of names are kept."""
+    return _expand_part(kind, value, lang) if kind in _PARTS else _distinct_forms(_EXPANDERS[kind](value, lang))
+
+
 @lru_cache(_KEPT)
-def _expand(kind: str, value: str, lang: str) -> tuple[Form, ...]:
-    """The forms of a value, kept."""
-    forms: dict[str, Form] = {}
-    for form in _EXPANDERS[kind](value, lang):
+def _expand_part(kind: str, value: str, lang: str) -> Sequence[Form]:
+    """The forms of a part of a name."""
+    return _distinct_forms(_EXPANDERS[kind](value, lang))
+
+
+def _distinct_forms(forms: Iterable[Form]) -> tuple[Form, ...]:
+    """Forms without repetition, in order; empty ones are left out."""
+    kept: dict[str, Form] = {}
+    for form in forms:
         if form.text:
-            forms.setdefault(form.text, form)
-    return tuple(forms.values())
+            kept.setdefault(form.text, form)
+    return tuple(kept.values())
 
 
 def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
@@ -84,17 +98,13 @@ def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
     surnames = _distinct(
         form for kind in ("surname", "former") for name in parts.get(kind, ()) for form in _surname_sides(name)
     )
-    forms: dict[str, Form] = {}
+    forms: list[Form] = []
     for surname in surnames[:_SIDES]:
         tails = _tails(surname, lang)
         for given in givens[:_SIDES]:
-            for form in _pair(given, surname, tails, middles):
-                forms.setdefault(form.text, form)
-        for nickname in nicknames[:_SIDES]:
-            forms.setdefault(text := f"{nickname} {surname}", Form(text))
-    for form in _initials(givens, middles, surnames):
-        forms.setdefault(form.text, form)
-    return list(forms.values())
+            forms += _pair(given, surname, tails, middles)
+        forms += (Form(f"{nickname} {surname}") for nickname in nicknames[:_SIDES])
+    return list(_distinct_forms([*forms, *_initials(givens, middles, surnames)]))
 
 
 def person_parts(parts: Mapping[str, Sequence[str]], lang: str) -> dict[str, list[str]]:
@@ -198,17 +208,19 @@ def _tails(surname: str, lang: str) -> Sequence[str]:
 
 def _pair(given: str, surname: str, tails: Sequence[str], middles: Sequence[str]) -> Iterator[Form]:
     """A given name and a surname in either order, and with initials."""
-    initial = given[0]
-    yield from (Form(f"{given} {surname}"), Form(f"{surname}, {given}"), Form(f"{surname} {given}"))
-    yield from (Form(f"{initial}. {surname}"), Form(f"{initial}.{surname}"), Form(f"{surname}, {initial}."))
-    yield from (Form(f"{surname} {initial}."), Form(f"{initial} {surname}"), Form(f"{surname} {initial}"))
-    yield from (Form(f"{start} {tail}") for tail in tails for start in (given, f"{initial}."))
+    i = given[0]
+    both, marked = f"{given} {surname}", f"{surname},"
+    whole = [both, f"{surname}, {given}", f"{surname} {given}", *(f"{given} {tail}" for tail in tails)]
+    dotted = [f"{i}. {surname}", f"{i}.{surname}", f"{surname}, {i}.", f"{surname} {i}."]
+    dotted += [f"{i}. {tail}" for tail in tails]
     for middle in middles:
-        yield Form(f"{given} {middle} {surname}")
-        yield Form(f"{surname}, {given} {middle}")
-        yield from (Form(f"{given} {middle[0]}. {surname}"), Form(f"{given} {middle[0]} {surname}"))
-        yield from (Form(f"{surname}, {given} {middle[0]}"), Form(f"{surname} {given} {middle[0]}"))
-        yield from (Form(f"{initial}. {middle[0]}. {surname}"), Form(f"{initial}.{middle[0]}. {surname}"))
+        m = middle[0]
+        whole += (f"{given} {middle} {surname}", f"{surname}, {given} {middle}", f"{given} {m} {surname}")
+        whole += (f"{given} {m}. {surname}", f"{surname}, {given} {m}", f"{surname} {given} {m}")
+        dotted += (f"{i}. {m}. {surname}", f"{i}.{m}. {surname}")
+    yield from (Form(text, True, False, both) for text in whole)
+    yield from (Form(text, True, False, marked) for text in dotted)
+    yield from (Form(text, True, False, surname) for text in (f"{i} {surname}", f"{surname} {i}"))
 
 
 def _initials(givens: Sequence[str], middles: Sequence[str], surnames: Sequence[str]) -> Iterator[Form]:

@@ -1,7 +1,6 @@
 """From the values of rows to the entries of a dictionary: expanded, labelled, and filtered by what is ambiguous."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from ..background.ambiguity import Ambiguity
@@ -13,9 +12,8 @@ from .mapping import Column, Table
 from .name_parts import split_full
 from .report import BuildReport
 
-__all__ = ["Cell", "EntryMaker"]
+__all__ = ["Cell", "EntryMaker", "ordered", "surname_column"]
 
-_KEPT = 200_000  # values whose entries are kept
 _SEEN = 2_000_000  # values of the institution that are known to have been added; 150 MB
 _LISTED = frozenset({"clinic", "location", "organization", "term", "city", "state"})  # these may stand in a report
 _FILTERED = _LISTED | {"street"}
@@ -35,44 +33,39 @@ class Cell(NamedTuple):
 
 
 class EntryMaker:
-    """Makes entries, and counts what it does.
+    """Makes entries, and counts what it does for the institution.
 
     report (BuildReport): where it counts.
     ambiguity (Mapping[str, Ambiguity]): what is ambiguous, by language.
     """
 
     def __init__(self, report: BuildReport, ambiguity: Mapping[str, Ambiguity]) -> None:
-        self._report = report
+        self.report = report
         self._ambiguity = ambiguity
         self._seen: set[int] = set()
-        self._of_value = lru_cache(_KEPT)(self._own_value)
 
-    def patient(self, rows: Iterable[tuple[Table, int, Sequence[Cell]]]) -> list[LocalEntry]:
-        """The entries of one patient.
+    def is_weak(self, form: Form, lang: str) -> bool:
+        """Whether a form of a name counts in the context of a name alone.
 
-        rows (Iterable): table, number of the row there and cells, for all rows of the patient.
-        RETURNS (list[LocalEntry]): without repetition.
+        form (Form): the form.
+        lang (str): ISO 639-1 code.
         """
-        entries: dict[tuple[str, str], LocalEntry] = {}
-        persons: dict[tuple[object, ...], list[Cell]] = {}
-        lang = ""
-        for table, row, cells in rows:
-            lang = lang or table.lang
-            for cell in cells:
-                for entry in self._of_value(cell.column, _ordered(table, cell), table.lang):
-                    _keep(entries, entry)
-                if cell.column.kind in NAMES:
-                    whose = cell.column.person
-                    key = (whose,) if whose == "patient" else (table.name, row, whose)
-                    persons.setdefault(key, []).append(Cell(cell.column, _ordered(table, cell)))
-        for names in persons.values():
-            for entry in self._combined(names, lang):
-                _keep(entries, entry)
-        for entry in entries.values():
-            tally = self._report.columns[entry.rule]
-            tally.forms += 1
-            tally.conditional += bool(entry.condition)
-        return list(entries.values())
+        return form.weak or self._ambiguity[lang].is_weak_name(form.basis or form.text)
+
+    def combined(self, names: Sequence[Cell], lang: str) -> Sequence[Form]:
+        """The forms that need several parts of a person's name. They bear the rule of `surname_column`.
+
+        names (Sequence[Cell]): the parts.
+        lang (str): ISO 639-1 code.
+        RETURNS (Sequence[Form]): forms.
+        """
+        if len(names) < 2:
+            return ()
+        parts: dict[str, list[str]] = {}
+        for cell in names:
+            kind = "full" if cell.column.kind == "clinician" else cell.column.kind
+            parts.setdefault(kind, []).append(cell.value)
+        return expand_person(person_parts(parts, lang), lang)
 
     def institution(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
         """The entries of one row of the institution; nothing for values that came before.
@@ -84,14 +77,14 @@ class EntryMaker:
         persons: dict[str, list[Cell]] = {}
         for cell in cells:
             if cell.column.kind in NAMES:
-                persons.setdefault(cell.column.person, []).append(Cell(cell.column, _ordered(table, cell)))
+                persons.setdefault(cell.column.person, []).append(Cell(cell.column, ordered(table, cell)))
             elif self._is_new(cell):
                 yield from self._filtered(cell, expand(cell.column.kind, cell.value, table.lang), table.lang)
         for names in persons.values():
             if self._is_new(*names):
                 for cell in names:
                     yield from self._filtered(cell, expand(cell.column.kind, cell.value, table.lang), table.lang)
-                yield from self._sure(self._combined(names, table.lang))
+                yield from self._sure(self._named(surname_column(names), self.combined(names, table.lang), table.lang))
 
     def of_all_patients(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
         """The names and streets of a patient that are looked for in all notes.
@@ -105,31 +98,15 @@ class EntryMaker:
                 for entry in self._filtered(cell, expand(column.kind, value, table.lang), table.lang):
                     yield entry._replace(label=_ROLES_OF_ALL.get(entry.label, entry.label))
 
-    def _own_value(self, column: Column, value: str, lang: str) -> tuple[LocalEntry, ...]:
-        """The entries of one value of a patient."""
-        return tuple(self._own(column, form, lang) for form in expand(column.kind, value, lang))
-
-    def _own(self, column: Column, form: Form, lang: str) -> LocalEntry:
-        """An entry of a patient: a name that is ambiguous counts in the context of a name."""
-        ambiguous = form.weak or (column.kind in NAMES and self._ambiguity[lang].is_weak_name(form.text))
-        return LocalEntry(form.text, column.label, column.rule, "name" if ambiguous else "")
-
-    def _combined(self, names: Sequence[Cell], lang: str) -> Iterator[LocalEntry]:
-        """The entries that need several parts of a person's name. They bear the rule of the surname's column."""
-        if len(names) < 2:
-            return
-        parts: dict[str, list[str]] = {}
-        for cell in names:
-            kind = "full" if cell.column.kind == "clinician" else cell.column.kind
-            parts.setdefault(kind, []).append(cell.value)
-        column = next((cell.column for cell in names if cell.column.kind in ("surname", "full")), names[0].column)
-        for form in expand_person(person_parts(parts, lang), lang):
-            yield self._own(column, form, lang)
+    def _named(self, column: Column, forms: Iterable[Form], lang: str) -> Iterator[LocalEntry]:
+        """The entries of forms of names."""
+        for form in forms:
+            yield LocalEntry(form.text, column.label, column.rule, "name" if self.is_weak(form, lang) else "")
 
     def _sure(self, entries: Iterable[LocalEntry]) -> Iterator[LocalEntry]:
         """The entries that need no context; the others are counted."""
         for entry in entries:
-            tally = self._report.columns[entry.rule]
+            tally = self.report.columns[entry.rule]
             if entry.condition:
                 tally.dropped += 1
             else:
@@ -139,9 +116,9 @@ class EntryMaker:
     def _filtered(self, cell: Cell, forms: Sequence[Form], lang: str) -> Iterator[LocalEntry]:
         """The forms of a value of the institution, less those that are common words."""
         column = cell.column
-        tally = self._report.columns[column.rule]
+        tally = self.report.columns[column.rule]
         if column.kind in NAMES:
-            yield from self._sure(self._own(column, form, lang) for form in forms)
+            yield from self._sure(self._named(column, forms, lang))
             return
         words = self._ambiguity[lang]
         filtered = column.kind in _FILTERED
@@ -149,7 +126,7 @@ class EntryMaker:
             tally.dropped += len(forms)
             if column.kind in _LISTED:
                 rate = words.counts.per_million(cell.value) if words.counts else 0.0
-                self._report.drop_phrase(column.rule, cell.value, rate)
+                self.report.drop_phrase(column.rule, cell.value, rate)
             return
         for form in forms:
             if filtered and words.is_common(form.text):
@@ -169,16 +146,22 @@ class EntryMaker:
         return True
 
 
-def _keep(entries: dict[tuple[str, str], LocalEntry], entry: LocalEntry) -> None:
-    """Keep an entry, unless its term is there with the same label. One without condition goes before one with."""
-    key = (entry.term, entry.label)
-    known = entries.get(key)
-    if known is None or (known.condition and not entry.condition):
-        entries[key] = entry
+def surname_column(names: Sequence[Cell]) -> Column:
+    """The column whose rule the combinations of names bear.
+
+    names (Sequence[Cell]): parts of a person's name.
+    RETURNS (Column): that of the surname or full name, or the first.
+    """
+    return next((cell.column for cell in names if cell.column.kind in ("surname", "full")), names[0].column)
 
 
-def _ordered(table: Table, cell: Cell) -> str:
-    """A full name with a comma where the table puts the surname first without."""
+def ordered(table: Table, cell: Cell) -> str:
+    """A value as `expand` wants it: a full name with a comma where the table puts the surname first without.
+
+    table (Table): the table.
+    cell (Cell): the value.
+    RETURNS (str): the value.
+    """
     value = cell.value
     if not (table.surname_first and cell.column.kind in ("full", "clinician")) or "," in value:
         return value

@@ -110,6 +110,14 @@ class Column:
     separator: str = ""
     date_format: str = ""
 
+    def split(self, cell: str) -> list[str]:
+        """The values of a cell.
+
+        cell (str): the cell.
+        RETURNS (list[str]): one, or several where there is a separator.
+        """
+        return cell.split(self.separator) if self.separator else [cell]
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -139,6 +147,11 @@ class Table:
         """The names of the columns that are read, each once."""
         ids = [self.patient_id] if self.patient_id else []
         return list(dict.fromkeys([*ids, *(column.name for column in self.columns)]))
+
+    @property
+    def places(self) -> list[int]:
+        """Where each column stands among those that are wanted."""
+        return [self.wanted.index(column.name) for column in self.columns]
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,13 +119,19 @@ def _street_kinds(street: str, language: Language) -> list[str]:
     """A street with its kind ("street", "st.") written in each way."""
     forms = [street]
     for names in language.streets:
-        found = next((hit for name in names if (hit := _find_kind(name).search(street))), None)
-        if found is None:
+        if not _find_any(names).search(street):
             continue
+        found = next(hit for name in names if (hit := _find_kind(name).search(street)))
         before, after = street[: found.start()], street[found.end() :].strip()
         forms += (f"{before}{other} {after}".strip() for other in names)
         forms += (f"{before}{other}{after}" for other in names if other.endswith("/"))
     return forms
+
+
+@cache
+def _find_any(names: tuple[str, ...]) -> re.Pattern[str]:
+    """The pattern of a street's kind in any of its ways."""
+    return re.compile("|".join(_find_kind(name).pattern for name in names))
 
 
 @cache

@@ -34,6 +34,14 @@ class ColumnTally:
     conditional: int = 0
     dropped: int = 0
 
+    def add(self, other: "ColumnTally") -> None:
+        """Add the counts of another tally."""
+        self.used += other.used
+        self.skipped += other.skipped
+        self.forms += other.forms
+        self.conditional += other.conditional
+        self.dropped += other.dropped
+
     def as_json(self) -> dict[str, Any]:
         """Plain values; what is zero is left out."""
         data = {
@@ -77,6 +85,18 @@ class BuildReport:
         listed = self.phrases.setdefault(rule, {})
         if len(listed) < _LISTED:
             listed[phrase] = round(per_million, 2)
+
+    def add(self, other: "BuildReport") -> None:
+        """Add the counts of another report on the same tables.
+
+        other (BuildReport): the report.
+        """
+        for rule, tally in other.columns.items():
+            self.columns[rule].add(tally)
+        self.rows += other.rows
+        self.without_id += other.without_id
+        self.repeated += other.repeated
+        self.patients += other.patients
 
     def check(self, table: Table) -> None:
         """Make sure that columns hold what the mapping says. RAISES: InputError (D183)."""

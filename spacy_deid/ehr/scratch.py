@@ -7,6 +7,7 @@ The files have no name: they are unlinked as soon as they are open, so that noth
 ends, in whatever way.
 """
 
+import io
 import marshal
 import tempfile
 import zlib
@@ -17,9 +18,10 @@ from typing import NamedTuple
 
 from ..errors import Errors, InputError
 
-__all__ = ["Scratch", "StoredRow"]
+__all__ = ["Scratch", "StoredRow", "read_part"]
 
 _PARTS = 64
+_HELD = 256  # rows of a file that are written together
 
 
 class StoredRow(NamedTuple):
@@ -27,12 +29,12 @@ class StoredRow(NamedTuple):
 
     table (int): number of the table.
     row (int): number of the row there.
-    values (tuple): pairs of the number of a column and a value.
+    values (tuple[str, ...]): the cells as text, in the order of the table's columns.
     """
 
     table: int
     row: int
-    values: tuple[tuple[int, str], ...]
+    values: tuple[str, ...]
 
     def __repr__(self) -> str:
         """The place of the row without its values."""
@@ -43,9 +45,12 @@ class Scratch:
     """Files that rows are sorted into.
 
     folder (Path): where there is room. Only files without a name are made there.
+    rows (int): how many rows were written.
     """
 
     def __init__(self, folder: Path) -> None:
+        self.rows = 0
+        self._held: list[list[tuple[object, ...]]] = [[] for _ in range(_PARTS)]
         try:
             self._files = [tempfile.TemporaryFile(dir=folder) for _ in range(_PARTS)]  # noqa: SIM115 - closed by exit
         except OSError as error:
@@ -69,18 +74,36 @@ class Scratch:
         row (StoredRow): the row.
         """
         part = zlib.crc32(patient_id.encode("utf-8", "surrogatepass")) % _PARTS
-        marshal.dump((patient_id, *row), self._files[part])
+        held = self._held[part]
+        held.append((patient_id, *row))
+        self.rows += 1
+        if len(held) == _HELD:
+            self._write(part)
 
-    def patients(self) -> Iterator[tuple[str, list[StoredRow]]]:
-        """Yield each patient once, with all rows in the order in which they were added."""
-        for file in self._files:
+    def parts(self) -> Iterator[bytes]:
+        """Yield what each file holds, for `read_part`, and empty it. All rows of a patient are in the same file."""
+        for part, file in enumerate(self._files):
+            self._write(part)
             file.seek(0)
-            found: dict[str, list[StoredRow]] = {}
-            while True:
-                try:
-                    patient_id, *row = marshal.load(file)
-                except EOFError:
-                    break
-                found.setdefault(patient_id, []).append(StoredRow(*row))
+            data = file.read()
             file.truncate(0)
-            yield from found.items()
+            yield data
+
+    def _write(self, part: int) -> None:
+        """Write the rows of a file that are held."""
+        marshal.dump(self._held[part], self._files[part])
+        self._held[part] = []
+
+
+def read_part(data: bytes) -> dict[str, list[StoredRow]]:
+    """Bring the rows of a file together by patient.
+
+    data (bytes): what `Scratch.parts` gave.
+    RETURNS (dict[str, list[StoredRow]]): rows by patient id, in the order in which they were added.
+    """
+    found: dict[str, list[StoredRow]] = {}
+    file = io.BytesIO(data)
+    while file.tell() < len(data):
+        for patient_id, *row in marshal.load(file):
+            found.setdefault(patient_id, []).append(StoredRow(*row))
+    return found

@@ -12,7 +12,7 @@ from .languages import load_language
 
 __all__ = ["date_forms", "email_forms", "id_forms", "phone_forms", "read_phone"]
 
-_KEPT = 100_000  # two centuries of days
+_KEPT = 20_000
 _SEPARATORS = re.compile(r"[\s\-‐-―−./_·:]+")
 _BOUNDARY = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
 _MISREAD = (("0", "o"), ("1", "l"), ("1", "i"), ("o", "0"), ("l", "1"), ("i", "1"))
@@ -21,7 +21,6 @@ _LEAD = 5  # digits of a national number that decide how it is grouped
 _NUMBER_LENGTH = 5  # an identifier without its zeros is still one if it has so many digits
 
 
-@lru_cache(_KEPT)
 def date_forms(value: str, lang: str) -> tuple[str, ...]:
     """Ways of writing a day.
 
@@ -35,11 +34,11 @@ def date_forms(value: str, lang: str) -> tuple[str, ...]:
         return ()
     language = load_language(lang)
     fields = _date_fields(day) | {"month": language.months[day.month - 1], "mon": language.months_short[day.month - 1]}
-    forms = [f"{day:%Y-%m-%d}", f"{day:%Y}/{day:%m}/{day:%d}", f"{day:%Y%m%d}"]
+    forms = [separator.join(fields[name] for name in ("y", "mm", "dd")) for separator in (" ", "/", "")]
     for order in language.orders:
         forms += _numeric(order, fields)
-    forms += (pattern.format(**fields) for pattern in language.dates_in_words)
-    return tuple(dict.fromkeys(map(normal_form, forms)))
+    forms += (normal_form(pattern.format(**fields)) for pattern in language.dates_in_words)
+    return tuple(dict.fromkeys(forms))
 
 
 def _date_fields(day: date) -> dict[str, str]:
@@ -62,7 +61,7 @@ def _numeric(order: str, fields: dict[str, str]) -> Iterator[str]:
     for year in ("y", "yy"):
         for width in (1, 2):
             names = [year if letter == "y" else letter * width for letter in order]
-            yield from (separator.join(fields[name] for name in names) for separator in ("/", ".", "-"))
+            yield from (separator.join(fields[name] for name in names) for separator in ("/", ".", " "))
         yield "".join(fields[year if letter == "y" else letter * 2] for letter in order)
 
 

@@ -84,11 +84,10 @@ def build_dictionary(
         for number, table in enumerate(mapping.tables):
             build.read(number, table, scratch)
         build.add_patients(scratch, settings.processes)
+        report.write(report_path, about)
         if not report.used:
-            report.write(report_path, about)
             raise InputError(Errors.D186.format(path=report_path))
         writer.commit({**about, **report.manifest()})
-    report.write(report_path, about)
     return report
 
 
@@ -179,6 +178,7 @@ class _Build:
     def add_patients(self, scratch: Scratch, processes: int) -> None:
         """Add the patients. RAISES: InputError (D181, D183)."""
         repeated: dict[str, tuple[int, int]] = {}
+        done = 0
         for result in build_parts(self._plan, scratch, processes):
             self._report.add(result.report)
             self._writer.take(result.part, result.patient_ids)
@@ -187,7 +187,9 @@ class _Build:
             for name, (count, row) in result.repeated.items():
                 known, first = repeated.get(name, (0, row))
                 repeated[name] = (known + count, min(first, row))
-            self._progress("patients", self._report.patients)
+            if self._report.patients // _STEP > done:
+                done = self._report.patients // _STEP
+                self._progress("patients", self._report.patients)
         for name, (count, row) in repeated.items():
             raise InputError(Errors.D181.format(table=name, count=count, row=row))
         for table in self._plan.mapping.tables:

@@ -25,7 +25,8 @@ __all__ = ["KINDS", "Form", "expand", "expand_person", "person_parts"]
 _KEPT = 20_000  # names whose forms are kept
 _PARTS = frozenset({"given", "middle", "surname", "former", "nickname"})
 _OCR_LENGTH = 8  # a shorter name that is misread is another name
-_SIDES = 4  # given names and surnames of one person that are combined, each
+_SIDES = 4  # given names, middle names and nicknames of one person that are combined, each
+_SURNAMES = 6
 _SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})  # on a keyboard without them
 _MISREAD = (("rn", "m"), ("m", "rn"), ("l", "1"), ("o", "0"))
 
@@ -95,11 +96,12 @@ def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
     givens = _distinct(form for name in parts.get("given", ()) for form in _given_sides(name))
     nicknames = _distinct(map(normal_form, parts.get("nickname", ())))
     middles = _distinct(map(normal_form, parts.get("middle", ())))[:_SIDES]
-    surnames = _distinct(
-        form for kind in ("surname", "former") for name in parts.get(kind, ()) for form in _surname_sides(name)
-    )
-    forms: list[Form] = []
-    for surname in surnames[:_SIDES]:
+    several = _distinct(map(normal_form, parts.get("surname", ())))
+    whole = " ".join(several)  # a record may have a column for each surname
+    names = [name for kind in ("surname", "former") for name in parts.get(kind, ())]
+    surnames = _distinct([whole, *(form for name in names for form in _surname_sides(name))])
+    forms = [Form(whole)] if len(several) > 1 else []
+    for surname in surnames[:_SURNAMES]:
         tails = _tails(surname, lang)
         for given in givens[:_SIDES]:
             forms += _pair(given, surname, tails, middles)
@@ -227,9 +229,9 @@ def _initials(givens: Sequence[str], middles: Sequence[str], surnames: Sequence[
     """Nothing but initials: "A.V.", "A. L. V.", "AV"."""
     if not givens or not surnames:
         return
-    last = "".join(word[0] for word in surnames[0].split())
-    for first in _distinct([givens[0][0], "".join(w[0] for w in f"{givens[0]} {' '.join(middles)}".split())]):
-        letters = first + last[-2:]
+    lasts = "".join(core(group)[0] for group in surname_groups(surnames[0]))
+    firsts = "".join(word[0] for word in f"{givens[0]} {' '.join(middles)}".split())
+    for letters in _distinct(first + last for first in (firsts[0], firsts) for last in (lasts[:1], lasts[:2])):
         yield Form("".join(f"{letter}." for letter in letters), weak=True)
         yield Form(" ".join(f"{letter}." for letter in letters), weak=True)
         yield Form(letters, weak=True)

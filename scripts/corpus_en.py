@@ -5,10 +5,11 @@
 The assets are e3c, mtsamples_ptnotes and clinical_visit_notes (carriers; what they hold of their own is labelled by
 the rules, and the names of ACI-Bench by its metadata), asq_phi (its training half) and presidio_synth. Labelled notes
 are told again of other people, so that many names stand in their sentences. A corpus that is not there is passed over
-and said so. Written are corpus/en/train.spacy, dev.spacy (another seed, and notes that train does not have) and
-test.spacy (templates and rare names that the others do not have).
+and said so. Written are corpus/en/train.spacy, dev.spacy (templates of another author, and labelled notes that train
+does not have) and test.spacy (templates of a third author, and rare names that the others do not have).
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -23,6 +24,7 @@ from spacy_deid.synth.carriers import make_rule_labeller, read_carriers
 from spacy_deid.synth.language import load_language
 from spacy_deid.synth.listed_values import keep_free, read_aci_bench, read_asq_phi, read_presidio
 from spacy_deid.synth.names import stable_hash
+from spacy_deid.synth.noise import rewrite
 from spacy_deid.synth.retell import retell
 
 # a traceback that shows local variables would show notes
@@ -36,6 +38,8 @@ SHARE_FOR_DEV = 8  # one labelled note in so many is for development
 HEAD = 400  # characters that tell a note from the others; carriers are cut further down
 SENTENCES_USED, DEV_NOTES, TEST_NOTES = 300, 250, 400
 BESIDE_NAMES = frozenset({"AGE", "DATE"})  # what ASQ-PHI leaves unlabelled where the law lets it stand
+SHARE_ON_THE_WARD_CLOCK = 0.35  # notes with "1405" for "14:05", which is no year
+CLOCK = re.compile(r"(?<![\d:.])(?:[01]\d|2[0-3]):[0-5]\d(?![\d:])")
 Label = Callable[[str], list[Entity]]
 
 
@@ -43,7 +47,7 @@ Label = Callable[[str], list[Entity]]
 def main(
     assets: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("assets"),
     out: Annotated[Path, typer.Option(help="Folder to write to")] = Path("corpus/en"),
-    made: Annotated[int, typer.Option(help="Notes from templates")] = 2500,
+    made: Annotated[int, typer.Option(help="Notes from templates")] = 4000,
     injected: Annotated[int, typer.Option(help="Notes with identifiers put in")] = 1500,
     plain: Annotated[int, typer.Option(help="Carriers as they are")] = 400,
     seed: Annotated[int, typer.Option(help="Seed of what is made")] = 1,
@@ -62,8 +66,8 @@ def main(
         *tell_again([note for note in labelled if not for_dev(note)], seed),
         *read_sentences(assets),
     ]
-    write(train, out / "train.spacy")
-    write([*make_corpus("en", DEV_NOTES, seed + 100), *filter(for_dev, labelled)], out / "dev.spacy")
+    write(by_the_ward_clock(train, seed), out / "train.spacy")
+    write([*make_corpus("en", DEV_NOTES, seed + 100, split="dev"), *filter(for_dev, labelled)], out / "dev.spacy")
     write(make_corpus("en", TEST_NOTES, seed + 200, split="test"), out / "test.spacy")
 
 
@@ -128,6 +132,17 @@ def tell_again(notes: Iterable[AnnotatedText], seed: int) -> Iterator[AnnotatedT
         for number in range(times):
             rng = Random(f"{note.name}/{seed}/{number}")
             yield retell(note, language, rng, f"{note.name}/again{number}")
+
+
+def by_the_ward_clock(notes: Iterable[AnnotatedText], seed: int) -> Iterator[AnnotatedText]:
+    """A share of the notes with their times in four digits."""
+    for note in notes:
+        pieces = list(note.text)
+        if Random(f"{note.name}/{seed}/clock").random() < SHARE_ON_THE_WARD_CLOCK:
+            for time in CLOCK.finditer(note.text):
+                if not any(e.start < time.end() and time.start() < e.end for e in note.entities):
+                    pieces[time.start() + 2] = ""
+        yield rewrite(note, pieces)
 
 
 def remember(label: Label) -> Label:

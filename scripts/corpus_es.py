@@ -30,6 +30,7 @@ from spacy_deid.synth.language import split_of
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
+GOLD_WEIGHT = 2  # how often the gold is seen beside what was made
 TEST_NOTES = 300
 CASE_WORDS = 150  # a text this long is a whole case report
 
@@ -57,6 +58,8 @@ def main(
     for split, path in (("train", "train/gold"), ("dev", "dev")):
         docs = DocBin().from_disk(corpus / "meddocan" / f"{split}.spacy").get_docs(nlp.vocab)
         write(path, (from_doc(doc, str(i)) for i, doc in enumerate(docs)))
+    for again in range(1, GOLD_WEIGHT):
+        shutil.copy(corpus / "es" / "train" / "gold.spacy", corpus / "es" / "train" / f"gold_{again + 1}.spacy")
     link_full(corpus / "es")
 
 

@@ -7,8 +7,11 @@ nobody labelled). Of the answers only sentences without a name of their own are 
 the name lists have, in whatever case, is left out, and so is one with another capitalised word that no list knows.
 Dates, countries and towns in them are labelled. Places of the Turku corpus get the finer labels that the lists know.
 
-Written are corpus/fi/train.spacy, dev.spacy (another seed, and a part of Turku train) and test.spacy (templates and
-rare names that the others do not have).
+Written are corpus/fi/train/made.spacy, dev.spacy (templates of another author, and a part of Turku train) and
+test.spacy (templates of a third author, and rare names that the others do not have).
+
+With --teacher, a pipeline trained on these, sentences of `fi_wiki_mt_squad2_nq` are labelled by it where it is sure of
+every word of theirs: many names of other tongues stand there. Then corpus/fi/train/silver.spacy is written alone.
 """
 
 import argparse
@@ -17,25 +20,31 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import spacy
 from spacy.language import Language
 
+import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, write_docbin
 from spacy_deid.evaluation.conll import read_conll
+from spacy_deid.labels import LABELS
 from spacy_deid.surrogates.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.language import load_language
 from spacy_deid.synth.names import read_table, stable_hash
 
 GOLD_WEIGHT = 3  # how often the gold is seen beside what was made
-MADE, INJECTED, DEV, TEST = 2500, 2500, 300, 400
+MADE, INJECTED, DEV, TEST = 3500, 2500, 300, 400
+SILVER, SHORTEST, SURE = 3000, 40, 0.8  # paragraphs, words of one, probability of a label that is taken
+SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-ZÅÄÖ])")
 NAMES_USED = 6000  # of each list; rarer names hardly stand in the answers
 RULED = {"DATE", "AGE", "PHONE", "EMAIL", "URL"}
 HOSPITAL = re.compile(r"sairaala|klinik", re.IGNORECASE)
 YEAR_WORD = re.compile(r"(?:vuo(?:nna|den|desta|teen|sina|sien|sista)) (?=\d)", re.IGNORECASE)
+YEARS = re.compile(r"\d[\d.]*(?= ?[–-] ?\d)|(?<=[–-])\d[\d.]*$|(?<=[–-] )\d[\d.]*$")
+WEEKDAY = re.compile(r"\b(?:maanantai|tiistai|keskiviik|torstai|perjantai|lauantai|sunnuntai)\w*", re.IGNORECASE)
 _BEFORE, _AFTER = re.compile(r" +([.,;:!?%)\]])"), re.compile(r"([(\[]) +")
 _WORD = re.compile(r"[^\W\d_][\w:'-]*")
 
@@ -64,7 +73,7 @@ def read_turku(folder: Path, split: str) -> list[AnnotatedText]:
 
 
 def _refine(note: AnnotatedText) -> AnnotatedText:
-    """Towns, countries and hospitals under labels of their own."""
+    """Towns, countries and hospitals under labels of their own; days of the week are dates, and a range is two."""
 
     def label(entity: Entity) -> str:
         text = note.text[entity.start : entity.end]
@@ -77,7 +86,18 @@ def _refine(note: AnnotatedText) -> AnnotatedText:
         word = YEAR_WORD.match(note.text, entity.start) if entity.label == "DATE" else None
         return word.end() if word else entity.start
 
-    return AnnotatedText(note.name, note.text, tuple(Entity(start(e), e.end, label(e)) for e in note.entities))
+    entities = [Entity(start(e), e.end, label(e)) for entity in note.entities for e in _parts(entity, note.text)]
+    taken = {at for entity in entities for at in range(entity.start, entity.end)}
+    days = [Entity(*match.span(), "DATE") for match in WEEKDAY.finditer(note.text) if match.start() not in taken]
+    return AnnotatedText(note.name, note.text, tuple(sorted([*entities, *days])))
+
+
+def _parts(entity: Entity, text: str) -> list[Entity]:
+    """The two dates of a range, or the entity itself."""
+    found = list(YEARS.finditer(text[entity.start : entity.end])) if entity.label == "DATE" else []
+    if len(found) != 2:
+        return [entity]
+    return [Entity(entity.start + match.start(), entity.start + match.end(), "DATE") for match in found]
 
 
 def read_answers(path: Path) -> Iterator[tuple[str, str]]:
@@ -148,14 +168,40 @@ def make_train(assets: Path, nlp: Language, seed: int) -> Iterator[AnnotatedText
     yield from (AnnotatedText(name, text, tuple(label(text))) for name, text in plain)
 
 
+def read_silver(path: Path, teacher: Language) -> Iterator[AnnotatedText]:
+    """Paragraphs of an encyclopaedia less the sentences that a teacher is unsure of, with the labels that it gives."""
+    paragraphs = [line for line in path.read_text(encoding="utf8").splitlines() if len(line.split()) > SHORTEST]
+    for number, text in enumerate(sorted(paragraphs, key=stable_hash)[:SILVER]):
+        sure, unsure = (label_at(teacher, text, threshold) for threshold in (SURE, 1 - SURE))
+        kept, entities = "", []
+        for start, end in pairwise([0, *(match.end() for match in SENTENCE.finditer(text)), len(text)]):
+            inside, maybe = ([e for e in found if e.start < end and start < e.end] for found in (sure, unsure))
+            if inside == maybe and all(start <= e.start and e.end <= end for e in inside):
+                by = len(kept) - start
+                entities += [Entity(e.start + by, e.end + by, e.label) for e in inside]
+                kept += text[start:end]
+        yield AnnotatedText(f"silver/{number}", kept, tuple(entities))
+
+
+def label_at(teacher: Language, text: str, threshold: float) -> list[Entity]:
+    """What the classifier of a pipeline finds at a threshold; an encyclopaedia tells of no patients and clinicians."""
+    ner = teacher.get_pipe("deid_ner")
+    ner.set_threshold(threshold)
+    doc = ner(teacher.make_doc(text))
+    labels = {
+        span.label_: "PERSON" if LABELS[span.label_].conll == "PER" else span.label_ for span in doc.spans[ner.key]
+    }
+    return [Entity(span.start_char, span.end_char, labels[span.label_]) for span in doc.spans[ner.key]]
+
+
 def for_dev(note: AnnotatedText) -> bool:
     """Whether a document of Turku train is for development: one in twelve."""
     return stable_hash(note.name) % 12 == 0
 
 
 def make_dev(assets: Path, seed: int) -> Iterator[AnnotatedText]:
-    """Made notes of another seed and a part of the gold."""
-    yield from make_corpus("fi", DEV, seed + 100)
+    """Made notes by another author and a part of the gold."""
+    yield from make_corpus("fi", DEV, seed + 100, split="dev")
     yield from (note for note in read_turku(assets, "train") if for_dev(note))
 
 
@@ -172,10 +218,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--assets-dir", type=Path, required=True, help="folder with turku_ner and fi_eduskunta_vkk")
     parser.add_argument("--out", type=Path, default=Path("corpus/fi"))
+    parser.add_argument(
+        "--teacher", type=Path, help="pipeline that labels open text; with it that is all that is done"
+    )
     parser.add_argument("--seed", type=int, default=7)
     args = parser.parse_args()
     nlp = make_rules()
-    write(make_train(args.assets_dir, nlp, args.seed), args.out / "train.spacy", nlp)
+    if args.teacher:
+        encyclopaedia = args.assets_dir / "fi_wiki_mt_squad2_nq" / "squad2_fi.txt"
+        write(read_silver(encyclopaedia, spacy_deid.load(args.teacher)), args.out / "train" / "silver.spacy", nlp)
+        return
+    write(make_train(args.assets_dir, nlp, args.seed), args.out / "train" / "made.spacy", nlp)
     write(make_dev(args.assets_dir, args.seed), args.out / "dev.spacy", nlp)
     write(make_corpus("fi", TEST, args.seed + 200, split="test"), args.out / "test.spacy", nlp)
 

@@ -14,21 +14,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import srsly
 import typer
 
 from spacy_deid.ml.lexicon import build_lexicon, fold_word
+from spacy_deid.synth.names import read_origins
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
 RESOURCES = Path(find_spec("spacy_deid").origin).parent / "resources"
 COMMON_NAMES = 1000  # so many of the commonest names of a list are told apart from the rest
-WORDS = 20_000  # words that are clustered, the commonest
-CLUSTERS = 400
+WORDS_PER_CLUSTER = 25
+GROUPS = 400
 READ = frozenset({".txt", ".jsonl", ".bz2"})
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
@@ -42,12 +43,15 @@ def main(
         typer.Option(help="Open text: .txt, .jsonl with the key 'text', .csv.bz2 with 'sentence'; a folder"),
     ],
     forms: Annotated[bool, typer.Option(help="List the case forms of names and places too")] = False,
+    words: Annotated[int, typer.Option(help="Words that are clustered, the commonest")] = 20_000,
+    least: Annotated[int, typer.Option(help="Words counted less often count as never seen")] = 1,
 ) -> None:
     """Build a lexicon."""
     sentences = [WORD.findall(line) for path in text for line in read_lines(path)]
     small = Counter(word for words in sentences for word in words if word.islower())
     lists = read_lists(lang, forms)
-    lexicon = build_lexicon(lists, small, cluster_words(sentences))
+    common = {word: count for word, count in small.items() if count >= least}
+    lexicon = build_lexicon(lists, common, *cluster_words(sentences, words))
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_bytes(lexicon.to_bytes())
     sizes = ", ".join(f"{name} {len(words):,}" for name, words in lists.items())
@@ -72,11 +76,13 @@ def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
     names, lists = RESOURCES / "names", RESOURCES / "synth" / lang / "lists"
     given = [read_column(names / f"{lang}_{sex}.csv") for sex in ("female", "male")]
     surnames = read_column(names / f"{lang}_surname.csv")
+    groups = read_origins(lang).values()
     found = {
         "common given": [name for column in given for name in column[:COMMON_NAMES]],
-        "given": [name for column in given for name in column[COMMON_NAMES:]],
+        "given": [name for column in given for name in column[COMMON_NAMES:]]
+        + [name for group in groups for sex in ("female", "male") for name in group[sex]],
         "common surname": surnames[:COMMON_NAMES],
-        "surname": surnames[COMMON_NAMES:],
+        "surname": surnames[COMMON_NAMES:] + [name for group in groups for name in group["surname"]],
     }
     for kind in ("places", "professions", "hospitals", "organizations", "countries"):
         found[kind] = [word for path in sorted(lists.glob(f"{kind}*")) for word in read_column(path)]
@@ -107,20 +113,38 @@ def read_column(path: Path) -> list[str]:
     return [line for line in lines[path.suffix == ".csv" :] if line and not line.startswith("#")]
 
 
-def cluster_words(sentences: Iterable[list[str]]) -> dict[str, int]:
+def cluster_words(sentences: Iterable[list[str]], most: int) -> tuple[dict[str, int], list[int]]:
     """Clusters of the commonest words by the company that they keep within two words to either side.
 
-    sentences (Iterable[list[str]]): words of each line.
-    RETURNS (dict[str, int]): folded word → number of its cluster, from 1; the same on every run.
+    sentences (Iterable[list[str]]): words of each line. most (int): how many words.
+    RETURNS (tuple[dict[str, int], list[int]]): folded word → number of its cluster, and the group of each cluster,
+        both from 1; the same on every run.
     """
-    from scipy.sparse import coo_matrix
+    vectors, known = word_vectors(sentences, most)
+    clusters = group(vectors, len(known) // WORDS_PER_CLUSTER)
+    groups = group(clusters.cluster_centers_, GROUPS)
+    return (
+        {word: int(number) + 1 for word, number in zip(known, clusters.labels_, strict=True)},
+        [int(number) + 1 for number in groups.labels_],
+    )
+
+
+def group(vectors: np.ndarray, count: int) -> Any:
+    """k-means. vectors (ndarray): shape (items, width). count (int): groups. RETURNS (MiniBatchKMeans): fitted."""
     from sklearn.cluster import MiniBatchKMeans
+
+    return MiniBatchKMeans(count, random_state=0, n_init=3, batch_size=4096).fit(vectors)
+
+
+def word_vectors(sentences: Iterable[list[str]], most: int) -> tuple[np.ndarray, list[str]]:
+    """Vectors of words, shape (words, 100): positive pointwise mutual information with their neighbours, reduced."""
+    from scipy.sparse import coo_matrix
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize
 
     folded = [["0" if word.isdigit() else fold_word(word) for word in words] for words in sentences]
     counts = Counter(word for words in folded for word in words)
-    known = {word: i for i, (word, _) in enumerate(sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:WORDS])}
+    known = {word: i for i, (word, _) in enumerate(sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:most])}
     ids = np.asarray([known.get(word, -1) for words in folded for word in [*words, "\n", "\n"]])
     n, cells = len(known), []
     for offset in (-2, -1, 1, 2):
@@ -133,9 +157,7 @@ def cluster_words(sentences: Iterable[list[str]]) -> dict[str, int]:
     smooth = by_column**0.75  # context distribution smoothing (Levy, Goldberg and Dagan 2015)
     information = np.log(table.data * smooth.sum() / (by_row[table.row] * smooth[table.col]))
     table.data = np.maximum(information, 0)
-    vectors = normalize(TruncatedSVD(100, random_state=0).fit_transform(table.tocsr()))
-    groups = MiniBatchKMeans(CLUSTERS, random_state=0, n_init=3, batch_size=4096).fit_predict(vectors)
-    return {word: int(group) + 1 for word, group in zip(known, groups, strict=True)}
+    return normalize(TruncatedSVD(100, random_state=0).fit_transform(table.tocsr())), list(known)
 
 
 if __name__ == "__main__":

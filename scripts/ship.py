@@ -21,22 +21,28 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 DEFAULT_POINT = "balanced"
+# Corpora that trained a pipeline or were counted for its lexicon; docs/data.md says which parts of them.
 SOURCES = {
-    "MEDDOCAN": {"license": "CC BY 4.0", "url": "https://doi.org/10.5281/zenodo.4279323"},
-    "E3C": {"license": "CC BY, CC BY-SA", "url": "https://github.com/hltfbk/E3C-Corpus"},
-    "NUBes": {
-        "license": "CC BY-SA 3.0",
-        "url": "https://github.com/Vicomtech/NUBes-negation-uncertainty-biomedical-corpus",
-    },
-    "MTSamples": {"license": "free with credit", "url": "https://www.mtsamples.com"},
-    "ACI-Bench": {
-        "license": "CC BY 4.0",
-        "url": "https://github.com/microsoft/clinical_visit_note_summarization_corpus",
-    },
-    "ASQ-PHI": {"license": "MIT", "url": "https://github.com/JamesWeatherhead/asq-phi"},
-    "presidio-research": {"license": "MIT", "url": "https://github.com/microsoft/presidio-research"},
-    "Turku-NER": {"license": "CC BY-SA 4.0", "url": "https://github.com/TurkuNLP/turku-ner-corpus"},
-    "eduskunta-vkk": {"license": "CC BY 4.0", "url": "https://github.com/aajanki/eduskunta-vkk"},
+    "es": ("MEDDOCAN", "E3C", "NUBes", "LibreOffice help"),
+    "en": ("E3C", "MTSamples", "ACI-Bench and MTS-Dialog", "ASQ-PHI", "presidio-research", "MTL-Bioinformatics-2016"),
+    "fi": ("Turku NER", "eduskunta-vkk", "Finnish SQuAD 2.0 and Natural Questions"),
+}
+LICENSES = {
+    "MEDDOCAN": ("CC BY 4.0", "https://doi.org/10.5281/zenodo.4279323"),
+    "E3C": ("CC BY, CC BY-SA", "https://github.com/hltfbk/E3C-Corpus"),
+    "NUBes": ("CC BY-SA 3.0", "https://github.com/Vicomtech/NUBes-negation-uncertainty-biomedical-corpus"),
+    "LibreOffice help": ("MPL-2.0", "https://packages.debian.org/stable/libreoffice-help-es"),
+    "MTSamples": ("free with credit", "https://www.mtsamples.com"),
+    "ACI-Bench and MTS-Dialog": (
+        "CC BY 4.0",
+        "https://github.com/microsoft/clinical_visit_note_summarization_corpus",
+    ),
+    "ASQ-PHI": ("MIT", "https://github.com/JamesWeatherhead/asq-phi"),
+    "presidio-research": ("MIT", "https://github.com/microsoft/presidio-research"),
+    "MTL-Bioinformatics-2016": ("CC BY 4.0", "https://github.com/cambridgeltl/MTL-Bioinformatics-2016"),
+    "Turku NER": ("CC BY-SA 4.0", "https://github.com/TurkuNLP/turku-ner-corpus"),
+    "eduskunta-vkk": ("CC BY 4.0", "https://github.com/aajanki/eduskunta-vkk"),
+    "Finnish SQuAD 2.0 and Natural Questions": ("CC BY-SA", "https://github.com/TurkuNLP/squad2-fi"),
 }
 
 
@@ -45,9 +51,8 @@ def main(
     pipeline: Annotated[Path, typer.Argument(help="Trained and calibrated pipeline")],
     target: Annotated[Path, typer.Argument(help="Folder to put it")],
     config: Annotated[list[Path], typer.Option(help="Config that made it; may be given again")],
-    data: Annotated[list[Path], typer.Option(help="Data that made it; may be given again")],
+    data: Annotated[list[Path], typer.Option(help="Data that made it, a file or a folder; may be given again")],
     version: Annotated[str, typer.Option(help="Version of the pipeline")],
-    source: Annotated[list[str] | None, typer.Option(help=f"Corpus that made it: {', '.join(SOURCES)}")] = None,
     points: Annotated[
         Path | None, typer.Option(help="Pipeline whose calibration and operating points to take over")
     ] = None,
@@ -62,13 +67,15 @@ def main(
         spacy_version=">=3.8.7,<3.9.0",
         license="MIT",
         description=f"De-identification of clinical text: {', '.join(nlp.pipe_names)}",
-        sources=[{"name": name, **SOURCES[name]} for name in source or []],
+        sources=[
+            {"name": name, **dict(zip(("license", "url"), LICENSES[name], strict=True))} for name in SOURCES[nlp.lang]
+        ],
         performance={},
         deid={
             "trained": date.today().isoformat(),
             "spacy_deid": spacy_deid.__version__,
             "configs": {path.name: sha256(path) for path in config},
-            "data": {"/".join(path.parts[-2:]): sha256(path) for path in data},
+            "data": {file.as_posix(): sha256(file) for path in data for file in files_of(path)},
         },
     )
     ner = nlp.get_pipe("deid_ner")
@@ -88,6 +95,11 @@ def take_points(nlp: Language, measured: Language) -> None:
     points = {name: point for name, point in other.cfg["points"].items() if "risk" not in (name, *point["figures"])}
     ner.cfg.update({name: other.cfg[name] for name in ("tokens", "spans")} | {"points": points})
     use_operating_point(nlp, DEFAULT_POINT)
+
+
+def files_of(path: Path) -> list[Path]:
+    """A file, or the corpora of a folder that are read for training."""
+    return sorted(path.glob("*.spacy")) if path.is_dir() else [path]
 
 
 def sha256(path: Path) -> str:

@@ -4,6 +4,7 @@ The map is the decision; a new arrow is drawn here first, with a reason that hol
 """
 
 import ast
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -120,6 +121,16 @@ def by_path(path):
 
 def test_the_map_has_every_room_and_no_other():
     assert {room_of(path.relative_to(PACKAGE).parts) for path in FILES} == set(ARROWS)
+
+
+def test_the_document_shows_the_map():
+    text = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf8")
+    block = text.split("```text arrows\n")[1].split("```")[0]
+    shown = dict(line.split(" → ") for line in re.sub(r"\n +(?=\S)(?!.* → )", " ", block).splitlines())
+    left = {"errors", "tokenizer", "__init__", "__main__"}
+    assert {room.strip(): targets.split() for room, targets in shown.items()} == {
+        room: targets.split() for room, targets in ARROWS.items() if room not in left
+    }
 
 
 def test_the_map_has_no_circle():

@@ -25,14 +25,19 @@ def test_three_pipelines_ship():
 def scores(request):
     gold = read_folder(CORPUS / f"sample_{request.param}")
     assert len(gold) == 12
-    nlp = spacy_deid.load(request.param, operating_point="high_recall")
-    found = [from_doc(nlp(text.text), text.name) for text in gold]
-    return evaluate(gold, found, bootstrap=0)["all"]
+    by_point = {}
+    for point in ("balanced", "high_recall"):
+        nlp = spacy_deid.load(request.param, operating_point=point)
+        found = [from_doc(nlp(text.text), text.name) for text in gold]
+        by_point[point] = evaluate(gold, found, bootstrap=0)["all"]["character"]
+    return by_point
 
 
 def test_made_notes_are_covered(scores):
-    assert scores["character"]["recall"] > 0.96
-    assert scores["character"]["precision"] > 0.95
+    assert scores["balanced"]["recall"] > 0.94
+    assert scores["balanced"]["precision"] > 0.95
+    assert scores["high_recall"]["recall"] > 0.96
+    assert scores["high_recall"]["precision"] > 0.92
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -32,6 +32,9 @@ def fairness(
     lang: Annotated[str, typer.Option(help="Language of the notes.")],
     n: Annotated[int, typer.Option(min=1, help="Draws for each group of names and sex.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 1,
+    unlisted: Annotated[
+        bool, typer.Option("--unlisted", help="Names that no list has, blended from those of a group.")
+    ] = False,
     bootstrap: Annotated[int, typer.Option(min=1, help="Replicates for the 95 % intervals.")] = 1000,
     json_file: Annotated[Path | None, typer.Option("--json", help="JSON file for all figures.")] = None,
     metrics: Annotated[Path | None, typer.Option(help="File of metric rows to write to.")] = None,
@@ -41,16 +44,18 @@ def fairness(
         nlp = load_pipeline(pipeline)
         contexts = load_contexts(lang)
         pools = load_pools(lang, contexts.two_surnames)
-        swaps = draw_swaps(contexts.contexts, pools, n, seed, _inflector(lang))
+        swaps = draw_swaps(contexts.contexts, pools, n, seed, _inflector(lang), unlisted)
         result = measure(_run(nlp, swaps), len(contexts.contexts), bootstrap=bootstrap, seed=seed)
         typer.echo(format_fairness(result), nl=False)
         if json_file:
-            settings = {"lang": lang, "n": n, "seed": seed, "bootstrap": bootstrap}
+            settings = {"lang": lang, "n": n, "seed": seed, "unlisted": unlisted, "bootstrap": bootstrap}
             write_whole(json_file, (json.dumps(settings | result, indent=2) + "\n").encode("utf-8"))
         if metrics:
-            command = f"spacy-deid fairness {pipeline} --lang {lang} --n {n} --seed {seed} --metrics {metrics}"
-            today = date.today().isoformat()
-            write_rows(metrics, make_rows(result, lang=lang, n=n, seed=seed, command=command, date=today))
+            more = " --unlisted" if unlisted else ""
+            command = f"spacy-deid fairness {pipeline} --lang {lang} --n {n} --seed {seed}{more} --metrics {metrics}"
+            names, today = "unlisted" if unlisted else "listed", date.today().isoformat()
+            rows = make_rows(result, lang=lang, names=names, n=n, seed=seed, command=command, date=today)
+            write_rows(metrics, rows)
 
 
 def _inflector(lang: str) -> Inflect:

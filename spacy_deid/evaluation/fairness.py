@@ -111,16 +111,19 @@ def _pair(
     return {"higher": names[i], "lower": names[j], "difference": difference}
 
 
-def make_rows(result: Mapping[str, Any], *, lang: str, n: int, seed: int, command: str, date: str) -> list[MetricRow]:
+def make_rows(
+    result: Mapping[str, Any], *, lang: str, names: str, n: int, seed: int, command: str, date: str
+) -> list[MetricRow]:
     """Make metric rows of what `measure` gave.
 
     result (Mapping): the figures.
     lang (str): language of the contexts.
+    names (str): "listed" or "unlisted".
     n, seed (int): draws a group and sex, and their seed.
     command, date (str): as in `MetricRow`.
     RETURNS (list[MetricRow]): the largest differences, then recall and difference of each group.
     """
-    rest: dict[str, Any] = {"data": f"name swaps, {n} draws", "split": lang, "command": command, "date": date}
+    rest: dict[str, Any] = {"data": f"{names} names, {n} draws", "split": lang, "command": command, "date": date}
     rows = []
     for axis, kinds in AXES.items():
         largest = result[axis]["largest"]["difference"]

@@ -61,11 +61,11 @@ def _name(nlp: Language) -> str:
     return f"{nlp.lang}_{nlp.meta['name']}"
 
 
-def detect(nlp: Language, texts: Iterable[str], stages: Stages, *, without: Collection[str] = ()) -> list[Doc]:
+def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without: Collection[str] = ()) -> list[Doc]:
     """Run the detectors.
 
     nlp (Language): the pipeline.
-    texts (Iterable[str]): the notes.
+    texts (Iterable[str | Doc]): the notes.
     stages (Stages): its parts.
     without (Collection[str]): names of detectors that are not run.
     RETURNS (list[Doc]): with the groups of the detectors and nothing decided.

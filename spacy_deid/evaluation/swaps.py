@@ -17,7 +17,18 @@ from random import Random
 from ..errors import ConfigError, Errors
 from .documents import AnnotatedText, Entity
 
-__all__ = ["SEXES", "Context", "Contexts", "Inflect", "Pool", "Swap", "draw_swaps", "load_contexts", "load_pools"]
+__all__ = [
+    "SEXES",
+    "Context",
+    "Contexts",
+    "Inflect",
+    "Pool",
+    "Swap",
+    "blend",
+    "draw_swaps",
+    "load_contexts",
+    "load_pools",
+]
 
 SEXES = ("female", "male")
 
@@ -155,8 +166,20 @@ def load_pools(lang: str, two_surnames: frozenset[str]) -> list[Pool]:
     return groups + [Pool("decade", name, given, first.surnames, first.count) for name, given in decades]
 
 
+def blend(first: str, second: str, rng: Random) -> str:
+    """A name that nobody has listed, the front of one and the end of another.
+
+    first, second (str): names of one group.
+    rng (Random): the source of chance.
+    RETURNS (str): the new name; `first` if either is short or more than letters.
+    """
+    if not (first.isalpha() and second.isalpha() and min(len(first), len(second)) > 3):
+        return first
+    return first[: rng.randint(2, len(first) - 2)] + second[-rng.randint(2, len(second) - 2) :].lower()
+
+
 def draw_swaps(
-    contexts: Sequence[Context], pools: Sequence[Pool], n: int, seed: int, inflect: Inflect
+    contexts: Sequence[Context], pools: Sequence[Pool], n: int, seed: int, inflect: Inflect, unlisted: bool = False
 ) -> Iterator[Swap]:
     """Draw names into contexts. The contexts take turns; the same seed gives the same notes.
 
@@ -165,6 +188,7 @@ def draw_swaps(
     n (int): draws for each pool and sex.
     seed (int): seed of the draws.
     inflect (Inflect): puts a name (text, case, kind of name) in a case.
+    unlisted (bool): whether to blend the names of a group to new ones: a model may have seen the listed ones.
     YIELDS (Swap): notes.
     """
     for i in range(n):
@@ -172,8 +196,11 @@ def draw_swaps(
         for pool in pools:
             for sex in SEXES:
                 rng = Random(f"{seed} {i} {pool.name} {sex}")
-                given = rng.choice(pool.given[sex])
-                surname = " ".join(rng.sample(pool.surnames, pool.count))
+                given, surnames = rng.choice(pool.given[sex]), rng.sample(pool.surnames, pool.count)
+                if unlisted:
+                    given = blend(given, rng.choice(pool.given[sex]), rng)
+                    surnames = [blend(name, rng.choice(pool.surnames), rng) for name in surnames]
+                surname = " ".join(surnames)
                 note = fill(contexts[number], f"{i}-{pool.name}-{sex}", given, surname, sex, inflect)
                 yield Swap(number, pool.axis, pool.name, sex, note)
 

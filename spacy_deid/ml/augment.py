@@ -3,12 +3,12 @@
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from spacy.language import Language
-from spacy.tokens import Span
+from spacy.tokens import Doc, Span
 from spacy.training import Example
-from spacy.util import filter_spans, registry
+from spacy.util import registry
 
 __all__ = ["make_typing_augmenter", "retype"]
 
@@ -84,11 +84,8 @@ def join_fields(nlp: Language, example: Example, rng: random.Random) -> Example 
         return None
     moved = [sum(len(gap) - 1 for end, gap in chosen.items() if end < ent.start_char) for ent in ents]
     doc = nlp.make_doc("".join(chosen.get(i, char) for i, char in enumerate(text)))
-    spans = [
-        doc.char_span(ent.start_char + by, ent.end_char + by, label=ent.label_, alignment_mode="expand")
-        for ent, by in zip(ents, moved, strict=True)
-    ]
-    doc.set_ents(filter_spans([span for span in spans if span]), default="outside")
+    places = [(ent.start_char + by, ent.end_char + by, ent.label_) for ent, by in zip(ents, moved, strict=True)]
+    doc.set_ents(_disjoint(doc, places), default="outside")
     return Example(nlp.make_doc(doc.text), doc)
 
 
@@ -100,15 +97,28 @@ def _cut(text: str, rng: random.Random) -> tuple[int, int]:
 
 
 def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Example:
-    """The entities of the example on another text, tokenized anew; offset (int): where that text begins in it."""
+    """The entities of the example on another text, tokenized anew; offset (int): where that text begins in it.
+
+    An entity that the text cuts keeps what is left of it.
+    """
     reference = nlp.make_doc(text)
-    kept: list[Span] = []
-    for ent in example.reference.ents:
-        if ent.start_char < offset or ent.end_char > offset + len(text):
-            continue
-        start, end = ent.start_char - offset, ent.end_char - offset
-        span = reference.char_span(start, end, label=ent.label_, alignment_mode="expand")
-        if span and (not kept or kept[-1].end <= span.start):
-            kept.append(span)
-    reference.set_ents(kept, default="outside")
+    places = [
+        (max(ent.start_char - offset, 0), min(ent.end_char - offset, len(text)), ent.label_)
+        for ent in example.reference.ents
+    ]
+    reference.set_ents(_disjoint(reference, places), default="outside")
     return Example(nlp.make_doc(text), reference)
+
+
+def _disjoint(doc: Doc, places: Iterable[tuple[int, int, str]]) -> list[Span]:
+    """Spans of whole tokens; of two that share a token the first keeps it, for what is PHI is never taught as text.
+
+    doc (Doc): the note. places (Iterable[tuple]): start and end in characters, label; in the order of the text.
+    """
+    kept: list[Span] = []
+    for start, end, label in places:
+        span = doc.char_span(start, end, alignment_mode="expand") if start < end else None
+        first = max(span.start, kept[-1].end if kept else 0) if span else 0
+        if span and first < span.end:
+            kept.append(Span(doc, first, span.end, label=label))
+    return kept

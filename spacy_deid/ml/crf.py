@@ -16,6 +16,9 @@ import numpy as np
 __all__ = ["Marginals", "marginals", "pad", "viterbi"]
 
 NEVER = np.float32(-1e30)
+# How far behind the best a tag may lie: e⁻⁴⁰, twice over, is still a float32. What an illegal tag leads by is thereby
+# bounded, and the legal paths keep a mass.
+_FLOOR = np.float32(-40.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def marginals(emissions: np.ndarray) -> Marginals:
     """
     batch, time, tags = emissions.shape
     peak = emissions.max(axis=2)
-    weight = np.exp(emissions - peak[:, :, None]).transpose(1, 0, 2)
+    weight = np.exp(np.maximum(emissions - peak[:, :, None], _FLOOR)).transpose(1, 0, 2)
     alpha = np.empty((time, batch, tags), dtype=np.float32)
     scale = np.empty((time, batch), dtype=np.float32)
     free, inside = np.ones(batch, dtype=np.float32), np.zeros((batch, (tags - 1) // 4), dtype=np.float32)

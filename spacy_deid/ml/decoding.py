@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..errors import Errors, NotDeidentified
 from . import bioes, crf
 from .calibration import Calibration
 
@@ -88,11 +89,14 @@ def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
 
     emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
     RETURNS (list[Posterior]): one a sequence.
+    RAISES: NotDeidentified (D247) if the scores give no probabilities.
     """
     spans: list[Decoded] = [[] for _ in emissions]
     phi = [np.zeros(len(emission), dtype=np.float32) for emission in emissions]
     labels = [np.zeros(len(emission), dtype=np.int32) for emission in emissions]
     for i, offset, path, prob in _pieces(emissions):
+        if not np.isfinite(prob).all():
+            raise NotDeidentified(Errors.D247)
         rows = slice(offset, offset + len(path))
         by_label = prob[:, 1:].reshape(len(path), -1, 4).sum(axis=2)
         phi[i][rows] = np.minimum(by_label.sum(axis=1), 1.0)  # summed, not 1 - P(O): small ones stay apart

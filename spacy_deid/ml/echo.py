@@ -4,10 +4,11 @@ A header says "Nombre: Nadia" and the prose says "Nadia duerme mal": the first i
 of a name that was found is therefore looked for again, where it is written like a name.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from spacy.attrs import IS_ALPHA, IS_LOWER, IS_UPPER, LENGTH, LOWER
+from spacy.strings import hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc
 
 __all__ = ["find_echoes"]
@@ -16,7 +17,10 @@ _SHORTEST = 3  # characters of a word that is looked for again
 
 
 def find_echoes(
-    doc: Doc, spans: Sequence[tuple[int, int, int, float]], persons: Collection[int]
+    doc: Doc,
+    spans: Sequence[tuple[int, int, int, float]],
+    persons: Collection[int],
+    forms: Callable[[str], Collection[str]] | None = None,
 ) -> list[tuple[int, int, int, float]]:
     """Find the words of names again.
 
@@ -27,6 +31,7 @@ def find_echoes(
     doc (Doc): the note.
     spans (Sequence[tuple]): what was found: start token, end token, label number, probability.
     persons (Collection[int]): numbers of the labels that name persons.
+    forms (Optional[Callable]): the cases of a name, in a language that has them: "Virtanen" is found as "Virtasella".
     RETURNS (list[tuple]): more spans, disjoint from the given; each has the label and probability of the first span
         that holds its first word.
     """
@@ -42,7 +47,14 @@ def find_echoes(
     for start, end, label, score in spans:
         free[start:end] = False
         if label in persons:
-            names = lower[start:end][written[start:end]].tolist()
+            names = [int(lower[i]) for i in range(start, end) if written[i]]
+            if forms:
+                names += [
+                    hash_string(form.lower())
+                    for token in doc[start:end]
+                    if written[token.i]
+                    for form in forms(token.text if token.is_title else token.text.capitalize())
+                ]
             known |= {name: (label, score) for name in names if name not in common and name not in known}
     again = np.flatnonzero(free & written & np.isin(lower, np.fromiter(known, dtype=np.uint64, count=len(known))))
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []

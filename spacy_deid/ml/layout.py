@@ -2,8 +2,9 @@
 
 Clinical notes are half form, half prose. On a line "Apellidos: De Miguel Rivera." the key says what the value is, so
 every token carries the key of its field, its place in the field and in the note, and the key under which the same word
-stood first in the note ("De Miguel" in the narrative is known from the header). Each column of the result is one
-categorical feature; equal values mean equal hashes. Nothing of the text can be read back from them.
+stood first in the note ("De Miguel" in the narrative is known from the header), and whether capitals mean anything
+where it stands (not in a note of capitals, nor in one without any). Each column of the result is one categorical
+feature; equal values mean equal hashes. Whoever has a dictionary can look words up by them, so they are kept nowhere.
 """
 
 import numpy as np
@@ -32,12 +33,16 @@ FEATURES = (
     "repeats",
     "lexicon",
     "cluster",
+    "case",
+    "subcluster",
 )
 _NEWLINES = np.asarray([hash_string(s) for s in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028")], dtype=np.uint64)
 _RETURN, _LINE_FEED = hash_string("\r"), hash_string("\n")
 _COLON = hash_string(":")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _CACHE_SIZE = 50_000  # word forms
+_ENDS = np.asarray([hash_string(s) for s in (".", "!", "?", ":", "\n")], dtype=np.uint64)
+_NO_CASE, _LOWER, _TITLE, _UPPER, _MIXED = range(5)
 _NARRATIVE = 160  # characters of a line from which on it is prose and not a form
 
 Forms = dict[int, tuple[int, ...]]
@@ -104,20 +109,23 @@ class NoteFeatures:
             *forms[:4],
             *(keys, long_keys, place, _note_place(doc, dense, line)),
             *_memory(lower, keys),
-            *forms[4:],
+            *forms[4:6],
+            _case(forms[7].astype(np.int64), orth, lower, line),
+            forms[6],
         ]
         return np.stack(columns, axis=1)
 
     def _forms(self, doc: Doc, dense: np.ndarray, orth: np.ndarray) -> np.ndarray:
-        """What depends on the word form alone, from the cache; shape (tokens, 6)."""
+        """What depends on the word form alone, from the cache; shape (tokens, 8)."""
         rows = []
         for i, key in enumerate(orth.tolist()):
             row = self._cache.get(key)
             if row is None:
                 text = doc[int(dense[i])].text
-                row = self._cache[key] = (*_affixes(text), *(self.lexicon.look_up(text) if self.lexicon else (0, 0)))
+                listed = self.lexicon.look_up(text) if self.lexicon else (0, 0, 0)
+                row = self._cache[key] = (*_affixes(text), *listed, _case_of(text))
             rows.append(row)
-        return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 6)
+        return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 8)
 
 
 def _affixes(text: str) -> tuple[int, int, int, int]:
@@ -125,6 +133,28 @@ def _affixes(text: str) -> tuple[int, int, int, int]:
     low = text.lower()
     shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
     return hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12])
+
+
+def _case_of(text: str) -> int:
+    """How a word is written."""
+    if text.islower():
+        return _LOWER
+    if text.isupper():
+        return _UPPER if len(text) > 1 else _TITLE
+    return _TITLE if text.istitle() else _MIXED if any(c.isalpha() for c in text) else _NO_CASE
+
+
+def _case(case: np.ndarray, orth: np.ndarray, lower: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """How a word is written, and what that means here: whether its note and its line have small words and capitalised
+    ones, whether a sentence may begin with it, and whether the note has the same word without a capital.
+    """
+    small, capital = case == _LOWER, case == _TITLE
+    lines = line.max() + 1
+    few = np.minimum(np.bincount(line[small], minlength=lines), 2)[line]
+    many = np.minimum(np.bincount(line[capital], minlength=lines), 3)[line]
+    opens = np.isin(np.roll(orth, 1), _ENDS)
+    opens[0] = True
+    return mix(case, small.any(), capital.any(), few, many, opens, np.isin(lower, lower[small]))
 
 
 def _fields(

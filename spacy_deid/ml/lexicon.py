@@ -5,7 +5,7 @@ is looked up once for each word form, whatever its case and accents.
 """
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,32 +48,34 @@ def _key(word: str) -> int:
 class Lexicon:
     """Lists, frequencies and clusters of words, by hash."""
 
-    def __init__(self, keys: np.ndarray, kinds: np.ndarray, clusters: np.ndarray) -> None:
+    def __init__(self, keys: np.ndarray, kinds: np.ndarray, clusters: np.ndarray, groups: np.ndarray) -> None:
         """
         keys (ndarray): uint32, sorted, shape (words,).
         kinds (ndarray): uint16, the lists that hold the word as bits above its frequency band.
         clusters (ndarray): uint16, number of the word's cluster, 0 for none.
+        groups (ndarray): uint16, number of the wider group of each cluster, shape (clusters + 1,).
         """
-        self.keys, self.kinds, self.clusters = keys, kinds, clusters
+        self.keys, self.kinds, self.clusters, self.groups = keys, kinds, clusters, groups
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def look_up(self, word: str) -> tuple[int, int]:
+    def look_up(self, word: str) -> tuple[int, int, int]:
         """Look a word up.
 
         word (str): word as written.
-        RETURNS (tuple[int, int]): its kind and its cluster; zeros for an unknown word.
+        RETURNS (tuple[int, int, int]): its kind, the group of its cluster, its cluster; zeros for an unknown word.
         """
         key = _key(word)
-        at = int(np.searchsorted(self.keys, key))
+        at = int(self.keys.searchsorted(np.uint32(key)))  # a plain int would have the whole column cast
         if at == len(self.keys) or int(self.keys[at]) != key:
-            return 0, 0
-        return int(self.kinds[at]), int(self.clusters[at])
+            return 0, 0, 0
+        cluster = int(self.clusters[at])
+        return int(self.kinds[at]), int(self.groups[cluster]), cluster
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): the table, which `from_bytes` reads."""
-        parts = {"keys": self.keys, "kinds": self.kinds, "clusters": self.clusters}
+        parts = {"keys": self.keys, "kinds": self.kinds, "clusters": self.clusters, "groups": self.groups}
         return bytes(srsly.msgpack_dumps({name: part.tobytes() for name, part in parts.items()}))
 
     @classmethod
@@ -87,12 +89,14 @@ class Lexicon:
         try:
             parts = srsly.msgpack_loads(data)
             keys = np.frombuffer(parts["keys"], dtype="<u4")
-            kinds, clusters = (np.frombuffer(parts[name], dtype="<u2") for name in ("kinds", "clusters"))
+            kinds, clusters, groups = (np.frombuffer(parts[k], dtype="<u2") for k in ("kinds", "clusters", "groups"))
         except Exception:
             raise ConfigError(Errors.D210.format(reason="it cannot be read")) from None
         if not len(keys) == len(kinds) == len(clusters):
             raise ConfigError(Errors.D210.format(reason="its columns differ in length"))
-        return cls(keys, kinds, clusters)
+        if len(clusters) and clusters.max() >= len(groups):
+            raise ConfigError(Errors.D210.format(reason="a cluster has no group"))
+        return cls(keys, kinds, clusters, groups)
 
     @classmethod
     def from_disk(cls, path: str | Path) -> "Lexicon":
@@ -108,13 +112,14 @@ class Lexicon:
 
 
 def build_lexicon(
-    lists: Mapping[str, Iterable[str]], counts: Mapping[str, int], clusters: Mapping[str, int]
+    lists: Mapping[str, Iterable[str]], counts: Mapping[str, int], clusters: Mapping[str, int], groups: Sequence[int]
 ) -> Lexicon:
     """Build a lexicon.
 
     lists (Mapping[str, Iterable[str]]): name of a list → its words, 13 lists at most; their order gives the bits.
     counts (Mapping[str, int]): word → how often it stands in lower case in a background corpus.
     clusters (Mapping[str, int]): word → number of its cluster, from 1.
+    groups (Sequence[int]): group of each cluster, from 1.
     RETURNS (Lexicon): the lexicon.
     RAISES: ConfigError (D212) for too many lists.
     """
@@ -136,4 +141,5 @@ def build_lexicon(
         np.asarray(keys, dtype="<u4"),
         np.asarray([kinds.get(key, 0) for key in keys], dtype="<u2"),
         np.asarray([likes.get(key, 0) for key in keys], dtype="<u2"),
+        np.asarray([0, *groups], dtype="<u2"),
     )

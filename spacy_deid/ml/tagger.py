@@ -52,8 +52,10 @@ DEFAULT_ROWS: Mapping[str, int] = {
     "repeats": 8,
     "lexicon": 1500,
     "cluster": 700,
+    "case": 600,
+    "subcluster": 2500,
 }
-_FROM_LEXICON = frozenset({"lexicon", "cluster"})
+_FROM_LEXICON = frozenset({"lexicon", "cluster", "subcluster"})
 _LEXICAL = frozenset({"lower", "suffix3", "prefix3", "suffix4", "memory"})
 _PIECE = 4096  # tokens that go through the network at once when it predicts
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
+from typing import Any
 
 import srsly
 from spacy.language import Language
@@ -153,7 +154,7 @@ class Merge:
         for start, end, item in found:
             best.update((i, max(item.score, best.get(i, 0.0))) for i in range(start, end))
         evidence = [self._decided(doc, candidate, best) for candidate in merged]
-        receipt = {"recovery": True} if self.expects_recovery else {}
+        receipt: dict[str, Any] = {"recovery": True} if self.expects_recovery else {}
         write_evidence(doc, MERGED, evidence, sources=list(self.sources), **receipt)
         if RECOVERED in doc.spans:  # of an earlier decision
             del doc.spans[RECOVERED]

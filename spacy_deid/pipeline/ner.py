@@ -21,12 +21,13 @@ from ..ml import bioes
 from ..ml.calibration import Calibration, fit_calibration
 from ..ml.decoding import Decoded, Posterior, choose_spans, read_posteriors
 from ..ml.echo import find_echoes
-from ..ml.edges import join_names, trim, widen
+from ..ml.edges import join_names, settle_roles, split_contacts, trim, widen
 from ..ml.layout import dense_tokens
 from ..ml.objective import committee_loss, encode_dense, gold_spans
 from ..ml.operating_point import OperatingPoint, make_point, named_points
 from ..ml.weights import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
+from ..surrogates.inflection import forms_of_names
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
 
@@ -41,6 +42,7 @@ dropout = 0.2
 [model.tok2vec]
 @architectures = "spacy_deid.NoteTok2Vec.v1"
 """
+_CONTACTS = frozenset("DEF")  # telephone, fax, e-mail: HIPAA categories
 DEFAULT_MODEL = Config().from_str(_DEFAULT_MODEL)["model"]
 
 
@@ -275,16 +277,21 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """The spans of the model alone."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
         found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
-        return join_names(doc, trim(doc, widen(found, dense_tokens(doc))), self._persons())
+        contacts = {i for i, label in enumerate(self.labels) if LABELS[label].hipaa in _CONTACTS}
+        parted = split_contacts(doc, widen(found, dense_tokens(doc)), contacts)
+        return join_names(doc, trim(doc, parted), self._persons())
 
     def _persons(self) -> set[int]:
         """Numbers of the labels that name persons."""
         return {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
 
     def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
-        """Add the echoes of the names that were found."""
-        echoes = find_echoes(doc, spans, self._persons()) if self.echo else []
-        return [(*span, "model") for span in spans] + [(*span, "echo") for span in echoes]
+        """Add the echoes of the names that were found; one beside a part of a name completes it."""
+        persons = self._persons()
+        echoes = set(find_echoes(doc, spans, persons, forms_of_names(doc.lang_)) if self.echo else [])
+        whole = join_names(doc, sorted([*spans, *echoes]), persons, echoes)
+        rules = ["echo" if span in echoes else "model" for span in whole]
+        return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
 
     def _emissions(self, docs: list[Doc], dense: list[np.ndarray]) -> list[np.ndarray]:
         """Tag scores of the dense tokens of each Doc, the mean over a committee; models are spared the empty Docs."""

@@ -17,6 +17,7 @@ from ..ml.echo import find_echoes
 from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
 from ..patterns.recovery import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
+from ..surrogates.inflection import forms_of_names
 
 __all__ = ["Patterns", "make_patterns"]
 
@@ -164,7 +165,7 @@ class Patterns:
         persons = {i for i, item in enumerate(found) if item.label in _PERSONS}
         return [
             Evidence(doc[start].idx, doc[end - 1].idx + len(doc[end - 1]), found[i].label, self.name, score, "echo")
-            for start, end, i, score in find_echoes(doc, numbered, persons)
+            for start, end, i, score in find_echoes(doc, numbered, persons, forms_of_names(doc.lang_))
         ]
 
     def _to_plain(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ConfigError, Errors
+from ..evaluation.swaps import blend
 from ..surrogates.persons import fold
 from .ids import Bearer
 from .language import Language
@@ -225,7 +226,7 @@ class Case:
         table = read_table(settings.get("table", self.language.lang), part)
         name = table.draw(self.rng, self.split, settings.get("flat", 0.3))
         if self.split == "train" and self.rng.random() < settings.get("blend_share", 0.0):
-            return _blend(name, table.draw(self.rng, self.split, 1.0), self.rng)
+            return blend(name, table.draw(self.rng, self.split, 1.0), self.rng)
         return name
 
     def _place(self, role: Role) -> Mapping[str, str]:
@@ -250,15 +251,6 @@ class Case:
             kept = len(rows) >= 100 and stable_hash(next(iter(row.values()))) % 10 == 0
             if self.split == "test" or not kept:
                 return row
-
-
-def _blend(first: str, second: str, rng: Random) -> str:
-    """A name that nobody has listed, the front of one and the end of another: a model that sees listed names alone learns
-    to trust the list.
-    """
-    if not (first.isalpha() and second.isalpha() and min(len(first), len(second)) > 3):
-        return first
-    return first[: rng.randint(2, len(first) - 2)] + second[-rng.randint(2, len(second) - 2) :].lower()
 
 
 def _other(sex: str) -> str:

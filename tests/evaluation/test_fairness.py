@@ -79,7 +79,7 @@ def test_sexes_are_compared_on_the_names_of_the_origin_groups():
 def test_rows_have_the_target_and_the_table_every_group():
     groups = {"a": counts(10, 9), "b": counts(9, 9)}
     result = {axis: compare(groups, 50, 0) for axis in AXES}
-    rows = make_rows(result, lang="es", n=2, seed=1, command="c", date="2026-01-01")
+    rows = make_rows(result, lang="es", names="listed", n=2, seed=1, command="c", date="2026-01-01")
     assert rows[0].name == "largest recall difference between two origin groups"
     assert (rows[0].target, rows[0].better, rows[0].met) == (0.01, "lower", False)
     assert len({(row.name, row.split) for row in rows if "largest" in row.name}) == 9

@@ -1,9 +1,20 @@
 """Names put into the same notes: contexts, pools and draws."""
 
+from random import Random
+
 import pytest
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.evaluation.swaps import draw_swaps, fill, load_contexts, load_pools, parse_contexts
+from spacy_deid.evaluation.swaps import (
+    Context,
+    Pool,
+    blend,
+    draw_swaps,
+    fill,
+    load_contexts,
+    load_pools,
+    parse_contexts,
+)
 from spacy_deid.surrogates.inflection import inflect
 
 LANGUAGES = ("es", "en", "fi")
@@ -98,3 +109,17 @@ def test_a_language_without_names_is_refused():
         load_contexts("xx")
     with pytest.raises(ConfigError, match="'xx'"):
         load_pools("xx", frozenset())
+
+
+def test_unlisted_names_are_made_of_listed_ones_and_are_none_of_them():
+    pool = Pool("origin", "one", {"female": ["Marjatta", "Kaarina"], "male": ["Antero", "Juhani"]}, ["Korhonen"], 1)
+    context = Context("PATIENT", "{given} {surname} came")
+    swaps = list(draw_swaps([context], [pool], 40, 1, lambda text, case, kind: text, unlisted=True))
+    given = {swap.note.text[swap.note.entities[0].start : swap.note.entities[0].end] for swap in swaps}
+    assert len(given - {"Marjatta", "Kaarina", "Antero", "Juhani"}) > 10
+    assert all(name.isalpha() and name.istitle() and len(name) >= 4 for name in given)
+
+
+def test_short_names_and_names_with_a_hyphen_are_not_blended():
+    assert blend("Ana", "Marjatta", Random(1)) == "Ana"
+    assert blend("Anna-Liisa", "Marjatta", Random(1)) == "Anna-Liisa"

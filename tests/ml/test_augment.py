@@ -84,3 +84,16 @@ def test_prose_has_no_fields_to_join():
     nlp = spacy.blank("en")
     doc = nlp.make_doc("Seen today.\nDoing well.\n")
     assert join_fields(nlp, Example(nlp.make_doc(doc.text), doc), random.Random(0)) is None
+
+
+def test_an_entity_that_an_excerpt_cuts_keeps_what_is_left_of_it(nlp):
+    reference = nlp.make_doc("Vive en\nCalle Mayor 5\n46001 Valencia\nAcude hoy")
+    reference.ents = [reference.char_span(8, 36, label="STREET")]
+    augment = make_typing_augmenter(0, 0, 0, excerpt=1)
+    excerpts = [list(augment(nlp, Example(nlp.make_doc(reference.text), reference)))[1] for _ in range(60)]
+    for excerpt in excerpts:
+        for word in excerpt.reference:
+            assert word.ent_type_ == (
+                "STREET" if word.text in {"Calle", "Mayor", "5", "46001", "Valencia"} else ""
+            ) or (word.is_space)
+    assert any(excerpt.reference.text == "Calle Mayor 5\n" for excerpt in excerpts)

@@ -80,6 +80,15 @@ def test_gradient_of_the_partition_is_the_posterior():
         assert slope == pytest.approx(posterior.probs[0, t, tag], abs=2e-3)
 
 
+@pytest.mark.parametrize("tags", [[0, 0, 1], [2, 2], [0, 2, 2, 0], [1, 1, 1], [4, 3]], ids=str)
+def test_an_illegal_path_that_leads_by_far_leaves_probabilities_to_the_legal_ones(tags):
+    emission = np.full((1, len(tags), TAGS), -200.0, dtype=np.float32)
+    emission[0, range(len(tags)), tags] = 200.0
+    posterior = crf.marginals(emission)
+    assert np.isfinite(posterior.probs).all()
+    assert posterior.probs.sum(axis=2) == pytest.approx(1.0)
+
+
 def test_strong_scores_do_not_underflow():
     emission = np.full((1, 400, TAGS), -80.0, dtype=np.float32)
     emission[:, :, 0] = 80.0

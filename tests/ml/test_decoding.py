@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from spacy_deid.errors import NotDeidentified
 from spacy_deid.ml import bioes
 from spacy_deid.ml.calibration import Calibration
 from spacy_deid.ml.decoding import choose_spans, decode_spans, read_posteriors
@@ -90,3 +91,8 @@ def test_a_label_can_be_looked_for_harder_than_the_others():
 def test_nothing_is_found_in_nothing():
     (posterior,) = read_posteriors([np.zeros((0, bioes.n_tags(2)), dtype=np.float32)])
     assert choose_spans(posterior, 0.01, Calibration(), Calibration()) == []
+
+
+def test_scores_that_are_no_numbers_are_no_text():
+    with pytest.raises(NotDeidentified, match="no probabilities"):
+        read_posteriors([np.full((3, 5), np.nan, dtype=np.float32)])

@@ -1,7 +1,8 @@
 import pytest
 import spacy
 
-from spacy_deid.ml.edges import join_names, trim
+from spacy_deid.ml.edges import join_names, settle_roles, split_contacts, trim
+from spacy_deid.tokenizer import make_clinical_tokenizer
 
 PATIENT, CLINICIAN, CITY = 0, 1, 2
 PERSONS = {PATIENT, CLINICIAN}
@@ -37,3 +38,66 @@ def test_closing_marks_go_and_opening_ones_stay(nlp):
         (1, 2, PATIENT, 0.9),
         (2, 5, CITY, 0.9),
     ]
+
+
+def test_a_part_that_was_found_by_another_mention_completes_a_name_of_the_same_role(nlp):
+    doc, echo = nlp.make_doc("Ada Okafor came"), (0, 1, PATIENT, 0.9)
+    assert join_names(doc, [echo, (1, 2, PATIENT, 0.8)], PERSONS, {echo}) == [(0, 2, PATIENT, 0.8)]
+
+
+def test_a_name_has_one_role_in_a_note(nlp):
+    doc = nlp.make_doc("Okafor Okafor Okafor Reno")
+    spans = [(0, 1, CLINICIAN, 0.9), (1, 2, PATIENT, 0.6), (2, 3, CLINICIAN, 0.5), (3, 4, CITY, 0.9)]
+    assert [label for _, _, label, _ in settle_roles(doc, spans, PERSONS)] == [CLINICIAN] * 3 + [CITY]
+
+
+def test_other_words_of_the_same_family_keep_their_role(nlp):
+    doc = nlp.make_doc("Ada Okafor Obi Okafor")
+    spans = [(0, 2, CLINICIAN, 0.9), (2, 4, PATIENT, 0.9)]
+    assert settle_roles(doc, spans, PERSONS) == spans
+
+
+@pytest.mark.parametrize("text", ["Okafor Ada Okafor Okafor Dr. Okafor", "Okafor Ada Okafor Okafor Mika Okafor"])
+def test_neither_a_title_nor_a_longer_name_is_voted_down(text, nlp):
+    doc = nlp.make_doc(text)
+    last = (len(doc) - (1 if "Dr" in text else 2), len(doc), CLINICIAN, 0.9)
+    spans = [(0, 1, PATIENT, 0.9), (1, 3, PATIENT, 0.9), (3, 4, PATIENT, 0.9), last]
+    assert settle_roles(doc, spans, PERSONS) == spans
+
+
+def test_a_bare_surname_takes_the_role_of_the_full_name(nlp):
+    doc = nlp.make_doc("Ada Okafor and Okafor")
+    spans = [(0, 2, CLINICIAN, 0.9), (3, 4, PATIENT, 0.7)]
+    assert [label for _, _, label, _ in settle_roles(doc, spans, PERSONS)] == [CLINICIAN, CLINICIAN]
+
+
+def test_initials_vote_for_nobody(nlp):
+    doc = nlp.make_doc("A B")
+    spans = [(0, 1, CLINICIAN, 0.9), (1, 2, PATIENT, 0.9)]
+    assert settle_roles(doc, spans, PERSONS) == spans
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("ana@x.es eva@x.es", ["ana@x.es", "eva@x.es"]),
+        ("956 013 059 y 956 013 060", ["956 013 059", "956 013 060"]),
+        ("ext. 12 y 13", ["ext. 12 y 13"]),
+        ("ana@x.es", ["ana@x.es"]),
+        ("956 013 059", ["956 013 059"]),
+    ],
+)
+def test_two_contacts_side_by_side_are_two(text, parts):
+    nlp = spacy.blank("es")
+    nlp.tokenizer = make_clinical_tokenizer()(nlp)
+    doc = nlp.make_doc(text)
+    found = split_contacts(doc, [(0, len(doc), CITY, 0.9)], {CITY})
+    assert [doc[start:end].text for start, end, *_ in found] == parts
+    assert split_contacts(doc, [(0, len(doc), CITY, 0.9)], set()) == [(0, len(doc), CITY, 0.9)]
+
+
+def test_the_word_for_number_is_no_part_of_a_name():
+    nlp = spacy.blank("es")
+    nlp.tokenizer = make_clinical_tokenizer()(nlp)
+    doc = nlp.make_doc("Begoña IzaNºCol: 28")
+    assert trim(doc, [(0, 3, CLINICIAN, 0.9)]) == [(0, 2, CLINICIAN, 0.9)]

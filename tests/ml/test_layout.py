@@ -47,6 +47,15 @@ def test_memory_tells_under_which_key_a_word_stood_first(column):
     assert memory["pie"] == 0
 
 
+def test_capitals_mean_something_else_in_a_note_of_capitals(column):
+    assert column("Acude Rivera hoy", "case")["Rivera"] != column("ACUDE RIVERA HOY", "case")["RIVERA"]
+    assert column("acude rivera hoy", "case")["rivera"] != column("Acude rivera hoy", "case")["rivera"]
+
+
+def test_a_word_that_stands_small_elsewhere_is_told_apart(column):
+    assert column("Hoy Masa\nno hay masa", "case")["Masa"] != column("Hoy Rosa\nno hay masa", "case")["Rosa"]
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\n", ":", "a", "😀: x\r\n", "Nombre:"])
 def test_any_text_gives_one_row_a_dense_token(nlp, text):
     doc = nlp.make_doc(text)

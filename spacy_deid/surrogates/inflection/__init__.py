@@ -4,13 +4,13 @@ A language that inflects its names has a file here and an entry in `LANGUAGES`; 
 is, so that callers need not know which is which.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
 from . import finnish
 
-__all__ = ["LANGUAGES", "Inflector", "case_forms", "inflect", "inflects"]
+__all__ = ["LANGUAGES", "Inflector", "case_forms", "forms_of_names", "inflect", "inflects"]
 
 
 class Inflector(Protocol):
@@ -69,3 +69,12 @@ def case_forms(text: str, lang: str, *, kind: str = "name") -> frozenset[str]:
     RAISES: ConfigError (D630) for an unknown kind.
     """
     return LANGUAGES[lang].case_forms(text, kind) if lang in LANGUAGES else frozenset({text})
+
+
+def forms_of_names(lang: str) -> Callable[[str], frozenset[str]] | None:
+    """What gives all forms of a name, if names of the language change with the case.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (Optional[Callable]): nominative → forms; None for a language without cases.
+    """
+    return (lambda name: case_forms(name, lang)) if inflects(lang) else None

@@ -1,0 +1,171 @@
+"""What local knowledge is worth: the pipelines without dictionaries and recovery, with either, and with both.
+
+    python scripts/local_ablation.py es training/es --gold corpus/meddocan/dev/brat --scheme meddocan
+    python scripts/local_ablation.py en spacy_deid/pipelines/en
+
+The record system is simulated: half of the different names, addresses and identifiers of the gold, each put into the
+table where a hospital would have it, so that the dictionaries are no oracle. Patients' values are known for their own
+note alone. Without --gold the notes are those of `spacy-deid synth --split test`. Writes metrics/local_ablation.json.
+"""
+
+import csv
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc
+
+import spacy_deid
+from spacy_deid.ehr.builder import Settings, build_dictionary
+from spacy_deid.ehr.mapping import read_mapping
+from spacy_deid.evaluation import AnnotatedText, evaluate, read_folder
+from spacy_deid.evaluation.ablation import predict
+from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.evaluation.stages import detect, take_apart
+from spacy_deid.synth import make_corpus
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+OF_PATIENTS = {  # label → kind of the column
+    "PATIENT": "patient.full",
+    "RELATIVE": "relative.full",
+    "PHONE": "phone",
+    "EMAIL": "email",
+    "STREET": "street",
+    "MRN": "id:MRN",
+    "NATIONAL_ID": "id:NATIONAL_ID",
+    "INSURANCE_ID": "id:INSURANCE_ID",
+    "ENCOUNTER_ID": "id:ENCOUNTER_ID",
+}
+OF_THE_INSTITUTION = {"CLINICIAN": "clinician", "HOSPITAL": "clinic", "HEALTH_CENTER": "clinic:HEALTH_CENTER"}
+DICTIONARIES = "deid_dictionaries"  # beside the public lists of the pipeline
+VARIANTS = {"base": [DICTIONARIES, "deid_recovery"], "with dictionaries": ["deid_recovery"]}
+VARIANTS |= {"with recovery": [DICTIONARIES], "with both": []}
+MOST_PRECISION, MOST_RECALL = 0.002, 0.0005  # what the one may cost for the other to rise
+NOTES, SEED, REPLICATES = 300, 91, 100
+
+
+@app.command()
+def main(
+    lang: Annotated[str, typer.Argument(help="Language of the notes")],
+    pipeline: Annotated[str, typer.Argument(help="Name or folder of a pipeline")],
+    gold: Annotated[Path | None, typer.Option(help="Folder of gold notes; none for made ones")] = None,
+    scheme: Annotated[str, typer.Option(help="Label scheme of the gold folder")] = "canonical",
+    output: Annotated[Path, typer.Option(help="Rows to write")] = Path("metrics/local_ablation.json"),
+) -> None:
+    """Measure the four variants."""
+    notes = list(read_folder(gold, scheme=scheme) if gold else make_corpus(lang, NOTES, SEED, split="test"))
+    with tempfile.TemporaryDirectory() as folder:
+        dictionaries = simulate(notes, Path(folder), lang)
+        scores = measure(pipeline, notes, dictionaries)
+    data = f"{gold.parts[-3]}" if gold else "made notes"
+    command = f"python scripts/local_ablation.py {lang} {pipeline}" + (
+        f" --gold {gold} --scheme {scheme}" if gold else ""
+    )
+    split = gold.parts[-2] if gold else "test"
+    rows = [
+        MetricRow(f"{lang}: {name}", value, target, better, f"{data} {lang}", split, command, f"{date.today()}")
+        for name, value, target, better in figures(scores)
+    ]
+    write_rows(output, rows)
+    typer.echo("\n".join(f"{row.name:<50}{row.value:+.5f}" for row in rows))
+
+
+def is_known(value: str) -> bool:
+    """Whether the record system has a value: one in two, by its hash."""
+    return hashlib.sha256(value.casefold().encode("utf8")).digest()[0] % 2 == 0
+
+
+def simulate(notes: Sequence[AnnotatedText], folder: Path, lang: str) -> Path:
+    """Write the tables and their mapping, and build the dictionaries.
+
+    notes (Sequence[AnnotatedText]): gold. folder (Path): where everything goes. lang (str): language.
+    RETURNS (Path): the dictionaries.
+    """
+    write_table(folder / "patients.csv", ["patient_id", *OF_PATIENTS], known_values(notes, OF_PATIENTS))
+    write_table(folder / "staff.csv", ["patient_id", *OF_THE_INSTITUTION], known_values(notes, OF_THE_INSTITUTION))
+    mapping = [f'lang = "{lang}"', '[sources.patients]\npath = "patients.csv"', '[sources.staff]\npath = "staff.csv"']
+    for table, head, kinds in (
+        ("patients", 'patient_id = "patient_id"', OF_PATIENTS),
+        ("staff", "", OF_THE_INSTITUTION),
+    ):
+        mapping += [f'[tables.{table}]\nsource = "{table}"\n{head}', f"[tables.{table}.columns]"]
+        mapping += [f'{label} = "{kind}"' for label, kind in kinds.items()]
+    (folder / "mapping.toml").write_text("\n".join(mapping), encoding="utf8")
+    target = folder / "dictionaries"
+    build_dictionary(read_mapping(folder / "mapping.toml"), target, folder / "report.json", Settings())
+    return target
+
+
+def known_values(notes: Sequence[AnnotatedText], kinds: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Rows of a table, one a value."""
+    for note in notes:
+        for entity in note.entities:
+            value = " ".join(note.text[entity.start : entity.end].split())
+            if entity.label in kinds and is_known(value):
+                yield {"patient_id": note.name, entity.label: value}
+
+
+def write_table(path: Path, columns: list[str], rows: Iterator[dict[str, str]]) -> None:
+    """Write a CSV table."""
+    with path.open("w", encoding="utf8", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def measure(pipeline: str, notes: Sequence[AnnotatedText], dictionaries: Path) -> dict[str, dict[str, Any]]:
+    """Scores of every variant."""
+    nlp = with_local_knowledge(spacy_deid.load(pipeline), dictionaries)
+    stages = take_apart(nlp)
+    docs = detect(nlp, [of_patient(nlp, note) for note in notes], stages)
+    return {
+        name: evaluate(notes, predict(nlp, docs, notes, stages, without), scheme="canonical", bootstrap=REPLICATES)[
+            "all"
+        ]
+        for name, without in VARIANTS.items()
+    }
+
+
+def with_local_knowledge(nlp: Language, dictionaries: Path) -> Language:
+    """Put the dictionary detector and the recovery into a pipeline."""
+    config = {"key": "deid/dictionaries"}
+    ruler = nlp.add_pipe("deid_ruler", name=DICTIONARIES, before="deid_merge", config=config)
+    ruler.open_dictionaries(dictionaries)
+    nlp.get_pipe("deid_merge").sources = [ruler.key, *nlp.get_pipe("deid_merge").sources]
+    nlp.add_pipe("deid_recovery", after="deid_merge", config={"lists": ["deid/ruler", ruler.key]})
+    return nlp
+
+
+def of_patient(nlp: Language, note: AnnotatedText) -> Doc:
+    """A note as the record system hands it over."""
+    doc = nlp.make_doc(note.text)
+    doc._.ehr = {"patient_id": note.name}
+    return doc
+
+
+def figures(scores: dict[str, dict[str, Any]]) -> Iterator[tuple[str, float, float | None, str]]:
+    """Name, value, target and direction: word-level figures of the variants, and what each part changes."""
+    words = {name: variant["word"] for name, variant in scores.items()}
+    for name, counts in words.items():
+        for figure in ("precision", "recall", "f1"):
+            yield f"{name}, word {figure}", round(counts[figure], 5), None, "higher"
+        yield f"{name}, notes with nothing missed", round(scores[name]["clean"]["share"], 5), None, "higher"
+
+    def change(name: str, figure: str) -> float:
+        return round(words[name][figure] - words["base"][figure], 5)
+
+    yield "dictionaries: gain in recall", change("with dictionaries", "recall"), 0.0, "higher"
+    yield "dictionaries: loss of precision", -change("with dictionaries", "precision"), MOST_PRECISION, "lower"
+    yield "recovery: gain in precision", change("with recovery", "precision"), 0.0, "higher"
+    yield "recovery: loss of recall", -change("with recovery", "recall"), MOST_RECALL, "lower"
+
+
+if __name__ == "__main__":
+    app()

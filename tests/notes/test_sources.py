@@ -98,6 +98,22 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path):
         require_columns(open_source(str(path)), ["note_id"])
 
 
+def test_a_note_in_the_place_of_the_header_is_not_quoted(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(f"1,Acude {CANARY}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="Is the header missing") as caught:
+        require_columns(open_source(str(path)), ["note_id"])
+    assert CANARY not in str(caught.value)
+
+
+def test_a_latin_1_table_is_read_by_its_encoding(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("note_id,text\n1,Señora Núñez\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"not utf-8 text\. Name the encoding with --encoding"):
+        list(open_source(str(path)).scan(["text"]))
+    assert list(open_source(str(path), encoding="latin-1").scan(["text"])) == [("Señora Núñez",)]
+
+
 def test_files_of_a_folder_must_agree(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("a,c\n", encoding="utf-8")
@@ -177,7 +193,7 @@ def test_texts_that_no_row_names_are_counted(tmp_path):
     assert write_folder(tmp_path, ["a"]).count_unnamed() == 1
 
 
-@pytest.mark.parametrize("name", ["missing", "../secret", "", f"{CANARY}"])
+@pytest.mark.parametrize("name", ["missing", "../secret", "", f"{CANARY}", "a\0b"])
 def test_a_row_without_its_file_is_refused(tmp_path, name):
     with pytest.raises(InputError, match="row 1: its file cannot be read") as caught:
         list(write_folder(tmp_path, [name]).scan(["text"]))

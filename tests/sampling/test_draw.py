@@ -187,6 +187,26 @@ def test_a_table_that_shrinks_meanwhile_is_refused(tmp_path):
         make_sample(source, Columns(), Settings(5))
 
 
+def test_an_id_that_an_empty_note_has_too_is_told(tmp_path):
+    rows = [*many(10), ("N3", "P1", "progress", "2018-05-01", "")]
+    with pytest.raises(InputError, match=r"1 note\(s\) could not be read again.*note id stand twice"):
+        make_sample(make_table(tmp_path, rows), Columns(), Settings(5))
+
+
+def test_half_of_a_surrogate_pair_is_refused_with_its_row(tmp_path):
+    path = tmp_path / "n.jsonl"
+    path.write_text('{"note_id": "1", "text": "Zarza \\ud83d"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="row 1: .* half of a surrogate pair") as caught:
+        make_sample(open_source(str(path)), Columns(patient_id="", note_type="", date=""), Settings(5))
+    assert "Zarza" not in str(caught.value)
+
+
+def test_texts_are_drawn_as_they_are(tmp_path):
+    text = "Sen\u0303ora\r\nNu\u0301n\u0303ez 👩‍⚕️\r\n\tfin "
+    sample = make_sample(make_table(tmp_path, [("N1", "P", "a", "2020-01-01", text)]), Columns(), Settings(5))
+    assert [note.text for note in sample.notes] == [text]
+
+
 def test_a_column_of_ids_is_no_note_type(tmp_path, monkeypatch):
     monkeypatch.setattr("spacy_deid.sampling.draw._MAX_GROUPS", 20)
     with pytest.raises(InputError, match=r"more than 20 groups.*Is 'note_id' the note type"):

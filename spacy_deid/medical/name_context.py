@@ -31,6 +31,10 @@ _APART = 6  # characters: between names in a list, a comma or "and"
 _LISTED = re.compile(r"[ ]?(?:,|;|/|\+|\band\b|\by\b|\be\b|\bja\b|\bsekä\b|\bor\b)[ ]?")
 
 
+# From the word for an institution to a name in its name: "Instituto Colombiano del".
+_OF = rf"(?:[ ](?:de|del|la|las|los|el|y|e|of|the|for|para|and|(?-i:[{UPPER}])[\w'’-]*)){{0,4}}[ ]"
+
+
 class NameContext:
     """Reads the neighbours of names in one language.
 
@@ -47,7 +51,7 @@ class NameContext:
         self._key = before(data["keys"], r"\.?[ ]?:[ ]{0,4}")
         self._credentials = behind(data["credentials"])
         self._verb = behind([rf"(?:['’]s)?[ ](?:{'|'.join(data['verbs'])})"])
-        self._place_before = before(data["institutions_before"], "[ ](?:de la |del |de |of |for |para )?")
+        self._place_before = before(data["institutions_before"], _OF)
         self._place_after = behind(data["institutions_after"])
         self._before = before(data["before"], "[ ]?(?<=[ :-])")
         self._after = behind(data["after"])

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..dictionaries.normalise import normal_form
+from .build import never_medical
 from .context_data import CAP, REACH, before, common_words, eponym_words, given_names, read_context
 
 __all__ = ["Unlisted", "UnlistedEponyms"]
@@ -74,6 +75,8 @@ class UnlistedEponyms:
         words = [normal_form(word) for word in re.findall(CAP, name)]
         known = all(word in eponym_words() for word in words)
         owned = self._possessive and bool(_OWNED.search(phrase))
+        if not never_medical(self.lang).isdisjoint(words):  # "Monday", "enero"
+            return False
         if tier == "named":
             return not owned
         if not known and all(word in given_names() for word in words):

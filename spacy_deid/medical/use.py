@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["IDENTIFIERS", "NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
+__all__ = ["GUESSED", "IDENTIFIERS", "NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 PLACES = frozenset(
@@ -13,10 +13,10 @@ PLACES = frozenset(
 )
 NUMBERS = frozenset({"DATE", "PHONE", "FAX", "ZIP", "ROOM", "MRN", "ENCOUNTER_ID", "ID_OTHER", "DEVICE", "VEHICLE"})
 # Numbers of persons: a genetic variant alone can be mistaken for one, and only by a model.
-IDENTIFIERS = frozenset(
-    {"ACCOUNT", "EMPLOYEE_ID", "HEALTH_PLAN", "INSURANCE_ID", "LICENSE", "NATIONAL_ID", "OTHER", "SSN"}
-)
-RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | {"USERNAME", "PROFESSION"}
+IDENTIFIERS = frozenset({"ACCOUNT", "EMPLOYEE_ID", "HEALTH_PLAN", "INSURANCE_ID", "LICENSE", "NATIONAL_ID", "SSN"})
+# Medical only if a model alone took it for such.
+GUESSED = frozenset({"AGE", "SEX"})
+RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | GUESSED | {"USERNAME", "PROFESSION", "OTHER"}
 _VARIANTS = frozenset(
     f"recovery/{name}"
     for name in ("genomic", "hgvs-dna", "hgvs-protein", "protein-short", "rs-number", "reference-sequence")

@@ -7,13 +7,16 @@ from typing import NamedTuple
 from .name_context import NameContext
 from .name_veto import NameVeto
 from .touching import Touching
-from .use import IDENTIFIERS, PERSONS, MedicalUse
+from .use import GUESSED, IDENTIFIERS, PERSONS, MedicalUse
 
 __all__ = ["Detected", "Veto"]
 
 _ROLES = PERSONS - {"PERSON"}
 _OWN = "patient:"  # rules of the patient's own index
 _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
+_AGED = re.compile(
+    r"[ -]?(?:años|meses|a\b|years?|yrs?|yo\b|y/o|months?|vuoti\w+|vuotta|kuukau\w+|v\b|kk\b)", re.IGNORECASE
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -78,7 +81,8 @@ class Veto:
         use (MedicalUse): why it would be let go.
         RETURNS (bool): True if it stays.
         """
-        if any(self._forbids(item, use) for item in self._records(start, end)):
+        near = self._records(start, end)
+        if any(self._forbids(item, use) or (item.label == "AGE" and _AGED.match(self._text, end)) for item in near):
             return True
         return self._names.holds(self._text[start:end], headed=use.headed)
 
@@ -96,6 +100,10 @@ class Veto:
         """Whether a detection keeps a stretch protected."""
         if item.own or item.rule in self._checked or item.label not in self._labels:
             return True
-        if item.label in IDENTIFIERS:
-            return item.listed or "/" in item.rule or not use.is_variant
+        if item.label in IDENTIFIERS | GUESSED and (item.listed or "/" in item.rule):
+            return True
+        if item.label in IDENTIFIERS and not use.is_variant:
+            return True
+        if item.label == "ROOM" and use.form == "symbol":  # "L4" is a vertebra and a room
+            return True
         return item.listed and item.label in _ROLES and not use.headed

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -25,8 +26,11 @@ from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
 
 __all__ = ["Recovery", "make_recovery"]
 
+_BETWEEN = ("", " ", "-", "/", ", ")
 _JOINING = tuple("./-+:_@")  # a number goes on behind these
-_POSSESSIVE = frozenset({"s", "'s", "’s"})
+_MARKS = ".,;:)"  # that a token may end with: "A." is one
+_NO_NAME = re.compile(r"['’]?s|[IVX]{1,4}|[ABC]", re.IGNORECASE)  # a possessive, or a class: "Chiari I"
+_YEAR = re.compile(r"(?:19|20)\d\d")  # without a unit, whatever stands before it
 _NAME_BEFORE = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ][^\W\d_]*[.,]?[ -]?$")
 _NAME_AFTER = re.compile(r",?[ -]?[A-ZÀ-ÖØ-ÞĀ-ſ]")
 
@@ -173,7 +177,7 @@ class Recovery:
         """Find medical text, names only where their neighbours let them be.
 
         text (str): the note.
-        RETURNS (list[MedicalUse]): the longest first where several begin together, in the order of the text.
+        RETURNS (list[MedicalUse]): in any order.
         """
         matches = [MedicalUse(m.start, m.end, m.rule) for m in self.medical.find(text)] if self.medical else []
         if self.terms:
@@ -184,7 +188,8 @@ class Recovery:
             uses += [
                 self._judged(text, MedicalUse(m.start, m.end, m.rule), plain) for m in self.expressions.find(text)
             ]
-        return sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
+        found = sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
+        return [*found, *_joined(text, found)]
 
     def _judged(self, text: str, use: MedicalUse, plain: Touching[MedicalUse]) -> MedicalUse | None:
         """A use with the reason why a bare name is one; None if it is a person's."""
@@ -218,22 +223,22 @@ class Recovery:
 def _piece(ent: Span, use: MedicalUse, text: str, context: NameContext) -> Span | None:
     """The part of an entity that is medical, or None if taking it out would cut a name, a place or a number."""
     doc = ent.doc
-    inside = [t.i for t in ent if use.start <= t.idx and t.idx + len(t) <= use.end]
+    inside = [t.i for t in ent if use.start <= t.idx and t.idx + len(t.text.rstrip(_MARKS)) <= use.end]
     if not inside:
         return None
     piece = doc[inside[0] : inside[-1] + 1]
     rest = [t for t in ent if not piece.start <= t.i < piece.end]
-    if not any(any(c.isalnum() for c in t.text) and t.lower_ not in _POSSESSIVE for t in rest):
+    if not any(any(c.isalnum() for c in t.text) and not _NO_NAME.fullmatch(t.text) for t in rest):
         return ent
-    if ent.label_ in PLACES:
-        return None
     before, after = text[ent.start_char : piece.start_char], text[piece.end_char : ent.end_char]
+    introduced = context.introduced(text, piece.start_char)
+    if ent.label_ in PLACES:
+        return piece if introduced and not after.strip() else None
     if ent.label_ in NUMBERS:
         return None if before.endswith(_JOINING) or after.startswith(_JOINING) else piece
     first = _NAME_BEFORE.search(before)
     named = first and normal_form(first[0]).strip(".,") not in function_words()
-    cut = _NAME_AFTER.match(after) or (named and not context.introduced(text, piece.start_char))
-    return None if cut else piece
+    return None if _NAME_AFTER.match(after) or (named and not introduced) else piece
 
 
 def _rest(doc: Doc, ent: Span, free: set[int]) -> Iterator[Span]:
@@ -250,6 +255,13 @@ def _rest(doc: Doc, ent: Span, free: set[int]) -> Iterator[Span]:
             if run:
                 yield Span(doc, run[0], run[-1] + 1, label=ent.label_)
             run = []
+
+
+def _joined(text: str, uses: Sequence[MedicalUse]) -> Iterator[MedicalUse]:
+    """Neighbours with nothing but a space or a mark between them: "BRAF V600E", "Crohn's disease/colitis"."""
+    for first, second in pairwise(uses):
+        if first.headed and second.headed and first.end <= second.start and text[first.end : second.start] in _BETWEEN:
+            yield MedicalUse(first.start, second.end, second.rule if second.is_variant else first.rule)
 
 
 def _disjoint(found: Iterable[Evidence]) -> list[Evidence]:

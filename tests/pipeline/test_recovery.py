@@ -164,7 +164,31 @@ def test_a_genetic_variant_is_no_national_id_unless_a_rule_says_so(english):
     assert kept(english, text, ("120/80", "NATIONAL_ID")) != []
 
 
-@pytest.mark.parametrize("label", ["EMAIL", "AGE", "URL"])
+@pytest.mark.parametrize("label", ["AGE", "SEX"])
+def test_an_age_is_medical_only_if_a_model_alone_took_it_for_one(english, label):
+    assert kept(english, "tooth 36 extracted", ("36", label)) == []
+    assert kept(english, "tooth 36 extracted", ("36", label, "en/age")) != []
+
+
+def test_a_vertebra_is_none_where_a_room_is_meant(english):
+    assert kept(english, "moved to room L4", ("L4", "ROOM")) != []
+    assert kept(english, "gene BRCA1", ("BRCA1", "ID_OTHER")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "flag", "label"),
+    [
+        ("mutation BRAF V600E.", "BRAF V", "PATIENT"),
+        ("Chiari I malformation", "Chiari I", "ORGANIZATION"),
+        ("variant c.1799T>A.", "A.", "CLINICIAN"),
+        ("by the Classic Duke criteria", "Classic Duke", "HOSPITAL"),
+    ],
+)
+def test_what_a_detector_cut_in_the_wrong_place_goes_free(english, text, flag, label):
+    assert [name for _, name in kept(english, text, (flag, label))] in ([], ["Classic"])
+
+
+@pytest.mark.parametrize("label", ["EMAIL", "URL", "IP_ADDRESS"])
 def test_labels_that_are_never_medical_cannot_be_set_and_stay(english, label):
     with pytest.raises(ConfigError, match=label):
         make(labels=[label])

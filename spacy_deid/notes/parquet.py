@@ -1,6 +1,6 @@
 """Tables of notes in Parquet files: no column is read that is not asked for, and no row group without a wanted row."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -11,7 +11,7 @@ from .source import Columns, Key
 
 __all__ = ["ParquetSource"]
 
-_BATCH = 10_000
+_BATCH = 1_000  # rows with their texts; a row group may hold a million
 
 
 class ParquetSource:
@@ -55,12 +55,24 @@ class ParquetSource:
                 wanted.setdefault(bisect_right(starts, key.row - 1) - 1, []).append(key.row)
         for number, rows in sorted(wanted.items()):
             file, i = groups[number]
-            (table,) = self._checked(file.read_row_group(i, columns=[columns.text]) for _ in "1")
-            column = table.column(columns.text).take([row - 1 - starts[number] for row in rows])
-            yield from zip(rows, column.to_pylist(), strict=True)
+            yield from self._pick(file, i, sorted(row - 1 - starts[number] for row in rows), starts[number], columns)
+
+    def _pick(
+        self, file: Any, group: int, places: list[int], start: int, columns: Columns
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield row and text of some places of a row group."""
+        first = 0
+        batches = file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=[columns.text])
+        for batch in self._checked(batches):
+            inside = places[bisect_left(places, first) : bisect_left(places, first + len(batch))]
+            texts = batch.column(0).take([place - first for place in inside]) if inside else []
+            yield from ((start + place + 1, text.as_py()) for place, text in zip(inside, texts, strict=True))
+            first += len(batch)
+            if first > places[-1]:
+                return
 
     def _checked(self, tables: Iterator[Any]) -> Iterator[Any]:
-        """Pass tables on, and say of what is broken the file alone."""
+        """Pass batches on, and say of what is broken the file alone."""
         try:
             yield from tables
         except Exception:

@@ -196,7 +196,7 @@ def test_an_id_that_an_empty_note_has_too_is_told(tmp_path):
 def test_half_of_a_surrogate_pair_is_refused_with_its_row(tmp_path):
     path = tmp_path / "n.jsonl"
     path.write_text('{"note_id": "1", "text": "Zarza \\ud83d"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="row 1: .* half of a surrogate pair") as caught:
+    with pytest.raises(InputError, match=r"row 1: .* half of a surrogate pair") as caught:
         make_sample(open_source(str(path)), Columns(patient_id="", note_type="", date=""), Settings(5))
     assert "Zarza" not in str(caught.value)
 

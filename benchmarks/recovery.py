@@ -31,6 +31,7 @@ from spacy_deid.spans import MERGED, RECOVERED, Evidence, write_evidence
 
 LANGUAGES = ("en", "es", "fi")
 RECOVERED_TARGET, RELEASED_TARGET = 0.95, 0.005
+PRIOR = 0.1  # the score of a detector that flags everything and knows nothing
 NUMBER = re.compile(r"(?<!\S)[^\s]*\d[^\s]*")
 INFLECTION = re.compile(r"(?:in|n|ia|a|lta|lla|lle)$")
 # The published texts whose eponyms the target is about.
@@ -67,8 +68,8 @@ def flag_everything(doc: Doc) -> Doc:
             runs[-1][1] = match.end()
         else:
             runs.append([*match.span()])
-    found = [Evidence(start, end, "PERSON", "flag_everything", 0.6, "name") for start, end in runs]
-    found += [Evidence(*m.span(), "ID_OTHER", "flag_everything", 0.6, "digit") for m in NUMBER.finditer(text)]
+    found = [Evidence(start, end, "PERSON", "flag_everything", PRIOR, "name") for start, end in runs]
+    found += [Evidence(*m.span(), "ID_OTHER", "flag_everything", PRIOR, "digit") for m in NUMBER.finditer(text)]
     write_evidence(doc, "deid/flags", found)
     return doc
 

@@ -22,6 +22,7 @@ __all__ = ["build_dictionary", "eponym_terms", "is_place", "never_medical", "ref
 _MOST_WORDS = 6
 _LONGEST = 80
 _STATE_CODE = 2  # letters; "MS" is a state and a disease, "OR" a word
+_ABBREVIATION = 3  # letters: "CF" in capitals is a disease, and a word or a code otherwise
 _INFLECTED_WORDS = 2  # a longer term is a classification's wording, which notes do not inflect as a whole
 
 
@@ -84,6 +85,8 @@ def _form(term: MedicalTerm, folded: str) -> str:
         return "name"
     if term.form == "term" and " " in folded and not _eponym_words().isdisjoint(folded.replace("'s", "").split()):
         return "eponym"
+    if term.form == "term" and len(folded) <= _ABBREVIATION and term.kind != "unit":
+        return "symbol"
     return term.form
 
 

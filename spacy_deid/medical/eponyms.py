@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.person_names import is_person_name, name_words
 from ..errors import ConfigError, Errors
-from ..surrogates.inflection import case_forms, inflect
+from ..surrogates.inflection import case_forms, inflect, inflects
 from .dictionary import MedicalTerm
 
 __all__ = ["Eponym", "Head", "expand_eponyms", "read_eponyms", "read_heads"]
@@ -28,6 +28,7 @@ _CASES = {
     "sing": ("nom", "gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra"),
     "plur": ("nom", "gen", "par"),  # the others are not written of one person's disease
 }
+_ENDINGS = ("n", "lla", "lta", "lle", "ssa", "sta", "ksi", "na", "a")  # normal forms of Finnish cases
 _VOWELS = "aeiouyäöéè"
 _DOTTED = frozenset({"sd", "sdr", "sdme", "sindr", "enf", "synd"})
 
@@ -106,13 +107,23 @@ def expand_eponyms(eponyms: Iterable[Eponym], heads: Mapping[str, Head], lang: s
             for word in words:
                 yield from (MedicalTerm(text, kind, "eponym") for text in phrases(name, word, beside))
         if form := _form_alone(name, alone):
-            yield from (MedicalTerm(text, heads[concepts[0]].kind, form) for text in _alone(name, lang))
+            kind = heads[concepts[0]].kind
+            yield from (MedicalTerm(text, kind, form) for text in _alone(name, lang) if not _is_person(text, lang))
 
 
 def _form_alone(name: str, alone: str) -> str:
     """What a name alone is. Two surnames with a hyphen can be one person: "Stevens-Johnson"."""
     form = _ALONE[alone]
     return "name" if form == "eponym" and is_person_name(normal_form(name)) else form
+
+
+def _is_person(form: str, lang: str) -> bool:
+    """Whether a case of a name is one of a person's: "Hannalla" is of the virus Hanta, and of Hanna."""
+    if not inflects(lang):
+        return False
+    folded = normal_form(form)
+    stems = {folded.removesuffix(ending) for ending in _ENDINGS} - {folded}
+    return any(stem in name_words(lang) for stem in stems)
 
 
 def _alone(name: str, lang: str) -> set[str]:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import function_words
 from .context_data import CAP, REACH, UPPER, before, behind, given_names, read_context
 from .touching import Touching
 from .unlisted import Unlisted
@@ -25,7 +26,8 @@ _POSSESSIVE_END = re.compile(r"[ ]?(?:[.,;:)/\n]|$|and\b|or\b)")
 _AT = re.compile(r"(?<!\w)(?:at|by|with|to|from|near|via|of|in)[ ]$", re.IGNORECASE)
 _ABBREVIATED = re.compile(r"[ ]\((?!MD)([A-Z])[A-Z]{0,2}[SD]\)")  # "Noonan (NS)"
 _CHAIN = re.compile(rf"{CAP}[-–]{CAP}")
-_LOWER_BEFORE = re.compile(r"(?<![\w'’-])[a-zà-öø-ÿ]{2,}[ (]{1,2}$")
+_LOWER_BEFORE = re.compile(r"(?<![\w'’-])([a-zà-öø-ÿ]{2,})[ (]{1,2}$")
+_ARTICLES = frozenset({"the", "an", "el", "la", "un", "una", "del", "al"})
 _TECHNICAL = frozenset({"anatomy", "device", "organism", "procedure", "score", "test", "unit"})
 _APART = 6  # characters: between names in a list, a comma or "and"
 _LISTED = re.compile(r"[ ]?(?:,|;|/|\+|\band\b|\by\b|\be\b|\bja\b|\bsekä\b|\bor\b)[ ]?")
@@ -145,7 +147,8 @@ class NameContext:
             return "chain"
         if (match := _ABBREVIATED.match(right)) and match[1] == name[0]:
             return "after"
-        if kind in _TECHNICAL and _LOWER_BEFORE.search(left) and not _AT.search(left):
+        word = _LOWER_BEFORE.search(left)
+        if kind in _TECHNICAL and word and (word[1] in _ARTICLES or word[1] not in function_words()):
             return "technical"
         ends = self._possessive and _POSSESSIVE.search(name) and _POSSESSIVE_END.match(right)
         return "possessive" if ends and not _AT.search(left) else ""

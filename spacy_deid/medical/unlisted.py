@@ -11,6 +11,7 @@ from .context_data import CAP, REACH, before, common_words, eponym_words, given_
 __all__ = ["Unlisted", "UnlistedEponyms"]
 
 _OWNED = re.compile(r"['’]s|s['’]")
+_GENITIVE = re.compile(r"n[ ]")
 _JOINED = re.compile(rf"(?<![\w-])({CAP})(?:['’]s)?(?:[ ]|[-–/]|[ ](?:and|or|y|e|ja)[ ])$")
 _JOINS = re.compile(rf"(?:[ ]|[-–/]|[ ](?:y|e)[ ])({CAP})(?!\w)")
 _ALWAYS = ("chain", "organ")  # tiers that need nothing else: two names joined, "ligament of Treitz"
@@ -70,11 +71,16 @@ class UnlistedEponyms:
             end = match.end()
         return start, end
 
+    def _is_eponym(self, word: str) -> bool:
+        """Whether a word is one of an eponym, in Finnish its genitive, too."""
+        forms = (word, word.removesuffix("n"), word.removesuffix("in")) if self.lang == "fi" else (word,)
+        return not eponym_words().isdisjoint(forms)
+
     def _bears(self, tier: str, phrase: str, name: str, left: str) -> bool:
         """Whether a phrase names its inventor: two names joined, a thing that nobody owns, or what is before it."""
         words = [normal_form(word) for word in re.findall(CAP, name)]
-        known = all(word in eponym_words() for word in words)
-        owned = self._possessive and bool(_OWNED.search(phrase))
+        known = all(self._is_eponym(word) for word in words)
+        owned = bool((_OWNED if self._possessive else _GENITIVE).search(phrase)) and self.lang != "es"
         if not never_medical(self.lang).isdisjoint(words):  # "Monday", "enero"
             return False
         if tier == "named":

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["GUESSED", "IDENTIFIERS", "NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
+__all__ = ["IDENTIFIERS", "NUMBERS", "PERSONS", "PLACES", "RECOVERABLE", "MedicalUse"]
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 PLACES = frozenset(
@@ -14,9 +14,7 @@ PLACES = frozenset(
 NUMBERS = frozenset({"DATE", "PHONE", "FAX", "ZIP", "ROOM", "MRN", "ENCOUNTER_ID", "ID_OTHER", "DEVICE", "VEHICLE"})
 # Numbers of persons: a genetic variant alone can be mistaken for one, and only by a model.
 IDENTIFIERS = frozenset({"ACCOUNT", "EMPLOYEE_ID", "HEALTH_PLAN", "INSURANCE_ID", "LICENSE", "NATIONAL_ID", "SSN"})
-# Medical only if a model alone took it for such.
-GUESSED = frozenset({"AGE", "SEX"})
-RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | GUESSED | {"USERNAME", "PROFESSION", "OTHER"}
+RECOVERABLE = PERSONS | PLACES | NUMBERS | IDENTIFIERS | {"AGE", "SEX", "OTHER"}
 _VARIANTS = frozenset(
     f"recovery/{name}"
     for name in ("genomic", "hgvs-dna", "hgvs-protein", "protein-short", "rs-number", "reference-sequence")
@@ -48,6 +46,12 @@ class MedicalUse(NamedTuple):
     def headed(self) -> bool:
         """Whether it is medical whatever stands around: by its head word, or because it bears no name."""
         return self.form != "name"
+
+    @property
+    def weak(self) -> bool:
+        """Whether it may be something else altogether: an abbreviation, a number, a name that only a word precedes."""
+        ends = self.rule.rpartition(":")[2]
+        return self.form == "symbol" or self.rule.startswith("recovery/") or ends in ("technical", "unit")
 
     @property
     def is_variant(self) -> bool:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from .name_context import NameContext
 from .name_veto import NameVeto
 from .touching import Touching
-from .use import GUESSED, IDENTIFIERS, PERSONS, MedicalUse
+from .use import IDENTIFIERS, PERSONS, MedicalUse
 
 __all__ = ["Detected", "Veto"]
 
 _ROLES = PERSONS - {"PERSON"}
+_SURE = 0.5  # a detector that is surer of a number or a word than this knows better than a list of words
 _OWN = "patient:"  # rules of the patient's own index
 _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
 _AGED = re.compile(
@@ -27,6 +28,7 @@ class Detected(NamedTuple):
     label (str): canonical label.
     rule (str): what fired; a rule of a rules file has a "/".
     listed (bool): whether a dictionary has it, of the institution or of the patient.
+    score (float): probability that it is an identifier.
     """
 
     start: int
@@ -34,6 +36,7 @@ class Detected(NamedTuple):
     label: str
     rule: str
     listed: bool
+    score: float = 1.0
 
     @property
     def own(self) -> bool:
@@ -100,10 +103,10 @@ class Veto:
         """Whether a detection keeps a stretch protected."""
         if item.own or item.rule in self._checked or item.label not in self._labels:
             return True
-        if item.label in IDENTIFIERS | GUESSED and (item.listed or "/" in item.rule):
+        if use.is_variant:
+            return item.listed or ("/" in item.rule and item.label in IDENTIFIERS)
+        if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):  # "L4": a vertebra, a room
             return True
-        if item.label in IDENTIFIERS and not use.is_variant:
-            return True
-        if item.label == "ROOM" and use.form == "symbol":  # "L4" is a vertebra and a room
-            return True
+        if use.weak or (not use.named and item.label not in PERSONS):
+            return item.listed or "/" in item.rule or item.score >= _SURE
         return item.listed and item.label in _ROLES and not use.headed

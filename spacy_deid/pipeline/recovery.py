@@ -31,6 +31,7 @@ _JOINING = tuple("./-+:_@")  # a number goes on behind these
 _MARKS = ".,;:)"  # that a token may end with: "A." is one
 _NO_NAME = re.compile(r"['’]?s|[IVX]{1,4}|[ABC]", re.IGNORECASE)  # a possessive, or a class: "Chiari I"
 _YEAR = re.compile(r"(?:19|20)\d\d")  # without a unit, whatever stands before it
+_SAID = ("before", "after", "sign")  # reasons that hold of a name without its capital
 _NAME_BEFORE = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ][^\W\d_]*[.,]?[ -]?$")
 _NAME_AFTER = re.compile(r",?[ -]?[A-ZÀ-ÖØ-ÞĀ-ſ]")
 
@@ -165,7 +166,7 @@ class Recovery:
         """What keeps stretches of a Doc protected. RAISES: NotDeidentified (D501)."""
         keys = doc.spans[MERGED].attrs["sources"]
         records = [
-            Detected(item.start, item.end, item.label, item.rule, key in self.lists)
+            Detected(item.start, item.end, item.label, item.rule, key in self.lists, item.score)
             for key in keys
             for item in read_evidence(doc, key)
         ]
@@ -185,17 +186,17 @@ class Recovery:
         plain = Touching(use for use in matches if use.form != "name")
         uses = [self._judged(text, use, plain) for use in matches]
         if self.expressions:
-            uses += [
-                self._judged(text, MedicalUse(m.start, m.end, m.rule), plain) for m in self.expressions.find(text)
-            ]
-        found = sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
-        return [*found, *_joined(text, found)]
+            found = (m for m in self.expressions.find(text) if not _YEAR.fullmatch(text, m.start, m.end))
+            uses += [self._judged(text, MedicalUse(m.start, m.end, m.rule), plain) for m in found]
+        kept = sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
+        return [*kept, *_joined(text, kept)]
 
     def _judged(self, text: str, use: MedicalUse, plain: Touching[MedicalUse]) -> MedicalUse | None:
         """A use with the reason why a bare name is one; None if it is a person's."""
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])
-            return MedicalUse(use.start, use.end, f"{use.rule}:{reason}") if reason else None
+            sure = text[use.start].isupper() or reason in _SAID
+            return MedicalUse(use.start, use.end, f"{use.rule}:{reason}") if reason and sure else None
         alone = use.form == "eponym" and not re.search(r"\s", text[use.start : use.end])
         if not text[use.start].isupper():
             return use

@@ -23,9 +23,9 @@ CANARY = "Zumalabe"
 
 @Language.component("flag_stretches")
 def flag_stretches(doc):
-    """A detector that flags the stretches that stand in ``doc.user_data``: label, and rule if it has one."""
-    rows = [(*row, "model") if len(row) == 3 else row for row in doc.user_data.get("flags", [])]
-    found = [Evidence(start, end, label, "flag_stretches", 0.9, rule) for start, end, label, rule in rows]
+    """A detector that flags the stretches that stand in ``doc.user_data``: label, rule and score if it has them."""
+    rows = [(*row, *("model", 0.3)[len(row) - 3 :]) for row in doc.user_data.get("flags", [])]
+    found = [Evidence(start, end, label, "flag_stretches", score, rule) for start, end, label, rule, score in rows]
     write_evidence(doc, "deid/flags", found, checked=["test/card"])
     return doc
 
@@ -170,6 +170,34 @@ def test_an_age_is_medical_only_if_a_model_alone_took_it_for_one(english, label)
     assert kept(english, "tooth 36 extracted", ("36", label, "en/age")) != []
 
 
+@pytest.mark.parametrize(
+    ("text", "flag", "label"),
+    [("BP 120/80 today", "120/80", "DATE"), ("moved to FL", "FL", "STATE"), ("by HUS today", "HUS", "HOSPITAL")],
+)
+def test_a_detector_that_is_sure_of_a_number_or_an_abbreviation_is_right(english, text, flag, label):
+    assert kept(english, text, (flag, label, "model", 0.9)) != []
+    assert kept(english, text, (flag, label, "en/rule")) != []
+
+
+@pytest.mark.parametrize("score", [0.1, 0.99])
+def test_an_eponym_with_its_head_word_goes_free_however_sure_a_model_is(english, score):
+    assert kept(english, "has Crohn's disease", ("Crohn's", "PATIENT", "model", score)) == []
+
+
+@pytest.mark.parametrize("text", ["seen in 2009, score 2009", "VAS in 2009", "sat 1998"])
+def test_a_year_is_no_measurement(english, text):
+    assert kept(english, text, (text[-4:], "DATE")) != []
+
+
+def test_a_case_of_a_given_name_is_no_virus():
+    assert kept(make("fi"), "Sisarella Hannalla on yskä.", ("Hannalla", "RELATIVE")) != []
+
+
+def test_a_test_of_a_patient_is_not_named_after_him():
+    assert kept(make("fi"), "Svanströmin testi tehtiin.", ("Svanströmin", "PATIENT")) != []
+    assert kept(make("fi"), "Babinskin testi tehtiin.", ("Babinskin", "PATIENT")) == []
+
+
 def test_a_vertebra_is_none_where_a_room_is_meant(english):
     assert kept(english, "moved to room L4", ("L4", "ROOM")) != []
     assert kept(english, "gene BRCA1", ("BRCA1", "ID_OTHER")) == []
@@ -179,7 +207,7 @@ def test_a_vertebra_is_none_where_a_room_is_meant(english):
     ("text", "flag", "label"),
     [
         ("mutation BRAF V600E.", "BRAF V", "PATIENT"),
-        ("Chiari I malformation", "Chiari I", "ORGANIZATION"),
+        ("Wolff-Parkinson-White syndrome B", "Wolff-Parkinson-White syndrome B", "ORGANIZATION"),
         ("variant c.1799T>A.", "A.", "CLINICIAN"),
         ("by the Classic Duke criteria", "Classic Duke", "HOSPITAL"),
     ],

@@ -37,6 +37,11 @@ class Released:
     dictionaries: Counter[str]
     recovered: Counter[str]
 
+    def record(self) -> dict[str, Any]:
+        """What the trace says of the note: what of the dictionaries was used, if there are any, and the spans."""
+        flags = {"dictionaries": sorted(self.dictionaries)} if self.dictionaries else {}
+        return {**flags, "spans": self.trace}
+
 
 @dataclass(slots=True)
 class Tally:
@@ -149,7 +154,7 @@ class Redaction:
         try:
             data = encode(result.text, encoding, str(job.source))
             if self.trace:
-                write_whole(job.targets[0], (_dump({**self.stamp, "spans": result.trace}) + "\n").encode("utf-8"))
+                write_whole(job.targets[0], (_dump({**self.stamp, **result.record()}) + "\n").encode("utf-8"))
             write_whole(job.targets[-1], data)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
@@ -185,7 +190,7 @@ class Redaction:
                     raise InputError(Errors.D405.format(row=row.number, reason=result.reason))
                 file.write(self._line(row, result, job))
                 if trace:
-                    trace.write((",\n" if counts.notes else "\n") + _dump({"row": row.number, "spans": result.trace}))
+                    trace.write((",\n" if counts.notes else "\n") + _dump({"row": row.number, **result.record()}))
                 counts.count(result)
         if trace:
             trace.write("]}\n")

@@ -99,6 +99,8 @@ def clean(
         return "", "placeholder"
     if len(plain) > MAX_LENGTH:
         return "", "too long"
+    if not plain.isascii() and any("\ud800" <= char <= "\udfff" for char in plain):
+        return "", "broken text"
     if kind in ("birth_date", "date"):
         day = read_date(value, lang, date_format)
         if day in _NO_BIRTH or (day and day.year == 9999):

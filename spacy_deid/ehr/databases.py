@@ -37,8 +37,11 @@ def read_database(table: Table) -> Rows:
     options = {"stream_results": True, "max_row_buffer": BATCH}
     options |= {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {}
     try:
-        with _withheld(source), engine.connect().execution_options(**options) as connection:
-            result = connection.execute(_statement(sql, table, connection))
+        with (
+            _withheld(source),
+            engine.connect().execution_options(**options) as connection,
+            closing(connection.execute(_statement(sql, table, connection))) as result,
+        ):
             yield from _batches(table, list(result.keys()), lambda: result.fetchmany(BATCH))
     finally:
         engine.dispose()
@@ -51,7 +54,8 @@ def _statement(sql: Any, table: Table, connection: Any) -> Any:
         return sql.text(source.query)
     schema, _, name = source.table.rpartition(".")
     target = sql.table(name, schema=schema or None)
-    header = list(connection.execute(sql.select(sql.text("*")).select_from(target).limit(0)).keys())
+    with closing(connection.execute(sql.select(sql.text("*")).select_from(target).limit(0))) as nothing:
+        header = list(nothing.keys())
     wanted = dict.fromkeys(header[place] for place in find_places(table, header))
     return sql.select(*(sql.column(column) for column in wanted)).select_from(target)
 

@@ -169,7 +169,7 @@ def _slips(words: Sequence[str]) -> Iterator[Form]:
     for word in plain:
         if "'" in word:
             yield Form(word.replace("'", ""), exact=False)
-            yield Form(word.replace("'", " "))
+            yield Form(normal_form(word.replace("'", " ")))
         if len(word) >= _OCR_LENGTH:
             yield from (Form(word.replace(old, new)) for old, new in _MISREAD if old in word)
 

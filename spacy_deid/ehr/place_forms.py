@@ -12,6 +12,7 @@ from .name_parts import proper
 __all__ = ["city_forms", "phrase_forms", "street_forms", "term_forms", "zip_forms"]
 
 _BRACKETS = re.compile(r"\(([^()]*)\)")
+_SAINT = re.compile(r"\b(?:Saint|St\.?) ")
 _NUMBER = re.compile(r"\d+[^\W\d_]?\b")
 _ACRONYM_LENGTH = 3
 _PARTS_LENGTH = 6  # a shorter piece of an institution's name says too little
@@ -68,9 +69,7 @@ def phrase_forms(value: str, lang: str) -> tuple[str, ...]:
     inner = [name for name in _BRACKETS.findall(value) if len(name) >= _ACRONYM_LENGTH and name.isupper()]
     before = bare.partition(",")[0].strip()
     pieces = [bare, *inner, *([before] if len(before) >= _PARTS_LENGTH else [])]
-    saints = [re.sub(r"\bSaint\b", "St", piece) for piece in pieces] + [
-        re.sub(r"\bSt\.? ", "Saint ", piece) for piece in pieces
-    ]
+    saints = [_SAINT.sub(saint, piece) for piece in pieces for saint in ("Saint ", "St ", "St. ")]
     dotted = [piece.replace(".", "") for piece in pieces if "." in piece]
     return _normal([value, *pieces, *saints, *dotted, *_cases(pieces, lang, "noun")])
 
@@ -123,7 +122,8 @@ def _street_kinds(street: str, language: Language) -> list[str]:
             continue
         found = next(hit for name in names if (hit := _find_kind(name).search(street)))
         before, after = street[: found.start()], street[found.end() :].strip()
-        forms += (f"{before}{other} {after}".strip() for other in names)
+        space = "" if after.startswith(",") else " "
+        forms += (f"{before}{other}{space}{after}".strip() for other in names)
         forms += (f"{before}{other}{after}" for other in names if other.endswith("/"))
     return forms
 

@@ -100,9 +100,10 @@ def _decode(source: Source, path: Path) -> Iterator[str]:
         with _open(path) as file:
             _check_utf8(source, path, encoding, file)
             if encoding.startswith(_BY_UNIT):
-                for line in io.TextIOWrapper(file, encoding=encoding, newline=""):
-                    row += 1
-                    yield line
+                with io.TextIOWrapper(file, encoding=encoding, newline="") as lines:
+                    for line in lines:
+                        row += 1
+                        yield line
                 return
             for data in file:
                 row += 1

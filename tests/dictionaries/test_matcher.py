@@ -3,7 +3,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.dictionaries.matcher import TermMatcher
@@ -131,6 +131,7 @@ def test_damaged_bytes_are_refused(data):
 SMALL = st.text(alphabet="abAB1 -'éß", min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(st.lists(SMALL, min_size=1, max_size=12), st.text(alphabet="abAB1 -'éß\u0301\n.", max_size=30))
 def test_the_matches_are_those_of_a_search_for_each_term_in_turn(written, text):
     terms = {normal_form(term) for term in written} - {""}
@@ -166,6 +167,7 @@ def variants(draw, term):
     return "".join(pieces)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_spelling_of_every_term_is_found_in_any_text(data):
     terms = data.draw(st.lists(TERM, min_size=1, max_size=5))

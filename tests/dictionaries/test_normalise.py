@@ -2,7 +2,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.dictionaries.normalise import normal_form, normalise
@@ -33,12 +33,14 @@ def test_spellings_of_a_name_have_one_normal_form(written, normal):
     assert normalise(written).text.strip() == normal
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_text_folds_as_its_parts_do(text):
     assert normalise(text).text.strip(" ") == normal_form(text)
 
 
 @example("ᾀ")
+@settings(deadline=None)
 @given(st.text())
 def test_normal_form_is_stable_under_composition_case_and_repetition(text):
     normal = normal_form(text)
@@ -46,6 +48,7 @@ def test_normal_form_is_stable_under_composition_case_and_repetition(text):
     assert normal_form(unicodedata.normalize("NFD", text)) == normal_form(unicodedata.normalize("NFC", text))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("aÀ\u0301ñß ﬁ\u00ad-–\n\u00a01_😀")))
 def test_every_folded_character_knows_its_original(text):
     folded = normalise(text)

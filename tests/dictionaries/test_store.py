@@ -1,0 +1,278 @@
+"""Dictionaries on disk: private, replaced in one step, updated, never in a pickle."""
+
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.errors import ConfigError
+
+CANARY = "zarzaquemada"
+CLINIC = LocalEntry("Clínica Zarzaquemada", "HOSPITAL", "clinics.name")
+
+
+def patient(term, label="PATIENT", rule="patients.surname", condition=""):
+    return LocalEntry(term, label, rule, condition)
+
+
+def write(folder, institution=(), patients=None, manifest=None, **options):
+    with StoreWriter(folder, **options) as writer:
+        writer.add_institution(institution)
+        for patient_id, entries in (patients or {}).items():
+            writer.add_patient(patient_id, entries)
+        writer.commit(manifest or {})
+    return LocalStore.open(folder)
+
+
+def terms(store, patient_id):
+    return sorted(entry.term for entry in store.patient(patient_id).entries)
+
+
+def quoted(text, matches):
+    return [(text[match.start : match.end], match.label, match.rule) for match in matches]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "local"
+
+
+@pytest.fixture
+def store(folder):
+    return write(folder, [CLINIC], {"P1": [patient(CANARY)], "P2": [patient("quebrantado")]}, {"sources": {"a": "b"}})
+
+
+def test_what_is_written_is_found(store):
+    text = "CLINICA ZARZAQUEMADA: Zarzaquemada, Quebrantado"
+    assert quoted(text, store.institution.find(text)) == [("CLINICA ZARZAQUEMADA", "HOSPITAL", "clinics.name")]
+    own = store.patient("P2")
+    assert quoted(text, own.find(text)) == [("Quebrantado", "PATIENT", "patients.surname")]
+    assert store.patient("P3") is None
+    assert store.has_patients
+    assert store.labels == {"HOSPITAL", "PATIENT"}
+    assert sorted(store.patient_ids()) == ["P1", "P2"]
+    assert store.counts == {"institution_terms": 1, "patients": 2, "patient_terms": 2}
+    assert store.manifest == {"sources": {"a": "b"}}
+
+
+def test_a_store_of_nothing_finds_nothing(folder):
+    store = write(folder)
+    assert store.institution.find("Zarzaquemada") == []
+    assert not store.has_patients
+    assert list(store.patient_ids()) == []
+
+
+def test_only_the_owner_can_read_anything(store, folder):
+    paths = [folder, *folder.rglob("*")]
+    assert len(paths) > 6
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in paths} == {0}
+
+
+@pytest.mark.parametrize("name", ["", "manifest.json", "BUILD", "BUILD/patients", "BUILD/keys"])
+def test_a_store_that_others_can_read_is_refused_and_says_what_to_do(store, folder, name):
+    path = folder / name.replace("BUILD", store.build)
+    path.chmod(path.stat().st_mode | stat.S_IRGRP)
+    with pytest.raises(ConfigError, match=rf"'{path.name}'.*chmod -R go-rwx"):
+        LocalStore.open(folder)
+
+
+def test_a_writer_that_dies_leaves_the_old_dictionaries(store, folder):
+    def die():
+        yield patient("nuevo")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write(folder, die(), {"P9": [patient("nuevo")]})
+    assert LocalStore.open(folder).build == store.build
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == [store.build]
+
+
+def test_a_process_that_is_killed_leaves_the_old_dictionaries(store, folder):
+    source = (
+        "import os, sys; from spacy_deid.dictionaries.store import StoreWriter\n"
+        "writer = StoreWriter(sys.argv[1]); writer.add_patient('P9', [])\n"
+        "(writer.folder / 'manifest.json.part').touch()\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", source, folder]).returncode == -9
+    assert len(list(folder.glob("build-*"))) == 2
+    assert LocalStore.open(folder).build == store.build
+    fresh = write(folder, [], {"P9": [patient("nuevo")]})
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == [fresh.build]
+    assert not (folder / "manifest.json.part").exists()
+
+
+def test_whoever_has_dictionaries_open_keeps_them_when_they_are_replaced(store, folder):
+    fresh = write(folder, [], {"P9": [patient("nuevo")]})
+    assert fresh.build != store.build
+    assert terms(store, "P2") == ["quebrantado"]
+    assert store.institution.find("Clínica Zarzaquemada")
+    assert LocalStore.open(folder).patient("P2") is None
+
+
+def test_two_writers_do_not_write_at_once(store, folder):
+    with StoreWriter(folder) as writer:
+        with pytest.raises(ConfigError, match="another process is writing"):
+            StoreWriter(folder)
+        writer.commit({})
+
+
+def test_an_update_keeps_adds_and_replaces(store, folder):
+    with StoreWriter(folder, update=True) as writer:
+        writer.add_institution([LocalEntry("Consultorio Ribera", "HOSPITAL", "clinics.name")])
+        writer.add_patient("P1", [patient("Recién"), patient(CANARY)])
+        writer.remove_patient("P2")
+        writer.add_patient("P2", [patient("olmedilla")])
+        writer.add_patient("P3", [patient("tercero", "RELATIVE", "patients.mother")])
+        writer.commit({})
+    store = LocalStore.open(folder)
+    assert terms(store, "P1") == ["recien", CANARY]
+    assert terms(store, "P2") == ["olmedilla"]
+    assert terms(store, "P3") == ["tercero"]
+    assert store.counts == {"institution_terms": 2, "patients": 3, "patient_terms": 4}
+    text = "Consultorio Ribera, Clínica Zarzaquemada"
+    assert len(store.institution.find(text)) == 2
+
+
+def test_updates_with_the_same_rows_do_not_grow(store, folder):
+    for _ in range(3):
+        store = write(folder, [CLINIC], {"P1": [patient(CANARY)]}, update=True)
+    assert store.counts == {"institution_terms": 1, "patients": 2, "patient_terms": 2}
+
+
+def test_an_update_of_nothing_is_a_build(folder):
+    assert write(folder, [CLINIC], update=True).counts["institution_terms"] == 1
+
+
+def test_a_patient_that_was_removed_is_gone(store, folder):
+    with StoreWriter(folder, update=True) as writer:
+        writer.remove_patient("P1")
+        writer.commit({})
+    assert LocalStore.open(folder).patient("P1") is None
+    assert sorted(LocalStore.open(folder).patient_ids()) == ["P2"]
+
+
+def test_a_term_with_several_rules_keeps_them_through_an_update(folder):
+    both = [LocalEntry("ribera", "HOSPITAL", "clinics.name"), LocalEntry("ribera", "CITY", "clinics.city")]
+    first = write(folder, both, {"P1": [patient("ribera"), patient("ribera", "RELATIVE")]})
+    second = write(folder, [], {}, update=True)
+    assert first.institution.find("Ribera") == second.institution.find("Ribera")
+    assert {match.rule for match in second.institution.find("Ribera")} == {"clinics.name", "clinics.city"}
+    assert {match.label for match in second.patient("P1").find("Ribera")} == {"PATIENT", "RELATIVE"}
+
+
+@pytest.mark.parametrize("patient_id", ["", "Ü-1", "a\nb", "0001", "1" * 500])
+def test_an_id_is_any_text_but_none(folder, patient_id):
+    if not patient_id:
+        with pytest.raises(ConfigError, match="without an id"):
+            write(folder, [], {patient_id: [patient("x")]})
+        return
+    store = write(folder, [], {patient_id: [patient(CANARY)]})
+    assert terms(store, patient_id) == [CANARY]
+    assert list(store.patient_ids()) == [patient_id]
+    assert store.patient("1") is None
+
+
+def test_what_cannot_be_looked_for_is_counted_by_its_reason(folder):
+    entries = [patient(" "), patient("x" * 300), patient("de la"), patient("j"), patient("j", condition="name")]
+    entries += [patient("zar\ud800"), patient("zarza")]
+    store = write(folder, entries[:4], {"P1": entries})
+    assert terms(store, "P1") == ["j", "zarza"]
+    assert {row["reason"]: row["count"] for row in store.skipped} == {
+        "empty": 2,
+        "longer than 255 characters": 2,
+        "would match nearly everywhere": 4,
+        "half of a surrogate pair": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (LocalEntry(CANARY, "NAME", "a.b"), "unknown label"),
+        (LocalEntry(CANARY, "PATIENT", ""), "table.column"),
+        (LocalEntry(CANARY, "PATIENT", "patient:a.b"), "table.column"),
+        (LocalEntry(CANARY, "PATIENT", "a.b", "never"), "a condition is one of"),
+    ],
+)
+def test_a_wrong_entry_is_refused_without_its_term(folder, entry, message):
+    with pytest.raises(ConfigError, match=message) as error, StoreWriter(folder) as writer:
+        writer.add_patient("P1", [entry])
+    assert CANARY not in str(error.value)
+
+
+@pytest.mark.parametrize("damage", ["manifest", "version", "short", "missing", "list"])
+def test_damaged_dictionaries_are_refused(store, folder, damage):
+    manifest = folder / "manifest.json"
+    if damage == "manifest":
+        manifest.write_text("{")
+    elif damage == "list":
+        manifest.write_text("[1]")
+    elif damage == "version":
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 0}))
+    elif damage == "short":
+        path = folder / store.build / "patients"
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        (folder / store.build / "keys").unlink()
+    with pytest.raises(ConfigError, match="damaged or of another version"):
+        LocalStore.open(folder)
+
+
+def test_a_folder_of_something_else_is_neither_opened_nor_replaced(tmp_path):
+    (tmp_path / "thesis.txt").write_text("x")
+    with pytest.raises(ConfigError, match="there are none"):
+        LocalStore.open(tmp_path)
+    with pytest.raises(ConfigError, match="other files"):
+        StoreWriter(tmp_path)
+    with pytest.raises(ConfigError, match="dictionaries"):
+        StoreWriter(tmp_path / "thesis.txt")
+    assert (tmp_path / "thesis.txt").read_text() == "x"
+
+
+def test_no_value_shows_in_a_repr_a_pickle_or_the_files_of_the_institution(store, folder):
+    shown = [repr(store), repr(store.patient("P1")), repr(store.patients._own("P1")), repr(patient(CANARY))]
+    assert not any(CANARY in text for text in shown)
+    data = pickle.dumps(store)
+    assert CANARY.encode() not in data
+    assert terms(pickle.loads(data), "P1") == [CANARY]
+    files = {path.name: path.read_bytes().lower() for path in folder.rglob("*") if path.is_file()}
+    assert "keys" in files
+    assert not any(CANARY.encode() in data for data in files.values())
+
+
+def test_forked_processes_read_the_same_store(store):
+    assert store.patient("P1") is not None
+    read, write_end = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(write_end, str(terms(store, "P2")).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 100).decode() == "['quebrantado']"
+    os.close(read)
+    os.close(write_end)
+
+
+def test_rows_of_other_processes_are_taken_over(folder):
+    from spacy_deid.dictionaries.entries import Tag
+    from spacy_deid.dictionaries.patient_rows import PatientWriter, pack
+
+    with StoreWriter(folder) as writer:
+        writer.add_patient("P1", [patient(CANARY)])
+        shared, tags = writer.share([Tag("RELATIVE", "patients.mother", "")])
+        number = tags.index(Tag("RELATIVE", "patients.mother", "")) + 1
+        for i in (2, 3):
+            part = PatientWriter(shared / f"part-{i}")
+            part.add(f"P{i}", [pack([("remedios", number)])])
+            writer.take(part.part())
+        writer.commit({})
+    store = LocalStore.open(folder)
+    assert [terms(store, f"P{i}") for i in (1, 2, 3)] == [[CANARY], ["remedios"], ["remedios"]]
+    assert {path.name for path in (folder / store.build).iterdir()} >= {"patients", "keys"}
+    assert not list((folder / store.build).glob("part-*"))

@@ -4,8 +4,9 @@
     python scripts/local_ablation.py en spacy_deid/pipelines/en
 
 The record system is simulated: half of the different names, addresses and identifiers of the gold, each put into the
-table where a hospital would have it, so that the dictionaries are no oracle. Patients' values are known for their own
-note alone. Without --gold the notes are those of `spacy-deid synth --split test`. Writes metrics/local_ablation.json.
+table where a hospital would have it, so that the dictionaries are no oracle. Of persons it has full names: what a note
+calls somebody by alone ("Bill", "madre") stands in no table. Patients' values are known for their own note alone.
+Without --gold the notes are those of `spacy-deid synth --split test`. Writes metrics/local_ablation.json.
 """
 
 import csv
@@ -44,6 +45,7 @@ OF_PATIENTS = {  # label → kind of the column
     "ENCOUNTER_ID": "id:ENCOUNTER_ID",
 }
 OF_THE_INSTITUTION = {"CLINICIAN": "clinician", "HOSPITAL": "clinic", "HEALTH_CENTER": "clinic:HEALTH_CENTER"}
+PERSONS = {"PATIENT", "RELATIVE", "CLINICIAN"}
 DICTIONARIES = "deid_dictionaries"  # beside the public lists of the pipeline
 VARIANTS = {"base": [DICTIONARIES, "deid_recovery"], "with dictionaries": ["deid_recovery"]}
 VARIANTS |= {"with recovery": [DICTIONARIES], "with both": []}
@@ -82,6 +84,12 @@ def is_known(value: str) -> bool:
     return hashlib.sha256(value.casefold().encode("utf8")).digest()[0] % 2 == 0
 
 
+def is_full_name(value: str) -> bool:
+    """Whether a value is the name of a person as a record has it: two words or more with capitals."""
+    words = value.replace(",", " ").split()
+    return sum(word[0].isupper() for word in words) >= 2
+
+
 def simulate(notes: Sequence[AnnotatedText], folder: Path, lang: str) -> Path:
     """Write the tables and their mapping, and build the dictionaries.
 
@@ -108,7 +116,7 @@ def known_values(notes: Sequence[AnnotatedText], kinds: dict[str, str]) -> Itera
     for note in notes:
         for entity in note.entities:
             value = " ".join(note.text[entity.start : entity.end].split())
-            if entity.label in kinds and is_known(value):
+            if entity.label in kinds and is_known(value) and (entity.label not in PERSONS or is_full_name(value)):
                 yield {"patient_id": note.name, entity.label: value}
 
 

@@ -194,6 +194,7 @@ class Errors:
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"
+    D213 = "training cannot start from {path}: it has no component '{name}'"
 
     # command line
     D400 = "{path}: not {encoding} text. Name the encoding with --encoding"

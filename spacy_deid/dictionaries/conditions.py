@@ -8,10 +8,13 @@ An entry with the condition "name" is a word that is also a name, such as "Will"
   institution dictionary it must be one that counts by itself or by what stands before it.
 
 Beside another part, and after a word that is no title, it must begin with a capital like its neighbour.
+
+The institution's names of one word are held to the same where a note that tells capitals from small letters has them
+small: a member of staff is called Bill, and a patient got a bill.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -27,6 +30,11 @@ _PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 _REACH = 60  # characters before a match that are searched for a cue
 _GAPS = ("", " ", ", ", "-", ",", ". ", ".", "\u00a0", "\u2010")
 _WORD = r"(?:[^\W\d_a-zà-öø-ÿ][\w'’-]*\.?\s+)"  # a word with a capital, or an initial
+
+_ONE_SMALL_WORD = re.compile(r"[^\W\d_A-ZÀ-ÖØ-Þ]+")
+_STARTS = re.compile(r"(?<!\w)[^\W\d_]")
+_INITIALS = 3
+_CAPITALS = 0.05  # share of the words of a note that begin with one, where capitals mean something
 
 
 class _Span(NamedTuple):
@@ -53,11 +61,12 @@ def settle(
         return []
     first, last = folded.original(starts, ends)
     spans = [_Span(*span) for span in zip(first, last, tags, strict=True)]
-    unsure = [i for i, span in enumerate(spans) if any(tag.condition for tag in span.tags)]
+    small = set() if own else _small_names(text, spans)
+    unsure = [i for i, span in enumerate(spans) if i in small or any(tag.condition for tag in span.tags)]
     if unsure:
         held = _hold(text, spans, unsure, own)
         spans = [
-            span._replace(tags=tuple(tag for tag in span.tags if not tag.condition or i in held))
+            span._replace(tags=tuple(tag for tag in span.tags if i in held or not (i in small or tag.condition)))
             for i, span in enumerate(spans)
         ]
         kept = [i for i, span in enumerate(spans) if span.tags]
@@ -66,8 +75,22 @@ def settle(
     return [Match(span.start, span.end, tag.label, tag.rule) for span in outer for tag in span.tags]
 
 
+def _small_names(text: str, spans: Sequence[_Span]) -> set[int]:
+    """The spans, by number, that are a person's name of one word in small letters, in a note with capitals."""
+    small = {
+        i
+        for i, span in enumerate(spans)
+        if all(tag.label in _PERSONS for tag in span.tags) and _ONE_SMALL_WORD.fullmatch(text, span.start, span.end)
+    }
+    if not small:
+        return small
+    words = _STARTS.findall(text)
+    return small if sum(map(str.isupper, words)) > _CAPITALS * len(words) else set()
+
+
 def _hold(text: str, spans: Sequence[_Span], unsure: Sequence[int], own: bool) -> set[int]:
     """The spans, by number, whose condition holds."""
+    unsure = [i for i in unsure if not _is_no_name(text[spans[i].start : spans[i].end])]
     left = set(unsure)
     held = {i for i in unsure if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
@@ -78,6 +101,11 @@ def _hold(text: str, spans: Sequence[_Span], unsure: Sequence[int], own: bool) -
         held |= new
         sure |= new
     return held
+
+
+def _is_no_name(word: str) -> bool:
+    """Whether a word that needs a context is a title ("Mr" of Mara Rossi), or too short to be initials as written."""
+    return word.lower() in _titles() or (len(word) <= _INITIALS and word.islower())
 
 
 def _has_cue(text: str, span: _Span) -> bool:
@@ -129,18 +157,25 @@ class _Neighbours:
 @cache
 def _cues() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Expressions for the titles, and for the other cues, of all languages together."""
+    signs = {cue for lines in _cue_files() for line in lines[1:] for cue in line.split("|")}
+    return _compile(_titles(), r"\.?\s+"), _compile(signs, r"\W{1,4}")
+
+
+@cache
+def _titles() -> frozenset[str]:
+    """Titles of all languages together, in small letters."""
+    return frozenset(title for lines in _cue_files() for title in lines[0].split())
+
+
+@cache
+def _cue_files() -> tuple[list[str], ...]:
+    """The lines of each file of cues: titles in the first, other cues in the rest."""
     folder = resources.files("spacy_deid") / "resources" / "name_cues"
-    titles: set[str] = set()
-    signs: set[str] = set()
-    for file in folder.iterdir():
-        if file.name.endswith(".txt"):
-            lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-            titles.update(lines[0].split())
-            signs.update(cue for line in lines[1:] for cue in line.split("|"))
-    return _compile(titles, r"\.?\s+"), _compile(signs, r"\W{1,4}")
+    texts = (file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".txt"))
+    return tuple([line for line in text.splitlines() if not line.startswith("#")] for text in texts)
 
 
-def _compile(cues: set[str], after: str) -> re.Pattern[str]:
+def _compile(cues: Collection[str], after: str) -> re.Pattern[str]:
     """Make an expression for cues at the end of a text, with at most two other names or initials behind."""
     parts = "|".join(re.escape(cue) for cue in sorted(cues, key=lambda cue: (-len(cue), cue)))
     return re.compile(rf"(?<!\w)(?i:{parts}){after}{_WORD}{{0,2}}$")

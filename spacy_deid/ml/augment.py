@@ -1,20 +1,28 @@
-"""Training notes as other hands would have typed them: in capitals, in lower case, without accents, or in part."""
+"""Training notes as other hands would have typed them: in capitals, in lower case, without accents, or in part; and
+of people whose names no list has.
+"""
 
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import registry
 
-__all__ = ["make_typing_augmenter", "retype"]
+__all__ = ["make_typing_augmenter", "rename_persons", "retype"]
 
 # the end of a short "key: value" line that another one follows
 _FIELDS = re.compile(r"(?m)^[^\n:]{2,30}:[^\n]{1,50}\n(?=[^\n:]{2,30}:[^\n]{1,50}$)")
 _GAPS = ("  ", "    ", "      ", "\t", " | ", "; ")
+_PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+_NAME = re.compile(r"[^\W\d_]{4,}")
+_POOL = 4000  # names that new ones are made from
+_TRIES = 6
 
 HANDS: dict[str, Callable[[str], str]] = {
     "upper": str.upper,
@@ -30,6 +38,7 @@ def make_typing_augmenter(
     plain: float = 0.05,
     excerpt: float = 0.0,
     fields: float = 0.0,
+    rename: float = 0.0,
     seed: int = 0,
 ) -> Callable[[Language, Example], Iterator[Example]]:
     """Make an augmenter that now and then adds a copy of a note in another hand. The note itself always comes too.
@@ -38,10 +47,13 @@ def make_typing_augmenter(
     excerpt (float): probability of a few lines of the note as a note of their own. A model that has seen only whole
         letters takes the one line of a short note for the header of a letter.
     fields (float): probability of a copy in which some "key: value" lines stand side by side, as forms have them.
+    rename (float): probability of a copy in which the persons have names that no list has. A model that has seen only
+        listed names learns to trust the list.
     seed (int): seed of the draws.
     RETURNS (Callable): for the setting "augmenter" of a corpus reader.
     """
     rng = random.Random(seed)
+    pool: deque[str] = deque(maxlen=_POOL)
 
     def augment(nlp: Language, example: Example) -> Iterator[Example]:
         yield example
@@ -55,6 +67,9 @@ def make_typing_augmenter(
             joined = join_fields(nlp, example, rng)
             if joined is not None:
                 yield joined
+        pool.extend(example.reference.text[start:end] for start, end in _names(example.reference))
+        if rename and rng.random() < rename and pool:
+            yield rename_persons(nlp, example, pool, rng)
 
     return augment
 
@@ -87,6 +102,62 @@ def join_fields(nlp: Language, example: Example, rng: random.Random) -> Example 
     places = [(ent.start_char + by, ent.end_char + by, ent.label_) for ent, by in zip(ents, moved, strict=True)]
     doc.set_ents(_disjoint(doc, places), default="outside")
     return Example(nlp.make_doc(doc.text), doc)
+
+
+def rename_persons(nlp: Language, example: Example, pool: Sequence[str], rng: random.Random) -> Example:
+    """Give the persons of a note new names: the front of any name and the end of their own, which may be a case's.
+
+    A name stays one name in the note, and is written as it was: in capitals or with one.
+
+    nlp (Language): makes the Docs. example (Example): the note. pool (Sequence[str]): names to take fronts from.
+    rng (Random): the source of chance.
+    RETURNS (Example): the note with its entities.
+    """
+    text, ents = example.reference.text, example.reference.ents
+    known: dict[str, str] = {}
+    parts, last = [], 0
+    ends, grown = [0], [0]  # where a name ended, and how much longer the text is from there
+    for start, end in _names(example.reference):
+        old = text[start:end]
+        name = known.setdefault(old.lower(), _invent(old, pool, rng))
+        parts += [text[last:start], name.upper() if old.isupper() else name.capitalize()]
+        last = end
+        ends.append(end)
+        grown.append(grown[-1] + len(name) - len(old))
+    doc = nlp.make_doc("".join([*parts, text[last:]]))
+
+    def moved(at: int) -> int:
+        return at + grown[bisect_right(ends, at) - 1]
+
+    doc.set_ents(_disjoint(doc, [(moved(e.start_char), moved(e.end_char), e.label_) for e in ents]), default="outside")
+    return Example(nlp.make_doc(doc.text), doc)
+
+
+def _invent(old: str, pool: Sequence[str], rng: random.Random) -> str:
+    """A name that ends as the old one does and begins as another; a vowel meets a consonant where that comes out."""
+    front = end = ""
+    for _ in range(_TRIES):
+        other = rng.choice(pool)
+        front, end = other[: rng.randint(1, len(other) - 2)], old[-rng.randint(2, len(old) - 2) :]
+        if _is_vowel(front[-1]) != _is_vowel(end[0]):
+            break
+    return front + end
+
+
+def _is_vowel(char: str) -> bool:
+    """Whether a letter is a vowel, whatever its marks."""
+    return unicodedata.normalize("NFD", char.lower())[0] in "aeiouy"
+
+
+def _names(doc: Doc) -> list[tuple[int, int]]:
+    """Start and end of the words of persons' names that are long enough and begin with a capital."""
+    return [
+        (ent.start_char + match.start(), ent.start_char + match.end())
+        for ent in doc.ents
+        if ent.label_ in _PERSONS
+        for match in _NAME.finditer(ent.text)
+        if match[0][0].isupper()
+    ]
 
 
 def _cut(text: str, rng: random.Random) -> tuple[int, int]:

@@ -70,3 +70,31 @@ def test_in_the_institution_one_of_the_two_must_count_by_itself(tmp_path):
 def test_a_place_vouches_for_no_name():
     terms = own(("rosa", GIVEN), ("ndu", Tag("CITY", "p.city", "")))
     assert found(terms, "Ndu Rosa") == ["Ndu"]
+
+
+@pytest.mark.parametrize(
+    ("text", "hits"),
+    [
+        ("The patient Got A Bill for the visit.", ["Bill"]),
+        ("The Patient got a bill. Seen by Dr. bill and by Bill.", ["bill", "Bill"]),
+        ("seen by bill today, no capitals in here", ["bill"]),
+        ("SEEN BY BILL", ["BILL"]),
+        ("Seen by Bill Ndu and by bill ndu.", ["Bill Ndu", "bill ndu"]),
+    ],
+)
+def test_a_name_of_the_institution_in_small_letters_counts_where_a_name_would(text, hits, tmp_path):
+    entries = [LocalEntry(term, "CLINICIAN", "s.name") for term in ("bill", "bill ndu")]
+    with StoreWriter(tmp_path / "d") as writer:
+        writer.add_institution(entries)
+        writer.commit({})
+    store = LocalStore.open(tmp_path / "d")
+    assert [text[match.start : match.end] for match in store.institution.find(text)] == hits
+
+
+def test_a_patients_own_name_counts_in_small_letters_too():
+    assert found(own(("nadia", SURNAME)), "Le dije a nadia que viniera a Urgencias.") == ["nadia"]
+
+
+def test_initials_are_no_small_words_and_no_titles():
+    terms = own(("de", GIVEN), ("la", GIVEN), ("mr", GIVEN), ("rogers", SURNAME))
+    assert found(terms, "En el momento de la intervención. Mr. Rogers came. Rogers, DE") == ["Rogers", "Rogers", "DE"]

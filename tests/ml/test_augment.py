@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_deid.ml.augment import join_fields, make_typing_augmenter, retype
+from spacy_deid.ml.augment import join_fields, make_typing_augmenter, rename_persons, retype
 
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}}
 
@@ -97,3 +97,30 @@ def test_an_entity_that_an_excerpt_cuts_keeps_what_is_left_of_it(nlp):
                 "STREET" if word.text in {"Calle", "Mayor", "5", "46001", "Valencia"} else ""
             ) or (word.is_space)
     assert any(excerpt.reference.text == "Calle Mayor 5\n" for excerpt in excerpts)
+
+
+def test_renamed_persons_keep_their_labels_and_the_rest_of_the_note_its_words():
+    nlp = spacy.blank("fi")
+    doc = nlp.make_doc("Potilas Virtanen, Hki. Soitettu VIRTASELLE ja äidille. Tri Korhonen.")
+    spans = [(8, 16, "PATIENT"), (18, 21, "CITY"), (32, 42, "PATIENT"), (46, 53, "RELATIVE"), (59, 67, "CLINICIAN")]
+    doc.ents = [doc.char_span(start, end, label=label) for start, end, label in spans]
+    for seed in range(20):
+        new = rename_persons(nlp, Example(nlp.make_doc(doc.text), doc), ["Marjatta", "Kettunen"], random.Random(seed))
+        ents = new.reference.ents
+        assert [ent.label_ for ent in ents] == ["PATIENT", "CITY", "PATIENT", "RELATIVE", "CLINICIAN"]
+        assert [ents[1].text, ents[3].text] == ["Hki", "äidille"]
+        assert ents[0].text.istitle()
+        assert ents[0].text.endswith("en")
+        assert ents[2].text.isupper()
+        assert ents[2].text.endswith("LE")
+        assert new.reference.text.startswith("Potilas ")
+        assert new.reference.text.endswith(f"Tri {ents[4].text}.")
+
+
+def test_a_name_stays_one_name_in_a_note():
+    nlp = spacy.blank("es")
+    doc = nlp.make_doc("Nadia duerme. NADIA come.")
+    doc.ents = [doc.char_span(0, 5, label="PATIENT"), doc.char_span(14, 19, label="PATIENT")]
+    new = rename_persons(nlp, Example(nlp.make_doc(doc.text), doc), ["Rosalinda"], random.Random(3)).reference
+    assert new.ents[0].text.upper() == new.ents[1].text
+    assert new.ents[0].text != "Nadia"

@@ -24,7 +24,7 @@ from .hashing import Integers
 from .matcher import Match, find_outer
 from .normalise import Normalised
 
-__all__ = ["settle"]
+__all__ = ["is_of_persons", "make_matches", "settle"]
 
 _PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 _REACH = 60  # characters before a match that are searched for a cue
@@ -80,12 +80,39 @@ def _small_names(text: str, spans: Sequence[_Span]) -> set[int]:
     small = {
         i
         for i, span in enumerate(spans)
-        if all(tag.label in _PERSONS for tag in span.tags) and _ONE_SMALL_WORD.fullmatch(text, span.start, span.end)
+        if is_of_persons(span.tags) and _ONE_SMALL_WORD.fullmatch(text, span.start, span.end)
     }
     if not small:
         return small
     words = _STARTS.findall(text)
     return small if sum(map(str.isupper, words)) > _CAPITALS * len(words) else set()
+
+
+def is_of_persons(tags: Sequence[Tag]) -> bool:
+    """Whether a term is a person's name and nothing else; one in small letters may need a context.
+
+    tags (Sequence[Tag]): its tags.
+    RETURNS (bool): True if all are of persons.
+    """
+    return all(tag.label in _PERSONS for tag in tags)
+
+
+def make_matches(folded: Normalised, starts: Integers, ends: Integers, tags: Sequence[tuple[Tag, ...]]) -> list[Match]:
+    """Make matches of what was found, if nothing of it needs a context and none lies within another.
+
+    folded (Normalised): the text, folded.
+    starts, ends (NDArray): folded characters. Shape (k,).
+    tags (Sequence): tags of each, k in number.
+    RETURNS (list[Match]): one for each tag.
+    """
+    if not len(starts):
+        return []
+    first, last = folded.original(starts, ends)
+    return [
+        Match(start, end, tag.label, tag.rule)
+        for start, end, several in zip(first, last, tags, strict=True)
+        for tag in several
+    ]
 
 
 def _hold(text: str, spans: Sequence[_Span], unsure: Sequence[int], own: bool) -> set[int]:

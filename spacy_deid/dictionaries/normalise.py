@@ -72,6 +72,15 @@ class Normalised:
             last += marked
         return first.tolist(), last.tolist()
 
+    def is_small(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the originals of some folded characters are letters that are no capitals.
+
+        places (NDArray): folded characters. Shape (k,).
+        RETURNS (NDArray): Shape (k,), bool.
+        """
+        small: NDArray[np.bool_] = self.classes.take(self.origin.take(places)) == _LOWER
+        return small
+
 
 _MARKS = frozenset({"Mn", "Me"})
 

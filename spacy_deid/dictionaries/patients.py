@@ -15,7 +15,7 @@ import numpy as np
 
 from .conditions import settle
 from .entries import LocalEntry, Ready, Tag
-from .institution import map_file
+from .institution_writer import map_file
 from .matcher import Match
 from .normalise import Normalised, normalise
 from .patient_rows import HEAD, PatientWriter, Row, hash_id, read_row

@@ -21,7 +21,8 @@ from typing import Any
 from ..errors import ConfigError, Errors
 from .build_folder import BUILD, MANIFEST, VERSION, claim, clean, lock, read_meta, write_meta
 from .entries import LocalEntry, Tag, Tags, make_ready
-from .institution import Institution, InstitutionWriter
+from .institution import Institution
+from .institution_writer import InstitutionWriter
 from .patient_rows import PatientPart, PatientWriter, pack
 from .patients import PatientIndex
 

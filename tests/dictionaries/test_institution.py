@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.dictionaries import institution
+from spacy_deid.dictionaries import institution_writer
 from spacy_deid.dictionaries.entries import LocalEntry, Tag, Tags
-from spacy_deid.dictionaries.institution import Institution, InstitutionWriter
+from spacy_deid.dictionaries.institution import Institution
+from spacy_deid.dictionaries.institution_writer import InstitutionWriter
 from spacy_deid.dictionaries.matcher import TermMatcher
 from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.dictionaries.terms import Entry, is_too_general
@@ -53,8 +54,8 @@ def test_terms_that_do_not_fit_into_memory_are_merged_from_runs(tmp_path, monkey
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     whole, _ = make(tmp_path / "a", entries)
-    monkeypatch.setattr(institution, "_RUN", 50)
-    monkeypatch.setattr(institution, "_BATCH", 7)
+    monkeypatch.setattr(institution_writer, "RUN", 50)
+    monkeypatch.setattr(institution_writer, "_BATCH", 7)
     several, writer = make(tmp_path / "b", [*entries, *entries[::-1]])
     assert writer.terms == 300
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["first", "index", "keys", "values"]

@@ -24,10 +24,10 @@ from spacy_deid.medical.context_data import given_names
 ROOT = Path(__file__).parents[1]
 SEED = 4
 NAME = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+(?:[-'’][A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+)*")
-# Authors, makers and places are not what is asked about.
+# Authors, makers, societies and places are not what is asked about.
 NO_EPONYM = re.compile(
     r"et al|\by cols?\b|(?:described|reported|introduced|proposed) by|Universi|Hospital|Inc\b|Ltd|Germany|USA"
-    r"|Corporation|®|™|©|GmbH|Laborator|Street|Institut|Company|[A-Z]\. [A-Z]"
+    r"|Corporation|®|™|©|GmbH|Laborator|Street|Institut|Company|Society|Foundation|[Gg]roup\b|[A-Z]\. [A-Z]"
 )
 PLANTS = {
     "en": [

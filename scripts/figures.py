@@ -31,6 +31,7 @@ DOCUMENTS = (
     "docs/model_card_es.md",
     "docs/model_card_fi.md",
     "docs/peers.md",
+    "docs/recovery.md",
     "docs/transformers.md",
 )
 RATIO = "divided by the best peer"

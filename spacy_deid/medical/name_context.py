@@ -134,6 +134,8 @@ class NameContext:
             return "before"
         if self.sign(text, start, end):
             return "sign"
+        if kind in _TECHNICAL and _CHAIN.fullmatch(text, start, end):  # "Por Swan-Ganz se mide": no couple is meant
+            return "chain"
         if self.acts(text, start, end) or self._capital_before(_line(text, start)):
             return ""
         name, left, right = text[start:end], _line(text, start), text[end : end + REACH]

@@ -50,8 +50,9 @@ class MedicalUse(NamedTuple):
     @property
     def weak(self) -> bool:
         """Whether it may be something else altogether: an abbreviation, a number, a name that only a word precedes."""
-        ends = self.rule.rpartition(":")[2]
-        return self.form == "symbol" or self.rule.startswith("recovery/") or ends in ("technical", "unit")
+        if self.form == "symbol" or self.rule.startswith("recovery/") or self.rule == "term:unit":
+            return True
+        return self.rule.endswith(":technical")
 
     @property
     def is_variant(self) -> bool:

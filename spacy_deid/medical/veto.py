@@ -18,6 +18,12 @@ _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
 _AGED = re.compile(
     r"[ -]?(?:años|meses|a\b|years?|yrs?|yo\b|y/o|months?|vuoti\w+|vuotta|kuukau\w+|v\b|kk\b)", re.IGNORECASE
 )
+_HOUSED = re.compile(
+    r"(?<!\w)(?:room|rm|bed|ward|bay|floor|huone\w{0,6}|sänky|vuodepaikka|osasto\w{0,5}|habitación|hab|cama|planta|box)"
+    r"[.:]?[ ]{1,2}$",
+    re.IGNORECASE,
+)
+_REACH = 24  # characters before a stretch
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -84,6 +90,8 @@ class Veto:
         use (MedicalUse): why it would be let go.
         RETURNS (bool): True if it stays.
         """
+        if use.weak and _HOUSED.search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
+            return True
         near = self._records(start, end)
         if any(self._forbids(item, use) or (item.label == "AGE" and _AGED.match(self._text, end)) for item in near):
             return True
@@ -105,7 +113,7 @@ class Veto:
             return True
         if use.is_variant:
             return item.listed or ("/" in item.rule and item.label in IDENTIFIERS)
-        if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):  # "L4": a vertebra, a room
+        if item.label in IDENTIFIERS or (item.label == "ROOM" and use.form == "symbol"):
             return True
         if use.weak or (not use.named and item.label not in PERSONS):
             return item.listed or "/" in item.rule or item.score >= _SURE

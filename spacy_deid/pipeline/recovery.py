@@ -159,7 +159,8 @@ class Recovery:
             for use in touching(ent.start_char, ent.end_char):
                 piece = _piece(ent, use, text, self.context)
                 if piece is not None and not veto(piece.start_char, piece.end_char, use):
-                    found.append(Evidence(piece.start_char, piece.end_char, ent.label_, self.name, 1.0, use.rule))
+                    whole = _with_space(ent, piece)
+                    found.append(Evidence(whole.start_char, whole.end_char, ent.label_, self.name, 1.0, use.rule))
         return _disjoint(found)
 
     def _veto(self, doc: Doc, text: str, uses: Touching[MedicalUse]) -> Veto:
@@ -242,20 +243,26 @@ def _piece(ent: Span, use: MedicalUse, text: str, context: NameContext) -> Span 
     return None if _NAME_AFTER.match(after) or (named and not introduced) else piece
 
 
+def _with_space(ent: Span, piece: Span) -> Span:
+    """A part of an entity and the white space around it, which nothing else would cover."""
+    doc, start, end = ent.doc, piece.start, piece.end
+    while start > ent.start and doc[start - 1].is_space:
+        start -= 1
+    while end < ent.end and doc[end].is_space:
+        end += 1
+    return doc[start:end]
+
+
 def _rest(doc: Doc, ent: Span, free: set[int]) -> Iterator[Span]:
-    """The parts of an entity whose tokens are not recovered, without white space around."""
-    run: list[int] = []
-    for i in (*range(ent.start, ent.end), -1):
-        if i >= 0 and i not in free:
-            run.append(i)
-        elif run:
-            while run and doc[run[-1]].is_space:
-                run.pop()
-            while run and doc[run[0]].is_space:
-                run.pop(0)
-            if run:
-                yield Span(doc, run[0], run[-1] + 1, label=ent.label_)
-            run = []
+    """The parts of an entity whose tokens are not recovered."""
+    start = None
+    for i in range(ent.start, ent.end + 1):
+        kept = i < ent.end and i not in free
+        if kept and start is None:
+            start = i
+        elif not kept and start is not None:
+            yield Span(doc, start, i, label=ent.label_)
+            start = None
 
 
 def _joined(text: str, uses: Sequence[MedicalUse]) -> Iterator[MedicalUse]:

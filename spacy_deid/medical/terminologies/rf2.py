@@ -43,6 +43,28 @@ _KINDS: Mapping[str, str] = {
     "tumor staging": "score",
     "situation": "finding",
     "qualifier value": "other",
+    # those of the Spanish edition, whose full names are in Spanish
+    "trastorno": "disease",
+    "hallazgo": "finding",
+    "anomalía morfológica": "disease",
+    "estructura corporal": "anatomy",
+    "estructura celular": "anatomy",
+    "célula": "anatomy",
+    "procedimiento": "procedure",
+    "régimen/tratamiento": "procedure",
+    "sustancia": "drug",
+    "producto": "drug",
+    "producto medicinal": "drug",
+    "forma de producto medicinal": "drug",
+    "fármaco de uso clínico": "drug",
+    "objeto físico": "device",
+    "organismo": "organism",
+    "entidad observable": "test",
+    "espécimen": "test",
+    "escala de evaluación": "score",
+    "escala de estadificación": "score",
+    "estadificación tumoral": "score",
+    "calificador": "other",
 }
 
 

@@ -160,6 +160,27 @@ def test_another_language_of_the_same_file_can_be_read(tmp_path):
     assert terms == [MedicalTerm("enfermedad de Parkinson", "disease")]
 
 
+def test_full_names_of_the_spanish_edition_have_tags_of_their_own(tmp_path):
+    header, *_ = RF2.splitlines()
+    rows = [
+        (
+            "1",
+            "20240101",
+            "1",
+            "9",
+            "49049000",
+            "es",
+            "900000000000003001",
+            "enfermedad de Parkinson (trastorno)",
+            "9",
+        ),
+        ("2", "20240101", "1", "9", "72705000", "es", "900000000000003001", "madre (persona)", "9"),
+    ]
+    (tmp_path / "file").write_text("\n".join([header, *map("\t".join, rows)]), encoding="utf8")
+    terms = list(read_terminology("rf2", tmp_path / "file", Reading("es", "other")))
+    assert terms == [MedicalTerm("enfermedad de Parkinson", "disease")]
+
+
 def test_genes_are_terms_in_capitals_only(tmp_path):
     terms, _ = read("nci", NCI, tmp_path / "file")
     assert {term.form for term in terms if term.kind == "gene"} == {"symbol"}

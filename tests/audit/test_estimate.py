@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.audit import estimate
@@ -83,6 +83,7 @@ TALLY = st.tuples(st.integers(1, 5), st.integers(0, 5), st.integers(0, 9), st.in
 )
 
 
+@settings(deadline=None)
 @given(st.lists(TALLY, min_size=1, max_size=20))
 def test_every_figure_is_a_share(rows):
     rate = estimate(np.array(rows, dtype=np.int64), replicates=20)

@@ -1,7 +1,7 @@
 """Identifiers that are broken up."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.audit.split import Tight, tight_terms
@@ -58,6 +58,7 @@ def test_a_term_does_not_show_itself():
     assert [term.letters for term in TERM] == ["villaseca"]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_what_is_found_are_the_letters_of_the_term(before, after):
     for surface in found(f"{before} Villa-\nseca {after}"):

@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.errors import InputError
@@ -217,6 +217,7 @@ def candidate(note, patient):
     return Candidate(draw_order(0, f"n{note}"), patient, True, Key(note + 1, f"N{note}"), 0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 20), max_size=80), st.integers(1, 10))
 def test_a_pool_holds_distinct_patients_and_enough_notes(owners, size):
     pool = Pool(size, 2)

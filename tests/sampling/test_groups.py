@@ -3,7 +3,7 @@
 from datetime import date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError
@@ -49,6 +49,7 @@ def test_an_unknown_weighting_is_refused():
 SIZES = st.lists(st.tuples(st.integers(1, 500), st.integers(0, 1000)), min_size=1, max_size=30)
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(1, 2000), st.integers(0, 20))
 def test_the_promises_of_an_allocation_hold(pairs, size, least):
     made = groups(*((documents, documents * mean) for documents, mean in pairs))

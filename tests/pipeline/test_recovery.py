@@ -8,7 +8,7 @@ import warnings
 
 import pytest
 import spacy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -365,6 +365,7 @@ WORDS = [
 ]
 
 
+@settings(deadline=None)  # a busy machine is no fault
 @given(st.lists(st.sampled_from(WORDS), max_size=12), st.data())
 def test_what_was_merged_is_recovered_or_protected_and_nothing_else_is(english, words, data):
     doc = english.make_doc(" ".join(words))

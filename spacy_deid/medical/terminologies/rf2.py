@@ -64,6 +64,7 @@ _KINDS: Mapping[str, str] = {
     "escala de evaluación": "score",
     "escala de estadificación": "score",
     "estadificación tumoral": "score",
+    "situación": "finding",
     "calificador": "other",
 }
 

@@ -45,7 +45,7 @@ def test_nothing_is_counted_of_what_has_no_words():
 words = st.lists(st.sampled_from("abcdefgh"), max_size=60).map(" ".join)
 
 
-@settings(deadline=None, max_examples=25)  # the first call loads what later ones do not
+@settings(deadline=None)  # the first call loads what later ones do not
 @given(st.lists(words, max_size=5), st.integers(1, 30))
 def test_what_is_dropped_is_too_low_by_no_more_than_the_error(texts, most):
     exact, cut = count_phrases(texts, 2), count_phrases(texts, 2)
@@ -64,7 +64,7 @@ def test_memory_is_bounded_by_the_limit(monkeypatch):
     assert exact.count("common words") - bounded.error <= bounded.count("common words") <= 2000
 
 
-@settings(deadline=None)  # the first call loads what later ones do not
+@settings(deadline=None, max_examples=25)  # the first call loads what later ones do not
 @given(st.lists(words, max_size=4))
 def test_bytes_keep_every_count(texts):
     counts = count_phrases(texts)

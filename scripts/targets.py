@@ -1,6 +1,6 @@
-"""Gather every figure that has a target in metrics/detection.json, whatever command measured it.
+"""Gather every figure that has a target in one file a field of work, whatever command measured it.
 
-    python scripts/targets.py
+    python scripts/targets.py [detection|dictionaries]
 
 A row keeps its command, data, split and date, and the rows of its interval; its name says the language where the file
 does.
@@ -8,6 +8,7 @@ does.
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 
 from figures import met
@@ -16,20 +17,29 @@ from spacy_deid.evaluation import MetricRow, read_rows, write_rows
 from spacy_deid.evaluation.rows import ENDS
 
 METRICS = Path("metrics")
-SOURCES = ("detection_*.json", "fairness_*.json", "throughput.json", "size.json", "peers.json", "inflection_fi.json")
+SOURCES = {
+    "detection": ["detection_*", "fairness_*", "throughput", "size", "peers", "inflection_fi"],
+    "dictionaries": ["local_ablation", "dictionaries_speed", "rare_names", "recovery", "audit"],
+}
 
 
-def main() -> None:
-    """Write the file anew."""
-    target = METRICS / "detection.json"
-    rows = [row for pattern in SOURCES for path in sorted(METRICS.glob(pattern)) for row in read_targets(path)]
-    target.unlink(missing_ok=True)
-    write_rows(target, rows)
-    aims = [row for row in rows if row.target is not None]
-    missed = [row.name for row in aims if met(row) == "**no**"]
-    ties = [row.name for row in aims if met(row) == "tie"]
-    print(f"{target}: {len(aims)} figures with a target, {len(missed)} missed, {len(ties)} ties with a peer")
-    print("\n".join(f"  {name}" for name in missed))
+def main(fields: list[str]) -> None:
+    """Write the files anew."""
+    for field in fields:
+        target = METRICS / f"{field}.json"
+        rows = [
+            row
+            for pattern in SOURCES[field]
+            for path in sorted(METRICS.glob(f"{pattern}.json"))
+            for row in read_targets(path)
+        ]
+        target.unlink(missing_ok=True)
+        write_rows(target, rows)
+        aims = [row for row in rows if row.target is not None]
+        missed = [row.name for row in aims if met(row) == "**no**"]
+        ties = [row.name for row in aims if met(row) == "tie"]
+        print(f"{target}: {len(aims)} figures with a target, {len(missed)} missed, {len(ties)} ties with a peer")
+        print("\n".join(f"  {name}" for name in missed))
 
 
 def read_targets(path: Path) -> list[MetricRow]:
@@ -43,4 +53,4 @@ def read_targets(path: Path) -> list[MetricRow]:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or list(SOURCES))

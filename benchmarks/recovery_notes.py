@@ -29,7 +29,7 @@ def corpora(lang: str, data: Path | None) -> Iterator[tuple[str, str, list[Annot
     """The notes of a language: name, split, notes."""
     yield f"synthetic notes {lang}", "test", list(make_corpus(lang, NOTES, SEED, "test"))
     if data and lang == "es":
-        files = sorted((data / "meddocan" / "corpus" / "dev" / "brat").glob("*.txt"))
+        files = sorted((data / "meddocan").rglob("dev/brat/*.txt"))
         yield "MEDDOCAN", "dev", [read_brat(path, scheme="meddocan") for path in files]
 
 

@@ -14,25 +14,29 @@ small: a member of staff is called Bill, and a patient got a bill.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .entries import Tag
 from .hashing import Integers
 from .matcher import Match, find_outer
 from .normalise import Normalised
 
-__all__ = ["is_of_persons", "make_matches", "settle"]
+__all__ = ["Flags", "settle"]
 
 _PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 _REACH = 60  # characters before a match that are searched for a cue
 _GAPS = ("", " ", ", ", "-", ",", ". ", ".", "\u00a0", "\u2010")
+_WIDEST = max(map(len, _GAPS))
 _WORD = r"(?:[^\W\d_a-zà-öø-ÿ][\w'’-]*\.?\s+)"  # a word with a capital, or an initial
 
 _ONE_SMALL_WORD = re.compile(r"[^\W\d_A-ZÀ-ÖØ-Þ]+")
-_STARTS = re.compile(r"(?<!\w)[^\W\d_]")
+_END = re.compile(r"[ \t\r\n.]*\Z")
 _INITIALS = 3
 _CAPITALS = 0.05  # share of the words of a note that begin with one, where capitals mean something
 
@@ -45,8 +49,41 @@ class _Span(NamedTuple):
     tags: tuple[Tag, ...]
 
 
+class Flags(NamedTuple):
+    """What is known of the tags of some terms.
+
+    conditional (NDArray): whether one of them has a condition. Shape (k,), bool.
+    of_persons (NDArray): whether all of them are of persons. Shape (k,), bool.
+    """
+
+    conditional: NDArray[np.bool_]
+    of_persons: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tags: Sequence[tuple[Tag, ...]]) -> "Flags":
+        """Look at the tags of terms.
+
+        tags (Sequence): tags of each term, k in number.
+        RETURNS (Flags): arrays of k.
+        """
+        conditional = [any(tag.condition for tag in several) for several in tags]
+        persons = [all(tag.label in _PERSONS for tag in several) for several in tags]
+        return cls(np.array(conditional, dtype=bool), np.array(persons, dtype=bool))
+
+    def take(self, places: NDArray[np.integer[Any]]) -> "Flags":
+        """Those of some terms. places (NDArray): their numbers. RETURNS (Flags): arrays of as many."""
+        return Flags(self.conditional.take(places), self.of_persons.take(places))
+
+
 def settle(
-    text: str, folded: Normalised, starts: Integers, ends: Integers, tags: Sequence[tuple[Tag, ...]], *, own: bool
+    text: str,
+    folded: Normalised,
+    starts: Integers,
+    ends: Integers,
+    tags: Sequence[tuple[Tag, ...]],
+    flags: Flags,
+    *,
+    own: bool,
 ) -> list[Match]:
     """Make matches of what was found.
 
@@ -54,76 +91,56 @@ def settle(
     folded (Normalised): the same text, folded.
     starts, ends (NDArray): folded characters. Shape (k,).
     tags (Sequence): tags of each, k in number.
+    flags (Flags): what is known of the tags of each.
     own (bool): whether these are the terms of one patient.
     RETURNS (list[Match]): those whose conditions hold and that lie within no other, in the order of the text.
     """
     if not len(starts):
         return []
     first, last = folded.original(starts, ends)
-    spans = [_Span(*span) for span in zip(first, last, tags, strict=True)]
-    small = set() if own else _small_names(text, spans)
-    unsure = [i for i, span in enumerate(spans) if i in small or any(tag.condition for tag in span.tags)]
+    small = set() if own else _small_names(text, folded, first, last, flags.of_persons)
+    unsure = small.union(np.flatnonzero(flags.conditional).tolist())
+    kept: dict[int, tuple[Tag, ...]] = {}
     if unsure:
+        near = _near(unsure, np.array(first), np.array(last))
+        spans = {i: _Span(first[i], last[i], tags[i]) for i in near}
         held = _hold(text, spans, unsure, own)
-        spans = [
-            span._replace(tags=tuple(tag for tag in span.tags if i in held or not (i in small or tag.condition)))
-            for i, span in enumerate(spans)
-        ]
-        kept = [i for i, span in enumerate(spans) if span.tags]
-        spans, starts, ends = [spans[i] for i in kept], starts.take(kept), ends.take(kept)
-    outer = [spans[i] for i in find_outer(starts, ends).tolist()] if spans else []
-    return [Match(span.start, span.end, tag.label, tag.rule) for span in outer for tag in span.tags]
-
-
-def _small_names(text: str, spans: Sequence[_Span]) -> set[int]:
-    """The spans, by number, that are a person's name of one word in small letters, in a note with capitals."""
-    small = {
-        i
-        for i, span in enumerate(spans)
-        if is_of_persons(span.tags) and _ONE_SMALL_WORD.fullmatch(text, span.start, span.end)
-    }
-    if not small:
-        return small
-    words = _STARTS.findall(text)
-    return small if sum(map(str.isupper, words)) > _CAPITALS * len(words) else set()
-
-
-def is_of_persons(tags: Sequence[Tag]) -> bool:
-    """Whether a term is a person's name and nothing else; one in small letters may need a context.
-
-    tags (Sequence[Tag]): its tags.
-    RETURNS (bool): True if all are of persons.
-    """
-    return all(tag.label in _PERSONS for tag in tags)
-
-
-def make_matches(folded: Normalised, starts: Integers, ends: Integers, tags: Sequence[tuple[Tag, ...]]) -> list[Match]:
-    """Make matches of what was found, if nothing of it needs a context and none lies within another.
-
-    folded (Normalised): the text, folded.
-    starts, ends (NDArray): folded characters. Shape (k,).
-    tags (Sequence): tags of each, k in number.
-    RETURNS (list[Match]): one for each tag.
-    """
-    if not len(starts):
-        return []
-    first, last = folded.original(starts, ends)
+        kept = {i: () if i in small else tuple(tag for tag in tags[i] if not tag.condition) for i in unsure - held}
+    left = [i for i in range(len(first)) if kept.get(i, True)]
     return [
-        Match(start, end, tag.label, tag.rule)
-        for start, end, several in zip(first, last, tags, strict=True)
-        for tag in several
+        Match(first[i], last[i], tag.label, tag.rule)
+        for i in (left[j] for j in find_outer(starts.take(left), ends.take(left)).tolist())
+        for tag in kept.get(i, tags[i])
     ]
 
 
-def _hold(text: str, spans: Sequence[_Span], unsure: Sequence[int], own: bool) -> set[int]:
+def _small_names(
+    text: str, folded: Normalised, first: Sequence[int], last: Sequence[int], of_persons: NDArray[np.bool_]
+) -> set[int]:
+    """The spans, by number, that are a person's name of one word in small letters, in a note with capitals."""
+    small = np.flatnonzero(of_persons & folded.is_small(first)).tolist()
+    if not small or folded.share_of_capitals() <= _CAPITALS:
+        return set()
+    return {i for i in small if _ONE_SMALL_WORD.fullmatch(text, first[i], last[i])}
+
+
+def _near(unsure: Collection[int], first: Integers, last: Integers) -> list[int]:
+    """The spans, by number, that are unsure, and those that may stand beside them."""
+    at = np.fromiter(unsure, dtype=np.int64)
+    behind = first[:, None] - last.take(at)
+    before = first.take(at) - last[:, None]
+    near = ((behind >= 0) & (behind <= _WIDEST)) | ((before >= 0) & (before <= _WIDEST))
+    return sorted({*np.flatnonzero(near.any(axis=1)).tolist(), *unsure})
+
+
+def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: bool) -> set[int]:
     """The spans, by number, whose condition holds."""
-    unsure = [i for i in unsure if not _is_no_name(text[spans[i].start : spans[i].end])]
-    left = set(unsure)
-    held = {i for i in unsure if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
+    left = {i for i in unsure if not _is_no_name(text[spans[i].start : spans[i].end])}
+    held = {i for i in left if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
     if own:
         return held | {i for i in left if beside.of(i)}
-    sure = held | {i for i, span in enumerate(spans) if any(not tag.condition for tag in span.tags)}
+    sure = held | {i for i, span in spans.items() if any(not tag.condition for tag in span.tags)}
     while new := {i for i in left - held if sure.intersection(beside.of(i))}:
         held |= new
         sure |= new
@@ -144,7 +161,7 @@ def _has_cue(text: str, span: _Span) -> bool:
 
 def _is_signature(text: str, span: _Span) -> bool:
     """Whether a span stands alone on the last line, with a capital."""
-    if text[span.end :].strip(" \t\r\n.") or text[span.start].islower():
+    if not _END.match(text, span.end) or text[span.start].islower():
         return False
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     return len(line) < span.start and not line.strip(" \t-–—/.")
@@ -153,12 +170,12 @@ def _is_signature(text: str, span: _Span) -> bool:
 class _Neighbours:
     """Which spans of names stand side by side."""
 
-    def __init__(self, text: str, spans: Sequence[_Span]) -> None:
+    def __init__(self, text: str, spans: Mapping[int, _Span]) -> None:
         self._text = text
         self._spans = spans
         self._starting: dict[int, list[int]] = {}
         self._ending: dict[int, list[int]] = {}
-        for i, span in enumerate(spans):
+        for i, span in spans.items():
             if any(tag.label in _PERSONS for tag in span.tags):
                 self._starting.setdefault(span.start, []).append(i)
                 self._ending.setdefault(span.end, []).append(i)

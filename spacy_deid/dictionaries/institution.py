@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import is_of_persons, make_matches, settle
+from .conditions import Flags, settle
 from .entries import Tag
 from .hashing import Hashes, Integers, Words
 from .institution_writer import CONTINUES, FIRST, RUN, SET, Marks, map_file
-from .matcher import Match, find_outer
+from .matcher import Match
 from .normalise import Normalised, code_points, normalise
 
 __all__ = ["Institution"]
@@ -48,8 +48,7 @@ class Institution:
         self._first = map_file(folder / "first", np.bool_)
         self._shift = np.uint64(64 - (len(self._index) - 1).bit_length() + 1)
         self._first_shift = np.uint64(64 - len(self._first).bit_length() + 1)
-        self._conditional = np.array([any(tag.condition for tag in tags) for tags in sets], dtype=bool)
-        self._of_persons = np.array([is_of_persons(tags) for tags in sets], dtype=bool)
+        self._flags = Flags.of(sets)
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -66,12 +65,8 @@ class Institution:
             return []
         folded = folded or normalise(text)
         starts, ends, values = self._find(folded)
-        small = folded.is_small(starts) & self._of_persons.take(values)
-        if not (small | self._conditional.take(values)).any():  # most notes
-            outer = find_outer(starts, ends)
-            starts, ends, values = starts.take(outer), ends.take(outer), values.take(outer)
-            return make_matches(folded, starts, ends, [self._sets[i] for i in values.tolist()])
-        return settle(text, folded, starts, ends, [self._sets[i] for i in values.tolist()], own=False)
+        tags = [self._sets[i] for i in values.tolist()]
+        return settle(text, folded, starts, ends, tags, self._flags.take(values), own=False)
 
     def _find(self, folded: Normalised) -> tuple[Integers, Integers, Marks]:
         """Starts, ends and sets of all terms that stand at word edges of a folded text.

@@ -11,6 +11,7 @@ a second. Every folded character knows the original one that it came from.
 
 import sys
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -72,14 +73,22 @@ class Normalised:
             last += marked
         return first.tolist(), last.tolist()
 
-    def is_small(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether the originals of some folded characters are letters that are no capitals.
+    def is_small(self, places: Sequence[int]) -> NDArray[np.bool_]:
+        """Whether some characters of the original are letters that are no capitals.
 
-        places (NDArray): folded characters. Shape (k,).
+        places (Sequence[int]): characters of the original, k in number.
         RETURNS (NDArray): Shape (k,), bool.
         """
-        small: NDArray[np.bool_] = self.classes.take(self.origin.take(places)) == _LOWER
+        small: NDArray[np.bool_] = self.classes.take(places) == _LOWER
         return small
+
+    def share_of_capitals(self) -> float:
+        """The share of the original's words that begin with a capital; 0 if it has none."""
+        letter = (self.classes == _LOWER) | (self.classes == _UPPER)
+        begins = letter.copy()
+        begins[1:] &= self.classes[:-1] == _OTHER
+        count = np.count_nonzero(begins)
+        return np.count_nonzero(begins & (self.classes == _UPPER)) / count if count else 0.0
 
 
 _MARKS = frozenset({"Mn", "Me"})

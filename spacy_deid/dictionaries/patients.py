@@ -13,7 +13,7 @@ from pathlib import Path
 import ahocorasick
 import numpy as np
 
-from .conditions import settle
+from .conditions import Flags, settle
 from .entries import LocalEntry, Ready, Tag
 from .institution_writer import map_file
 from .matcher import Match
@@ -40,6 +40,7 @@ class PatientTerms:
         for term, tag in self._terms:
             tags.setdefault(term, []).append(tag)
         self._tags = [tuple(found) if len(found) == 1 else _drop_needless(found) for found in tags.values()]
+        self._flags = Flags.of(self._tags)
         self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
         for i, term in enumerate(tags):
             self._automaton.add_word(term, i << _BITS | len(term))
@@ -72,8 +73,9 @@ class PatientTerms:
         ends, values = reports[::2] + 1, reports[1::2]
         starts = ends - (values & _MASK)
         held = np.flatnonzero(folded.edges.take(starts) & folded.edges.take(ends))
-        tags = [self._tags[i] for i in (values.take(held) >> _BITS).tolist()]
-        return settle(text, folded, starts.take(held), ends.take(held), tags, own=True)
+        numbers = values.take(held) >> _BITS
+        tags = [self._tags[i] for i in numbers.tolist()]
+        return settle(text, folded, starts.take(held), ends.take(held), tags, self._flags.take(numbers), own=True)
 
 
 class PatientIndex:

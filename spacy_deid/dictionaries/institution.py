@@ -10,8 +10,8 @@ are left after the first question.
 
 An Aho-Corasick automaton over the same terms, as `TermMatcher` has it, must be read and built before the first note,
 and each process has its own. The file is there at once, is shared by all processes, and has no name in it.
-`benchmarks/dictionaries.py` measures both. Two stretches with the same hash are taken for one: among five million nodes, one false hit is to be expected in
-some 10¹² words.
+`benchmarks/dictionaries.py` measures both. Two stretches with the same hash are taken for one: among five million
+nodes, one false hit is to be expected in some 10¹² words.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,0 +1,160 @@
+"""Tables of a hospital that does not exist: patients, clinics, wards and staff, drawn from the name lists that ship.
+
+A third of the patients is Spanish, a third English-speaking and a third Finnish, each in a table of their own. Names
+are drawn by frequency, three in ten of them evenly, so that rare ones occur; identifiers pass their checks. Equal
+seeds give equal tables.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from itertools import islice, product
+from pathlib import Path
+from random import Random
+
+from spacy_deid.synth.ids import Bearer, make_id
+from spacy_deid.synth.language import LANGUAGES
+from spacy_deid.synth.names import read_table
+
+__all__ = ["PATIENT_COLUMNS", "write_tables"]
+
+SEED = 20
+_LANGS = ("es", "en", "fi")
+_FLAT = 0.3  # share of names that are drawn evenly
+_BLOCK = 10_000
+_ID = {"es": "dni", "en": "ssn", "fi": "hetu"}
+_PHONE = {"es": "6{:08}", "en": "+1 (617) {:03}-{:04}", "fi": "040 {:03} {:04}"}
+_MAIL = {"es": "example.es", "en": "example.org", "fi": "example.fi"}
+_AREAS = ("Norte", "Sur", "Este", "Oeste", "Puerta", "Ribera", "Molino", "Jardines", "Ensanche", "Vega", "Robledal")
+_KINDS = ("Centro de Salud", "Consultorio", "Clínica", "Hospital", "Residencia", "Laboratorio", "Farmacia", "Mutua")
+_WARDS = ("Planta", "Unidad", "Consulta", "Sala", "Módulo", "Pabellón", "Hospital de Día", "Quirófano")
+
+PATIENT_COLUMNS = {
+    "mrn": "id:MRN",
+    "given": "given",
+    "surname": "surname",
+    "surname2": "surname",
+    "born": "birth_date",
+    "national_id": "id:NATIONAL_ID",
+    "phone": "phone",
+    "email": "email",
+    "street": "street",
+    "zip": "zip",
+    "city": "city",
+    "contact": "relative.full",
+}
+
+
+def write_tables(folder: Path, patients: int, clinics: int, wards: int, staff: int) -> Path:
+    """Write the tables and their mapping.
+
+    folder (Path): where they go.
+    patients, clinics, wards, staff (int): rows of each.
+    RETURNS (Path): the mapping file.
+    """
+    tables = []
+    for number, lang in enumerate(_LANGS):
+        count = patients // len(_LANGS) + (number < patients % len(_LANGS))
+        rows = _patients(lang, count, Random(f"{SEED}/{lang}"), first=number * 10_000_000)
+        _write(folder / f"patients_{lang}.csv", tuple(PATIENT_COLUMNS), rows)
+        columns = "".join(f'{name} = "{kind}"\n' for name, kind in PATIENT_COLUMNS.items())
+        tables.append(f'[tables.patients_{lang}]\nsource = "patients_{lang}"\nlang = "{lang}"\npatient_id = "mrn"\n')
+        tables.append(f"[tables.patients_{lang}.columns]\n{columns}")
+    rng = Random(SEED)
+    _write(folder / "clinics.csv", ("name",), _phrases(_KINDS, clinics, rng))
+    _write(folder / "wards.csv", ("name",), _phrases(_WARDS, wards, rng))
+    _write(folder / "staff.csv", ("name",), ((name,) for name in _names("es", staff, rng)))
+    for name, kind in {"clinics": "clinic", "wards": "location", "staff": "clinician"}.items():
+        tables.append(f'[tables.{name}]\nsource = "{name}"\n[tables.{name}.columns]\nname = "{kind}"\n')
+    sources = "".join(f'[sources.{path.stem}]\npath = "{path.name}"\n' for path in sorted(folder.glob("*.csv")))
+    mapping = folder / "mapping.toml"
+    mapping.write_text('lang = "es"\n' + sources + "".join(tables), encoding="utf-8")
+    return mapping
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterator[tuple[str, ...]]) -> None:
+    """Write a table."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _draw(lang: str, part: str, rng: Random) -> Iterator[str]:
+    """Draw names without end, in blocks."""
+    table = read_table(lang, part)
+    while True:
+        often = rng.choices(table.names, cum_weights=table.cumulative, k=_BLOCK)
+        evenly = rng.choices(table.names, k=_BLOCK)
+        yield from (even if rng.random() < _FLAT else name for name, even in zip(often, evenly, strict=True))
+
+
+def _patients(lang: str, count: int, rng: Random, first: int) -> Iterator[tuple[str, ...]]:
+    """Draw patients with everything that a table holds of them."""
+    given = {sex: _draw(lang, sex, rng) for sex in ("female", "male")}
+    surnames = _draw(lang, "surname", rng)
+    places, streets = _places(lang), _streets(lang)
+    for number in range(first, first + count):
+        sex = rng.choice(("female", "male"))
+        name, surname = next(given[sex]), next(surnames)
+        second = next(surnames) if lang == "es" else ""
+        born = date(1925, 1, 1) + timedelta(days=rng.randrange(36_000))
+        city, code = rng.choice(places)
+        whole = f"{surname} {second}".strip()
+        account = f"{name.split()[0]}.{surname.split()[0]}".lower().replace("'", "")
+        yield (
+            f"{number:08}",
+            name,
+            surname,
+            second,
+            born.isoformat(),
+            make_id(_ID[lang], rng, Bearer(sex, born, "", whole[:2])),
+            _PHONE[lang].format(*_digits(lang, rng)),
+            f"{account}{rng.randrange(100)}@{_MAIL[lang]}" if rng.random() < 0.5 else "",
+            _address(lang, rng.choice(streets), rng.randrange(1, 120)),
+            "".join(str(rng.randrange(10)) if char == "#" else char for char in code),
+            city,
+            f"{next(given[rng.choice(('female', 'male'))])} {whole}" if rng.random() < 0.3 else "",
+        )
+
+
+def _digits(lang: str, rng: Random) -> tuple[int, ...]:
+    """The numbers that a telephone number is made of."""
+    return (rng.randrange(100_000_000),) if lang == "es" else (rng.randrange(1000), rng.randrange(10_000))
+
+
+def _address(lang: str, street: str, number: int) -> str:
+    """A street with the number of the house where the language has it."""
+    return f"{number} {street}" if lang == "en" else f"{street}{', ' if lang == 'es' else ' '}{number}"
+
+
+def _places(lang: str) -> list[tuple[str, str]]:
+    """Towns and their postal codes."""
+    with (LANGUAGES / lang / "lists" / "places.csv").open(encoding="utf-8", newline="") as file:
+        return [(row["city"], row["zip"]) for row in csv.DictReader(file)]
+
+
+def _streets(lang: str) -> list[str]:
+    """Names of streets."""
+    lines = (LANGUAGES / lang / "lists" / "streets.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and "{" not in line and not line.startswith("#")]
+
+
+def _phrases(kinds: Sequence[str], count: int, rng: Random) -> Iterator[tuple[str]]:
+    """Different names of institutions: a kind, a name, a part of a town, a number where there are not enough."""
+    names = list(read_table("es", "surname").names)
+    rng.shuffle(names)
+    parts = product(range(1, count + 2), _AREAS, names, kinds)
+    for number, area, name, kind in islice(parts, count):
+        yield (f"{kind} {name} {area}" + (f" {number}" if number > 1 else ""),)
+
+
+def _names(lang: str, count: int, rng: Random) -> Iterator[str]:
+    """Different names of staff, as "Dra. Ana García López"."""
+    given, surnames = _draw(lang, "female", rng), _draw(lang, "surname", rng)
+    seen: set[str] = set()
+    while len(seen) < count:
+        name = f"Dra. {next(given)} {next(surnames)} {next(surnames)}"
+        if name not in seen:
+            seen.add(name)
+            yield name

@@ -190,7 +190,9 @@ class Errors:
         "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
     )
     D246 = "no de-identified text: the encoder gave values that are no numbers. Try it without mixed precision"
-    D247 = "no de-identified text: the classifier's scores give no probabilities. Its weights are damaged, or too large"
+    D247 = (
+        "no de-identified text: the classifier's scores give no probabilities. Its weights are damaged, or too large"
+    )
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"
@@ -279,7 +281,9 @@ class Errors:
     D743 = "{source}: no notes to draw from ({rows} rows: {skipped})"
     D744 = "{source}: more than {limit} groups of note type and period. Is '{column}' the note type?"
     D745 = "{source}: rows {rows} have the same note id"
-    D746 = "{source}: {count} note(s) could not be read again. Was it changed meanwhile, or does a note id stand twice?"
+    D746 = (
+        "{source}: {count} note(s) could not be read again. Was it changed meanwhile, or does a note id stand twice?"
+    )
     D747 = "unknown period '{period}'. It is year, half, quarter, month or a number of years"
     D748 = "{source}: the database refused ({kind}). What it says is withheld, because it could quote a value"
     D749 = "{source}: reading it needs {package}: pip install 'spacy-deid[ehr]'"

@@ -62,11 +62,13 @@ def require_columns(source: NoteSource, names: Iterable[str]) -> None:
 
     source (NoteSource): the table.
     names (Iterable[str]): the columns.
-    RAISES: InputError (D741) naming the first that is missing.
+    RAISES: InputError (D741) naming the first that is missing, or for an empty file (D740).
     """
+    if not source.columns:
+        raise InputError(Errors.D740.format(source=source.name, reason="empty: it has neither columns nor rows"))
     for name in names:
         if name not in source.columns:
-            known = ", ".join(source.columns) or "none"
+            known = ", ".join(source.columns)
             if not all(map(_NAME.fullmatch, source.columns)):
                 known = f"{len(source.columns)}, not shown, because not all are plain names. Is the header missing?"
             raise InputError(Errors.D741.format(source=source.name, column=name, known=known))

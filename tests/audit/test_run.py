@@ -136,7 +136,7 @@ def test_what_cannot_be_audited_is_counted(store, notes):
 @pytest.mark.parametrize(
     ("rows", "columns", "by", "message"),
     [
-        ([], Columns(), (), "no column 'note_id'"),
+        ([], Columns(), (), "empty: it has neither columns nor rows"),
         ([("P99", "x")], Columns(), (), r"no note to audit \(1 patient not in the index\)"),
         ([("P1", "")], Columns(), (), r"no note to audit \(1 empty\)"),
         ([("P1", "x"), ("P1", ["x"])], Columns(), (), "row 2: the text is not a string"),

@@ -46,7 +46,6 @@ TARGETS: dict[str, tuple[float | None, Literal["higher", "lower"]]] = {
     "ruler_phrase_matcher_speed_ratio": (None, "higher"),
     "phrase_matcher_covered_share": (None, "lower"),
 }
-FOUNDATION = {"ruler_build_s", "ruler_rss_mb", "ruler_speed_ratio"}  # promised for the first release
 FILLERS = [
     *("el", "paciente", "presenta", "dolor", "en", "la", "zona", "lumbar", "desde", "hace", "dos", "días", "y", "que"),
     *("refiere", "no", "toma", "tratamiento", "con", "de", "fiebre", "se", "realiza", "analítica", "normal"),
@@ -218,7 +217,6 @@ def main() -> None:
     about = (DATA, "synthetic", f"python benchmarks/ruler.py --terms {args.terms}", date.today().isoformat())
     rows = [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS]
     write_rows(args.out, rows)
-    write_rows(args.out.with_name("foundation.json"), [row for row in rows if row.name in FOUNDATION])
 
 
 if __name__ == "__main__":

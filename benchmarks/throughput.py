@@ -67,14 +67,14 @@ def speed(
     typer.echo(f"{'':<28}{'words/s':>10}{'of pipeline':>13}")
     for name, rate in rates.items():
         typer.echo(f"{name:<28}{rate:>10,.0f}{rate / whole:>12.2f}x")
-    command = f"python benchmarks/throughput.py speed … --data {data} --split {split}"
+    command = f"python benchmarks/throughput.py speed {notes} --pipeline {pipeline} --data {data} --split {split}"
+    command += f" --scheme {scheme} --rounds {rounds}"
     stamp = {"data": data, "split": split, "command": command, "date": date.today().isoformat()}
     target = MetricRow("pipeline words/s on one core", round(whole), 10_000, "higher", **stamp)
     ratio = MetricRow(
         "speed over stock spaCy ner", round(whole / rates["stock spaCy ner"], 3), None, "higher", **stamp
     )
     parts = [MetricRow(f"words/s: {name}", round(rate), None, "higher", **stamp) for name, rate in rates.items()]
-    write_rows(METRICS / "foundation.json", [target, ratio])
     write_rows(METRICS / "throughput.json", [target, ratio, *parts])
 
 
@@ -104,7 +104,6 @@ def memory(
             "memory at the end over memory after a tenth", round(resident[done] / early, 3), 1.05, "lower", **stamp
         ),
     ]
-    write_rows(METRICS / "foundation.json", rows)
     write_rows(METRICS / "memory.json", rows)
 
 
@@ -131,8 +130,6 @@ def load(
         MetricRow("size of all pipelines in MB", round(every, 2), 30, "lower", **(stamp | {"split": "all"})),
     ]
     write_rows(METRICS / "size.json", rows)
-    if pipeline == "es":
-        write_rows(METRICS / "foundation.json", rows)
     for row in rows:
         typer.echo(f"{row.name}: {row.value}")
 

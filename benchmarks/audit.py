@@ -1,6 +1,6 @@
 """Whether `spacy-deid audit` tells the truth: leaks planted at a known rate, and what it makes of them.
 
-    python benchmarks/audit.py [--runs N] [--patients N] [--out metrics/audit.json]
+    python benchmarks/audit.py [--runs N] [--patients N] [--out FILE]
 
 A hospital that does not exist (`simulated_ehr`), its dictionaries, and synthetic notes in English, Spanish and
 Finnish that leak identifiers of their patients (`leaks`). For each way of redacting and each rate there are some runs
@@ -115,17 +115,18 @@ Figure = tuple[str, float, float | None, Literal["higher", "lower"], str]
 
 def style_figures(style: str, outcome: Outcome) -> Iterator[Figure]:
     """The figures of one style: name, value, target, what is better, data."""
+    name_of = style.replace(", ", " where ")
     telling = f"{sum(bool(rate) for rate, _, _ in outcome.audits)} audits"
     for name, good in (("wilson", not STYLES[style]), ("bootstrap", STYLES[style])):
         for what, findable in (("rate", False), ("rate of leaks in a form that is found", True)):
             held = outcome.covered(name, findable=findable)
-            yield f"{name} interval holds the {what}, {style}", held, COVERED if good else None, "higher", telling
+            yield f"{name} interval holds the {what}, {name_of}", held, COVERED if good else None, "higher", telling
     every = f"{len(outcome.audits)} audits"
-    yield f"leak rate is off by, {style}", outcome.off("leak_rate"), OFF, "lower", every
-    yield f"share with a hit is off by, {style}", outcome.off("observed"), None, "lower", every
+    yield f"leak rate is off by, {name_of}", outcome.off("leak_rate"), OFF, "lower", every
+    yield f"share with a hit is off by, {name_of}", outcome.off("observed"), None, "lower", every
     alone = f"{sum(not rate for rate, _, _ in outcome.audits)} audits of notes that leak nothing"
-    yield f"leak rate of no leaks, {style}", outcome.off("leak_rate", 0.0), OFF, "lower", alone
-    yield f"share with a hit of no leaks, {style}", outcome.off("observed", 0.0), None, "lower", alone
+    yield f"leak rate of no leaks, {name_of}", outcome.off("leak_rate", 0.0), OFF, "lower", alone
+    yield f"share with a hit of no leaks, {name_of}", outcome.off("observed", 0.0), None, "lower", alone
 
 
 def figures(outcomes: dict[str, Outcome]) -> Iterator[Figure]:
@@ -155,15 +156,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=40, help="audits of each style and rate")
     parser.add_argument("--patients", type=int, default=300, help="patients of an audit, with two notes each")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("metrics/audit.json"))
     args = parser.parse_args()
     outcomes = measure(args.patients, args.runs)
     rows = make_rows(outcomes, f"{2 * args.patients} notes an audit")
     for metric in rows:
         mark = {True: "met", False: "NOT MET", None: ""}[metric.met]
         print(f"{metric.name:70} {metric.value:10.4f}  {mark}")
-    if args.out:
-        write_rows(args.out, rows)
+    write_rows(args.out, rows)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 DOCUMENTS = (
     "README.md",
+    "docs/audit.md",
     "docs/benchmarks.md",
     "docs/experiments.md",
     "docs/fairness.md",

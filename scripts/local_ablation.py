@@ -169,10 +169,13 @@ def figures(scores: dict[str, dict[str, Any]]) -> Iterator[tuple[str, float, flo
     def change(name: str, figure: str) -> float:
         return round(words[name][figure] - words["base"][figure], 5)
 
+    def loss(name: str, figure: str) -> float:
+        return 0.0 - change(name, figure)
+
     yield "dictionaries: gain in recall", change("with dictionaries", "recall"), 0.0, "higher"
-    yield "dictionaries: loss of precision", -change("with dictionaries", "precision"), MOST_PRECISION, "lower"
+    yield "dictionaries: loss of precision", loss("with dictionaries", "precision"), MOST_PRECISION, "lower"
     yield "recovery: gain in precision", change("with recovery", "precision"), 0.0, "higher"
-    yield "recovery: loss of recall", -change("with recovery", "recall"), MOST_RECALL, "lower"
+    yield "recovery: loss of recall", loss("with recovery", "recall"), MOST_RECALL, "lower"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ LIMIT = 5.0
 _NAME_BONUS = 5.0
 _WORD_BONUS = 0.1
 _SHORT = 3  # letters; a shorter name is an abbreviation somewhere
-_KEPT = 500_000  # words whose answers are kept
+_KEPT = 50_000  # words whose answers are kept
 
 
 class Ambiguity:

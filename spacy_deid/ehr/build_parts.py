@@ -46,7 +46,7 @@ def build_parts(plan: PartsPlan, scratch: Scratch, processes: int) -> Iterator[P
         except BrokenProcessPool:
             raise InputError(Errors.D188) from None
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
 
 def _begin(plan: PartsPlan) -> None:

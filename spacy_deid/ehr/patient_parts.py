@@ -137,7 +137,7 @@ class PatientBuilder:
             for column, cell in zip(table.columns, row, strict=True):
                 for text in column.split(cell):
                     self._count(column, self._value(table, column, text))
-        self._report.check(table)
+        self._report.check(table, some=True)
 
     def _add(self, patient_id: str, rows: list[StoredRow], writer: PatientWriter, result: PartResult) -> None:
         """Add a patient."""

@@ -98,17 +98,25 @@ class BuildReport:
         self.repeated += other.repeated
         self.patients += other.patients
 
-    def check(self, table: Table) -> None:
-        """Make sure that columns hold what the mapping says. RAISES: InputError (D183)."""
-        for column in table.columns:
-            self._check(table, column)
+    def check(self, table: Table, *, some: bool = False) -> None:
+        """Make sure that columns hold what the mapping says. RAISES: InputError (D183).
 
-    def _check(self, table: Table, column: Column) -> None:
+        table (Table): the table.
+        some (bool): whether only some rows were read; then a column is refused only if nothing of it is right.
+        """
+        for column in table.columns:
+            self._check(table, column, some)
+
+    def _check(self, table: Table, column: Column, some: bool) -> None:
         """Refuse a column most of which is of another kind: it would leave most patients without."""
         tally = self.columns[column.rule]
         wrong = tally.skipped[f"no {column.kind}"]
         total = wrong + tally.used
-        if wrong and (not tally.used or (total >= _SURE and wrong > total * _WRONG)):
+        if some:
+            refused = wrong >= _SURE and not tally.used
+        else:
+            refused = wrong > 0 and (not tally.used or (total >= _SURE and wrong > total * _WRONG))
+        if refused:
             values = {"table": table.name, "column": column.name, "count": wrong, "total": total}
             raise InputError(Errors.D183.format(**values, kind=column.kind))
 

@@ -182,6 +182,19 @@ def test_a_column_of_another_kind_is_an_error(build, tmp_path, number):
     assert nothing_built(tmp_path)
 
 
+@pytest.mark.parametrize("right", [0, 1])
+def test_a_table_is_read_to_its_end_unless_nothing_of_its_first_rows_is_right(build, tmp_path, right):
+    wrong = [(f"9{i:05}", "Ana", "Zarzal", "long ago", None) for i in range(600 - right)]
+    rows = [(f"8{i:05}", "Ana", "Zarzal", date(1957, 3, 12), None) for i in range(900)]
+    write_csv(tmp_path / "patients.csv", rows[:right] + wrong + rows[right:])
+    if not right:
+        with pytest.raises(InputError, match="born"):
+            build(MAPPING.format(source='path = "patients.csv"'))
+        return
+    _, report = build(MAPPING.format(source='path = "patients.csv"'))
+    assert report["columns"]["patients.born"]["skipped"] == {"no birth_date": 599}
+
+
 def test_nothing_left_is_an_error_and_the_report_says_why(build, tmp_path):
     with pytest.raises(InputError, match="every value was skipped"):
         build(rows=[("-", "UNKNOWN", "TEST", None, "")])

@@ -81,8 +81,8 @@ def _distinct_forms(forms: Iterable[Form]) -> tuple[Form, ...]:
     """Forms without repetition, in order; empty ones are left out."""
     kept: dict[str, Form] = {}
     for form in forms:
-        if form.text:
-            kept.setdefault(form.text, form)
+        if text := " ".join(form.text.split()):
+            kept.setdefault(text, form if text == form.text else form._replace(text=text))
     return tuple(kept.values())
 
 

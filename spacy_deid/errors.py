@@ -297,6 +297,29 @@ class Errors:
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
 
+    # masked language models
+    D800 = "{path}: no {file} in it, so it is not the folder of a masked language model"
+    D801 = "{path}: a checkpoint of a training with other settings. Choose another folder, or delete it to begin anew"
+    D802 = "{path}: the model's tokenizer has no mask, so it is no masked language model"
+    D803 = "unknown precision '{precision}'. It is float or int8"
+    D804 = (
+        "{path}: no such folder, and no model of that name ships with the package (those do: {known}). It is fetched "
+        "from a model hub only if 'allow_download' is set"
+    )
+    D805 = "{path}: the tokenizer is a slow one, which cannot tell where its pieces stand. It needs a tokenizer.json"
+    D806 = "{path}: this model needs packages that are not installed: pip install 'spacy-deid[{extra}]'"
+    D807 = "{path}: is damaged, or no masked language model ({kind})"
+    D808 = "a window of {length} pieces is too short; it must hold at least {least}"
+
+    # measures of scored tokens
+    D830 = "scores cannot be measured: {reason}"
+    D831 = "no threshold can be chosen: {gold} token(s) are PHI, {scored} token(s) have a score"
+    D832 = "no threshold reaches a recall of {wanted}: {reached} is what all scored tokens reach"
+    D833 = "document '{name}': {reason}. Are tokenizer and text those that it was scored with?"
+    D834 = "document '{name}' was not scored: 'deid_surprisal' did not run"
+    D835 = "'{value}' is no way to choose a threshold. Say f1, or recall=R with R above 0 and at most 1"
+    D836 = "{path}: {reason}"
+
 
 class Warnings:
     """Warning messages, under the same rules."""

@@ -12,7 +12,7 @@ from ..errors import Errors, InputError
 from ..labels import SCHEMES, from_scheme
 from .documents import Entity
 
-__all__ = ["check_quote", "file_name", "read_label", "read_offset", "read_text", "write_text"]
+__all__ = ["check_quote", "file_name", "read_label", "read_offset", "read_text", "write_bytes", "write_text"]
 
 
 def read_text(path: Path) -> str:
@@ -41,6 +41,15 @@ def write_text(path: Path, text: str) -> None:
         data = text.encode("utf-8")
     except UnicodeEncodeError:
         raise InputError(Errors.D301.format(path=path, encoding="UTF-8")) from None
+    write_bytes(path, data)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: through a temporary file beside it.
+
+    path (Path): file to write; its folder must be there.
+    data (bytes): what to write.
+    """
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
         temporary = Path(file.name)
         try:

@@ -1,0 +1,177 @@
+"""Scores of a corpus kept in a file of numbers, so that a long evaluation can be broken off and taken up again.
+
+The file holds offsets, scores and features, no text and no name. It belongs to one corpus, model, mode, masking and
+score: all of that is in its name as a hash, so scores of another kind are never taken for these.
+"""
+
+import hashlib
+import io
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..errors import Errors, InputError
+from .documents import AnnotatedText
+from .files import write_bytes
+from .scored_tokens import ScoredTokens, join, read_record, score_tokens
+
+__all__ = ["ScoreStore", "score_corpus", "store_key"]
+
+FACTORY = "deid_surprisal"
+PAUSE = 30.0  # seconds of work that are lost at most when it is broken off
+
+Record = Mapping[str, Any]
+
+
+def score_corpus(
+    nlp: Language,
+    notes: Sequence[AnnotatedText],
+    folder: Path | None = None,
+    step: Callable[[int], object] = lambda count: None,
+) -> tuple[ScoredTokens, dict[str, Any]]:
+    """Score every note of a corpus.
+
+    nlp (Language): a pipeline with ``deid_surprisal``.
+    notes (Sequence[AnnotatedText]): the gold.
+    folder (Optional[Path]): where scores are kept and taken up again; None to keep none.
+    step (Callable[[int], object]): told how many notes more are done.
+    RETURNS (tuple): the table of all tokens, and what scored them: "model", "mode", "masking", "score", and the
+        "unaligned" words of all notes.
+    RAISES: NotDeidentified (D834) if nothing scored them; InputError (D833) as `score_tokens`.
+    """
+    if not notes:
+        return join([]), {}
+    first = read_record(nlp(notes[0].text), notes[0].name)
+    about = {name: str(first[name]) for name in ("model", "mode", "masking", "score")}
+    store = ScoreStore(folder, store_key(nlp, notes, about))
+    tables, unaligned = [], 0
+    for note, doc, record in _records(nlp, notes, store, first):
+        tables.append(score_tokens(note, doc, record))
+        unaligned += int(record["unaligned"])
+        step(1)
+    return join(tables), {**about, "unaligned": unaligned}
+
+
+def _records(
+    nlp: Language, notes: Sequence[AnnotatedText], store: "ScoreStore", first: Record
+) -> Iterator[tuple[AnnotatedText, Doc, Record]]:
+    """The notes with their scores: those that are kept, and then the others."""
+    kept = store.read()
+    records: list[Record] = [*kept] or [first]
+    for note, record in zip(notes, list(records), strict=False):
+        yield note, nlp.make_doc(note.text), record
+    saved = time.monotonic()
+    try:
+        for note in notes[len(records) :]:
+            doc = nlp(note.text)
+            records.append(read_record(doc, note.name))
+            yield note, doc, records[-1]
+            if time.monotonic() - saved > PAUSE:
+                store.write(records)
+                saved = time.monotonic()
+    finally:  # broken off, too
+        if len(records) > len(kept):
+            store.write(records)
+
+
+def store_key(nlp: Language, notes: Sequence[AnnotatedText], about: Mapping[str, str]) -> str:
+    """Tell the scores of a corpus from all others.
+
+    nlp (Language): the pipeline; the settings of ``deid_surprisal`` count, but for what it does with the scores.
+    notes (Sequence[AnnotatedText]): the texts count, in their order; names and gold do not.
+    about (Mapping[str, str]): names of model, mode, masking and score, as the record has them.
+    RETURNS (str): the first 16 hexadecimal digits of a SHA-256.
+    """
+    settings = [
+        {key: value for key, value in nlp.get_pipe_config(name).items() if key not in ("threshold", "label", "key")}
+        for name in nlp.pipe_names
+        if nlp.get_pipe_meta(name).factory == FACTORY
+    ]
+    digest = hashlib.sha256(json.dumps([nlp.lang, settings, dict(about)], sort_keys=True, default=str).encode())
+    for note in notes:
+        digest.update(hashlib.sha256(note.text.encode("utf-8", "surrogatepass")).digest())
+    return digest.hexdigest()[:16]
+
+
+class ScoreStore:
+    """The file of one corpus and score."""
+
+    def __init__(self, folder: Path | None, key: str) -> None:
+        """Set up.
+
+        folder (Optional[Path]): where the file is; None for no file at all.
+        key (str): as `store_key` makes it.
+        """
+        self.path = folder / f"scores-{key}.npz" if folder else None
+
+    def read(self) -> list[dict[str, Any]]:
+        """The scores that are kept, of as many notes as were done.
+
+        RETURNS (list[dict]): one record a note; none if there is no file.
+        RAISES: InputError (D836) if the file is damaged.
+        """
+        if self.path is None or not self.path.exists():
+            return []
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+                return _split(arrays)
+        except (OSError, ValueError, KeyError, IndexError, BadZipFile):
+            reason = "scores that cannot be read. Delete the file to score the corpus anew"
+            raise InputError(Errors.D836.format(path=self.path, reason=reason)) from None
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Keep the scores of the first notes, whole or not at all.
+
+        records (Sequence[Mapping]): one a note.
+        """
+        if self.path is None or not records:
+            return
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **_flatten(records))  # type: ignore[arg-type]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(self.path, buffer.getvalue())
+
+
+def _flatten(records: Sequence[Record]) -> dict[str, NDArray[Any]]:
+    """Records of notes as long columns."""
+    features = list(records[0]["features"])
+    columns: dict[str, NDArray[Any]] = {
+        "sizes": np.array([len(record["values"]) for record in records], dtype=np.int64),
+        "unaligned": np.array([record["unaligned"] for record in records], dtype=np.int64),
+        "values": _column([record["values"] for record in records], np.float64),
+    }
+    columns |= {name: _column([record[name] for record in records], np.int64) for name in ("starts", "ends")}
+    for name in features:
+        columns[f"feature {name}"] = _column([record["features"][name] for record in records], np.float64)
+    return columns
+
+
+def _column(parts: Sequence[Sequence[float]], kind: type) -> NDArray[Any]:
+    """One column of all notes."""
+    return np.concatenate([np.asarray(part, dtype=kind) for part in parts])
+
+
+def _split(arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Long columns as records of notes."""
+    edges = np.cumsum(arrays["sizes"])[:-1]
+    parts = {name: np.split(array, edges) for name, array in arrays.items() if name not in ("sizes", "unaligned")}
+    features = [name for name in parts if name.startswith("feature ")]
+    if any(len(array) != arrays["sizes"].sum() for name, array in arrays.items() if name in parts):
+        raise ValueError
+    return [
+        {
+            **{name: parts[name][i].tolist() for name in ("starts", "ends", "values")},
+            "features": {name.removeprefix("feature "): parts[name][i].tolist() for name in features},
+            "unaligned": int(arrays["unaligned"][i]),
+        }
+        for i in range(len(arrays["sizes"]))
+    ]

@@ -310,6 +310,11 @@ class Errors:
     D806 = "{path}: this model needs packages that are not installed: pip install 'spacy-deid[{extra}]'"
     D807 = "{path}: is damaged, or no masked language model ({kind})"
     D808 = "a window of {length} pieces is too short; it must hold at least {least}"
+    D809 = "'{source}': no combination of scores ships under this name, and it is no file of one"
+    D810 = "the combination of scores needs columns that were not computed: {columns}"
+    D811 = "no word counts ship for language '{lang}', only for: {known}"
+    D812 = "component '{name}': {setting} must be {wanted}"
+    D813 = "component '{name}' has no model: set 'model' in the config to a language whose model ships ({known}) or a folder"
 
     # measures of scored tokens
     D830 = "scores cannot be measured: {reason}"
@@ -319,6 +324,18 @@ class Errors:
     D834 = "document '{name}' was not scored: 'deid_surprisal' did not run"
     D835 = "'{value}' is no way to choose a threshold. Say f1, or recall=R with R above 0 and at most 1"
     D836 = "{path}: {reason}"
+    D837 = "unknown {kind} '{name}'. Known: {known}"
+
+    # lemmatizers
+    D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"
+    D821 = "{package} is not installed: pip install 'spacy-deid[{extra}]'"
+    D822 = (
+        "Voikko is not installed: it needs the Python package libvoikko, the library (Debian: libvoikko1) and the "
+        "Finnish dictionary (Debian: voikko-fi)"
+    )
+    D823 = "{path}: not a spaCy pipeline with a lemmatizer. 'spacy project run lemmatizer' trains one"
+    D824 = "no lemmatizers to ask: give at least one"
+    D825 = "no lemmatizer by rule for language '{lang}'. Languages that have one: {known}"
 
 
 class Warnings:

@@ -32,6 +32,7 @@ ARROWS = {
     "ehr": "background dictionaries errors labels surrogates",  # Finnish names stand in notes in their cases
     "medical": "background dictionaries errors surrogates",
     "surrogates": "errors labels",
+    "lemmatizers": "errors surrogates",  # a form is undone by what makes forms
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
     "audit": "dictionaries ehr errors evaluation notes",

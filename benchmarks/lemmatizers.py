@@ -1,0 +1,170 @@
+"""Compare lemmatizers on treebanks with gold lemmas: how often the lemma is right, and whether forms fall together.
+
+    python benchmarks/lemmatizers.py --treebanks corpus
+
+What masking needs is that two forms of a word have one lemma and two words have two. So the treebanks are cut into
+passages of 25 sentences, as long as a note, and pairs of different forms within a passage are looked at: of those with
+one gold lemma, how many are brought together; of those brought together, how many have different gold lemmas. Case is
+no matter. Words of letters count, numbers and marks do not. Words per second are those of one thread, the first call
+apart. A lemmatizer whose package is not installed is left out, and the rows that it had stay.
+"""
+
+import argparse
+import re
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import spacy
+from spacy.tokens import Doc
+
+from spacy_deid.errors import ConfigError
+from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.lemmatizers import Lemmatizer, lower_form
+
+COMMAND = "python benchmarks/lemmatizers.py --treebanks corpus"
+SENTENCES = 25
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+LOWER_CASE = "lower case, as a yardstick"
+# language → (treebanks: name, folder, file, split), lemmatizers
+TREEBANKS = {
+    "fi": (
+        ("UD Finnish TDT", "ud_finnish/TDT/fi_tdt-ud-dev.conllu", "dev"),
+        ("UD Finnish FTB", "ud_finnish/FTB/fi_ftb-ud-test.conllu", "test"),
+    ),
+    "es": (
+        ("UD Spanish AnCora", "ud_spanish/AnCora/es_ancora-ud-dev.conllu", "dev"),
+        ("UD Spanish GSD", "ud_spanish/GSD/es_gsd-ud-test.conllu", "test"),
+    ),
+}
+LEMMATIZERS: dict[str, dict[str, dict]] = {
+    "fi": {
+        "default": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "fi"},
+        "simplemma": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "fi"},
+        "simplemma, names by rule": {
+            "@misc": "spacy_deid.capitalised_lemmas.v1",
+            "capitalised": {"@misc": "spacy_deid.finnish_name_lemmas.v1"},
+            "others": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "fi"},
+        },
+        "Voikko": {"@misc": "spacy_deid.voikko_lemmas.v1"},
+    },
+    "es": {
+        "default": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "es"},
+        "simplemma": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "es"},
+        "lookup": {"@misc": "spacy_deid.lookup_lemmas.v1", "lang": "es"},
+    },
+}
+
+
+class Word(NamedTuple):
+    """A word of a treebank."""
+
+    form: str
+    lemma: str
+    proper: bool
+
+
+def read_passages(path: Path) -> Iterator[list[Word]]:
+    """Read a CoNLL-U file in passages of `SENTENCES` sentences."""
+    sentences = path.read_text(encoding="utf8").strip().split("\n\n")
+    for start in range(0, len(sentences), SENTENCES):
+        lines = "\n".join(sentences[start : start + SENTENCES]).splitlines()
+        rows = [line.split("\t") for line in lines if line[:1].isdigit()]
+        yield [Word(row[1], row[2].replace("#", ""), row[3] == "PROPN") for row in rows if row[0].isdigit()]
+
+
+def run(lemmatizer: Lemmatizer, lang: str, passages: list[list[Word]]) -> tuple[list[list[str]], float]:
+    """Lemmas of all passages, and words per second."""
+    vocab = spacy.blank(lang).vocab
+    docs = [Doc(vocab, words=[word.form for word in passage]) for passage in passages]
+    lemmatizer(docs[0])
+    start = time.perf_counter()
+    lemmas = [lemmatizer(doc) for doc in docs]
+    return lemmas, sum(map(len, docs)) / (time.perf_counter() - start)
+
+
+def measure(passages: list[list[Word]], lemmas: list[list[str]], *, proper: bool) -> Iterator[tuple[str, float, str]]:
+    """(figure, value, what is better) over all words, or over proper nouns alone."""
+    kept = [
+        [
+            (word, lemma)
+            for word, lemma in zip(passage, found, strict=True)
+            if WORD.fullmatch(word.form) and (word.proper or not proper)
+        ]
+        for passage, found in zip(passages, lemmas, strict=True)
+    ]
+    right = [lower_form(word.lemma) == lemma for passage in kept for word, lemma in passage]
+    pairs = [pair for passage in kept for pair in compare(passage)]
+    together = [joined for same, joined in pairs if same]
+    wrong = [not same for same, joined in pairs if joined]
+    words = "proper nouns" if proper else "words"
+    yield f"{words} with the right lemma", share(right), "higher"
+    yield f"pairs of forms brought together, {words}", share(together), "higher"
+    yield f"pairs brought together that are two words, {words}", share(wrong), "lower"
+
+
+def compare(passage: Iterable[tuple[Word, str]]) -> Iterator[tuple[bool, bool]]:
+    """(same gold lemma, same lemma) of every two forms of a passage."""
+    gold: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
+    for word, lemma in passage:
+        gold.setdefault(lower_form(word.form), set()).add(lower_form(word.lemma))
+        found.setdefault(lower_form(word.form), set()).add(lemma)
+    for first, second in combinations(gold, 2):
+        same, joined = bool(gold[first] & gold[second]), bool(found[first] & found[second])
+        if same or joined:
+            yield same, joined
+
+
+def share(values: list[bool]) -> float:
+    """The share that is true; 0 of nothing."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def lower_case(doc: Doc) -> list[str]:
+    """The yardstick: no lemmatizer."""
+    return [lower_form(token.text) for token in doc]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--treebanks", type=Path, required=True, help="folder with ud_finnish and ud_spanish")
+    parser.add_argument(
+        "--edit-trees", type=Path, help="folder of a trained Finnish pipeline with an edit-tree lemmatizer"
+    )
+    parser.add_argument("--lang", choices=sorted(TREEBANKS), action="append")
+    parser.add_argument("--metrics", type=Path, default=Path("metrics/lemmatizers.json"))
+    args = parser.parse_args()
+    today = datetime.now(UTC).date().isoformat()
+    for lang in args.lang or TREEBANKS:
+        configs = dict(LEMMATIZERS[lang])
+        if lang == "fi" and args.edit_trees:
+            configs["edit trees"] = {"@misc": "spacy_deid.edit_tree_lemmas.v1", "path": str(args.edit_trees)}
+        for data, file, split in TREEBANKS[lang]:
+            passages = list(read_passages(args.treebanks / file))
+            for name, config in {LOWER_CASE: None, **configs}.items():
+                try:
+                    made = spacy.registry.resolve({"lemmatizer": config})["lemmatizer"] if config else lower_case
+                    lemmas, speed = run(made, lang, passages)
+                except ConfigError as error:
+                    print(f"{name}: left out. {error}")
+                    continue
+                figures = [*measure(passages, lemmas, proper=False), *measure(passages, lemmas, proper=True)]
+                figures.append(("words per second", round(speed, -2), "higher"))
+                print(f"{lang} {data} {split}: {name}")
+                for figure, value, _ in figures:
+                    print(f"    {figure:60} {value:12,.4f}")
+                write_rows(
+                    args.metrics,
+                    [
+                        MetricRow(f"{name}: {figure}", value, None, better, data, split, COMMAND, today)
+                        for figure, value, better in figures
+                    ],
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -314,7 +314,6 @@ class Errors:
     D810 = "the combination of scores needs columns that were not computed: {columns}"
     D811 = "no word counts ship for language '{lang}', only for: {known}"
     D812 = "component '{name}': {setting} must be {wanted}"
-    D813 = "component '{name}' has no model: set 'model' in the config to a language whose model ships ({known}) or a folder"
 
     # measures of scored tokens
     D830 = "scores cannot be measured: {reason}"

@@ -28,6 +28,7 @@ ARROWS = {
     "ml": "errors",
     "patterns": "errors labels",
     "dictionaries": "errors labels",
+    "masked_lm": "background errors medical",  # scores that weigh how rare a word is, and veto medical terms
     "background": "dictionaries errors io",
     "ehr": "background dictionaries errors labels surrogates",  # Finnish names stand in notes in their cases
     "medical": "background dictionaries errors surrogates",
@@ -39,7 +40,8 @@ ARROWS = {
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
     # background: a word of the language is no name with a slip of the pen
-    "pipeline": "background context dictionaries errors labels medical ml offsets patterns policies spans surrogates",
+    "pipeline": "background context dictionaries errors labels masked_lm medical ml offsets patterns policies spans "
+    "surrogates",
     "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
     "offsets policies sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",
@@ -49,7 +51,7 @@ ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "surrogates"}
 WITHOUT_SPACY |= {"dictionaries", "background", "ehr", "medical", "notes"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
-HEAVY |= {"sqlalchemy", "duckdb", "psycopg"}
+HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,0 +1,1 @@
+"""Masked language models: loading, scoring of words, pre-training of small ones."""

@@ -1,0 +1,1 @@
+"""Pre-training of a small masked language model: vocabulary, masking, training, export."""

@@ -1,0 +1,226 @@
+"""deid_surprisal: scores every word by how little a masked language model expects it; needs no training."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import minibatch
+
+from ..errors import ConfigError, Errors
+from ..labels import get_label
+from ..masked_lm.candidates import Candidates
+from ..masked_lm.columns import model_columns
+from ..masked_lm.context_masking import Masking
+from ..masked_lm.model import MaskedLM, load_masked_lm
+from ..masked_lm.modes import Mode
+from ..masked_lm.scores import Score
+from ..masked_lm.scoring import WordScores, score_words
+from ..masked_lm.slots import slot_properties
+from ..masked_lm.words import NoteWords, align_words, half_overlap
+from ..spans import Evidence, check_key, write_evidence
+
+__all__ = ["SCORES", "Surprisal", "make_surprisal"]
+
+SCORES = "deid/surprisal"  # in doc.user_data
+Values = NDArray[np.float64]
+
+
+@Language.factory(
+    "deid_surprisal",
+    assigns=["doc.spans", "doc.user_data"],
+    default_config={
+        "key": "deid/surprisal",
+        "model": None,
+        "language": None,
+        "mode": {"@misc": "spacy_deid.spread_mode.v1"},
+        "masking": {"@misc": "spacy_deid.same_word_masking.v1"},
+        "candidates": {"@misc": "spacy_deid.all_candidates.v1"},
+        "score": {"@misc": "spacy_deid.entropy_score.v1"},
+        "threshold": None,
+        "label": "OTHER",
+        "precision": None,
+        "window": None,
+        "batch": 1024,
+        "allow_download": False,
+    },
+)
+def make_surprisal(
+    nlp: Language,
+    name: str,
+    key: str,
+    model: str | None,
+    language: str | None,
+    mode: Mode,
+    masking: Masking,
+    candidates: Candidates,
+    score: Score,
+    threshold: float | None,
+    label: str,
+    precision: str | None,
+    window: int | None,
+    batch: int,
+    allow_download: bool,
+) -> "Surprisal":
+    """Make the component. The model is loaded with the first note.
+
+    key (str): span group to write.
+    model (Optional[str]): folder of a masked language model, a language whose model ships, or with `allow_download` a
+        hub's name; None for that of the pipeline's language.
+    language (Optional[str]): language of word counts and name lists; None for that of the pipeline.
+    mode (Mode): what the model is asked.
+    masking (Masking): which words are masked together.
+    candidates (Candidates): which words are scored.
+    score (Score): what makes one number of what the model says.
+    threshold (Optional[float]): words with a score above it become spans; None for no spans, scores alone.
+    label (str): label of the spans.
+    precision (Optional[str]): "float" or "int8"; None for that of the mode.
+    window (Optional[int]): pieces that the model reads at once; None for as many as it can.
+    batch (int): pieces in memory at once.
+    allow_download (bool): whether a model that is no folder may be fetched.
+    """
+    lang = language or str(nlp.lang)
+    return Surprisal(
+        name,
+        lang=lang,
+        key=key,
+        model=model or lang,
+        mode=mode,
+        masking=masking,
+        candidates=candidates,
+        score=score,
+        threshold=threshold,
+        label=label,
+        precision=precision or mode.precision,
+        window=window,
+        batch=batch,
+        allow_download=allow_download,
+    )
+
+
+class Surprisal:
+    """Writes scores to ``doc.user_data["deid/surprisal"]`` and words above the threshold to its group."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        lang: str,
+        key: str,
+        model: str,
+        mode: Mode,
+        masking: Masking,
+        candidates: Candidates,
+        score: Score,
+        threshold: float | None,
+        label: str,
+        precision: str,
+        window: int | None,
+        batch: int,
+        allow_download: bool,
+    ) -> None:
+        """Set up; see `make_surprisal`.
+
+        RAISES: ConfigError for a bad key (D007), label (D001) or size of a batch (D812).
+        """
+        if batch < 1:
+            raise ConfigError(Errors.D812.format(name=name, setting="batch", wanted="at least 1"))
+        self.name, self.key, self.lang, self.label = name, check_key(key), lang, get_label(label).name
+        self.mode, self.masking, self.candidates, self.score = mode, masking, candidates, score
+        self.threshold, self.window, self.batch = threshold, window, batch
+        self._source, self._precision, self._allow_download = model, precision, allow_download
+        self._model: MaskedLM | None = None
+        self._properties: dict[str, NDArray[np.float32]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy in another process loads the model itself."""
+        return {**self.__dict__, "_model": None, "_properties": {}}
+
+    @property
+    def model(self) -> MaskedLM:
+        """The model, loaded when it is first needed.
+
+        RAISES: ConfigError if it cannot be loaded (D800, D802 – D807) or no model was chosen (D813).
+        """
+        if self._model is None:
+            self._model = load_masked_lm(self._source, precision=self._precision, allow_download=self._allow_download)
+            self._properties = slot_properties(self._model.pieces, self.lang)
+        return self._model
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Score a note.
+
+        doc (Doc): the note.
+        RETURNS (Doc): the same, with scores and spans.
+        RAISES: ConfigError if the model cannot be loaded.
+        """
+        self._annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
+        """Score notes; short ones share batches.
+
+        stream (Iterable[Doc]): the notes.
+        batch_size (int): notes that are taken at once.
+        YIELDS (Doc): the same notes in the same order.
+        """
+        batches: Iterator[list[Doc]] = minibatch(stream, batch_size)  # type: ignore[no-untyped-call]
+        for docs in batches:
+            self._annotate(docs)
+            yield from docs
+
+    def predict(self, docs: Sequence[Doc]) -> list[tuple[list[int], NoteWords, WordScores]]:
+        """Score the words of notes; changes nothing.
+
+        docs (Sequence[Doc]): the notes.
+        RETURNS (list[tuple]): for each note the tokens with a letter or digit, their pieces, and their scores.
+        """
+        words = [[token.i for token in doc if any(map(str.isalnum, token.text))] for doc in docs]
+        notes = [self._note(doc, places) for doc, places in zip(docs, words, strict=True)]
+        model = self.model  # loaded now, and with it the properties of its pieces
+        scores = score_words(
+            model, notes, self.mode, properties=self._properties, length=self.window, batch=self.batch
+        )
+        return list(zip(words, notes, scores, strict=True))
+
+    def _note(self, doc: Doc, words: Sequence[int]) -> NoteWords:
+        """A note as the model sees it."""
+        encoded = self.model.pieces.encode(doc.text)
+        starts = np.array([doc[word].idx for word in words], dtype=np.int64)
+        ends = starts + np.array([len(doc[word]) for word in words], dtype=np.int64)
+        longest = half_overlap(min(self.window or self.model.length, self.model.length))
+        first, last, aligned = align_words(encoded, starts, ends, self.model.pieces.unknown, longest)
+        return NoteWords(encoded.ids, first, last, aligned, self.masking.find(doc, words), self.candidates(doc, words))
+
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        """Score notes and write what was found."""
+        for doc, (words, note, scores) in zip(docs, self.predict(docs), strict=True):
+            columns = model_columns(scores, doc, words, self.lang)
+            values = self.score.compute(doc, words, columns) if words else np.zeros(0)
+            values = np.where(scores.aligned, values, self.score.highest)
+            lowest = min(0.0, float(values.min(initial=0.0)))
+            self._write(doc, words, np.where(note.wanted, values, lowest), columns)
+
+    def _write(self, doc: Doc, words: Sequence[int], values: Values, columns: dict[str, Values]) -> None:
+        """Scores to the user data, words above the threshold to the group."""
+        starts = [doc[word].idx for word in words]
+        ends = [start + len(doc[word]) for start, word in zip(starts, words, strict=True)]
+        doc.user_data[SCORES] = {
+            "model": self.model.name,
+            "mode": self.mode.name,
+            "masking": self.masking.name,
+            "score": self.score.name,
+            "starts": starts,
+            "ends": ends,
+            "values": values.tolist(),
+            "features": {name: column.tolist() for name, column in columns.items()},
+            "unaligned": int((columns["aligned"] == 0).sum()),
+        }
+        above = [] if self.threshold is None else np.flatnonzero(values > self.threshold).tolist()
+        scores = values if self.score.is_probability else np.ones(len(values))
+        evidence = [
+            Evidence(starts[i], ends[i], self.label, self.name, float(scores[i]), self.score.name) for i in above
+        ]
+        write_evidence(doc, self.key, evidence, version=self.model.name)

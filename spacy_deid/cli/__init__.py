@@ -22,6 +22,7 @@ from .medical import medical
 from .redact import redact
 from .report import report
 from .sample import sample
+from .surprisal import surprisal
 from .synth import synth
 
 __all__ = ["app"]
@@ -38,6 +39,7 @@ for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fair
 app.add_typer(dictionary)
 app.add_typer(counts)
 app.add_typer(medical)
+app.add_typer(surprisal)
 
 
 def _print_version(value: bool) -> None:

@@ -1,6 +1,6 @@
 """One scored note as a page to look at, and as a table. Both show the note: they are for whoever may read it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -45,7 +45,7 @@ def render_note(text: str, record: Mapping[str, Any], threshold: float | None) -
     return environment.from_string(source).render(
         about=record,
         bands=BANDS,
-        edges=_edges(record["values"]),
+        edges=_edges(record),
         found=sum(token["found"] for token in tokens),
         pieces=pieces,
         text=text,
@@ -57,7 +57,7 @@ def render_note(text: str, record: Mapping[str, Any], threshold: float | None) -
 
 def _tokens(record: Mapping[str, Any], threshold: float | None) -> list[dict[str, Any]]:
     """What the page says of every token."""
-    edges = _edges(record["values"])
+    edges = _edges(record)
     features = record["features"]
     return [
         {
@@ -72,17 +72,17 @@ def _tokens(record: Mapping[str, Any], threshold: float | None) -> list[dict[str
     ]
 
 
-def _edges(values: Sequence[float]) -> list[float]:
+def _edges(record: Mapping[str, Any]) -> list[float]:
     """Where a band of colour begins: bands of equal width, between the middle of the note's scores and the highest.
 
-    Half of a note is plain words, and is left white.
+    Half of a note is plain words, and is left white. Words that the model cannot read do not count: they are far off.
     """
-    finite = sorted(value for value in values if abs(value) < HIGHEST)
-    if not finite:
+    aligned = record["features"].get("aligned") or [1.0] * len(record["values"])
+    read = [value for value, known in zip(record["values"], aligned, strict=True) if known and abs(value) < HIGHEST]
+    if not read:
         return []
-    low, high = finite[len(finite) // 2], finite[-1]
-    steps = len(BANDS) - 1
-    return [low + (high - low) * i / steps for i in range(1, steps + 1)] if high > low else []
+    low, high = sorted(read)[len(read) // 2], max(read)
+    return [low + (high - low) * i / len(BANDS) for i in range(1, len(BANDS))] if high > low else []
 
 
 def format_tsv(text: str, record: Mapping[str, Any]) -> str:

@@ -108,7 +108,10 @@ def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str
 
 
 def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
-    """The threshold with the best F1; of several the highest, which covers least.
+    """A threshold with the best F1; of several the highest, which covers least.
+
+    It lies halfway between two scores, so that it matters neither whether what equals it is found nor whether scores
+    are the same to the last digit on another machine.
 
     gold (ArrayLike): whether each token is PHI.
     scores (ArrayLike): the score of each token.
@@ -116,11 +119,11 @@ def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
     RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI, or none has a score.
     """
     steps = _require(sweep(gold, scores))
-    return float(steps.thresholds[int(np.argmax(steps.figures()["f1"]))])
+    return _halfway(steps, int(np.argmax(steps.figures()["f1"])))
 
 
 def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float:
-    """The highest threshold that reaches a recall.
+    """The highest threshold that reaches a recall, halfway between two scores.
 
     gold (ArrayLike): whether each token is PHI.
     scores (ArrayLike): the score of each token.
@@ -133,7 +136,16 @@ def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float
     reached = steps.figures()["recall"]
     if reached[-1] < recall:
         raise InputError(Errors.D832.format(wanted=recall, reached=round(float(reached[-1]), 5)))
-    return float(steps.thresholds[int(np.argmax(reached >= recall))])
+    return _halfway(steps, int(np.argmax(reached >= recall)))
+
+
+def _halfway(steps: Sweep, i: int) -> float:
+    """A threshold that finds what the entry of a sweep finds: between its score and the next lower one."""
+    score = float(steps.thresholds[i])
+    if i + 1 < len(steps.thresholds):
+        middle = score / 2 + float(steps.thresholds[i + 1]) / 2
+        return middle if middle < score else score
+    return score - max(1.0, abs(score)) * 1e-6
 
 
 def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:

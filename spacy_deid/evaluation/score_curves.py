@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConfigError, Errors, InputError
 from .bootstrap import plain
@@ -61,8 +61,8 @@ def curve_rows(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[dic
     """
     steps = sweep(gold, scores)
     levels = steps.thresholds
-    finite = levels[levels < HIGHEST]
-    wanted = np.linspace(finite[-1], finite[0], ROWS) if len(finite) else finite
+    drawn = _without_outlier(levels)
+    wanted = np.linspace(drawn[-1], drawn[0], ROWS) if len(drawn) else drawn
     by_score = len(levels) - 1 - np.searchsorted(levels[::-1], wanted).clip(max=len(levels) - 1)
     shares = np.linspace(0, steps.total, ROWS)
     by_token = np.searchsorted(steps.tp + steps.fp, shares).clip(max=len(levels) - 1)
@@ -75,6 +75,13 @@ def curve_rows(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[dic
     if threshold not in levels[kept]:
         rows.append({"threshold": threshold, **figures_at(gold, scores, threshold)})
     return sorted(rows, key=lambda row: -(row["threshold"] or 0.0))
+
+
+def _without_outlier(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Thresholds, from the highest down, without the score of words that the model cannot read, which is far off."""
+    levels = levels[levels < HIGHEST]
+    far = len(levels) > 2 and levels[0] - levels[1] > levels[1] - levels[-1]
+    return levels[int(far) :]
 
 
 def write_curves(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -131,15 +138,16 @@ def plot_curves(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[s
     axes = figure.subplots()
     logarithm = about["score"] in LOGARITHMS
     sign = -1.0 if logarithm else 1.0
-    rows = [row for row in rows if row["threshold"] < HIGHEST]
+    drawn = _without_outlier(np.array([row["threshold"] for row in rows]))
+    rows = [row for row in rows if len(drawn) and row["threshold"] <= drawn[0]]
     for key, (title, colour, line) in SERIES.items():
         points = [(sign * row["threshold"], row[key]) for row in rows if row[key] is not None]
         if points:
             axes.plot(*zip(*points, strict=True), color=colour, linestyle=line, linewidth=1.8, label=title)
     _mark(axes, sign, about, rows)
     what = "threshold: log-probability (nats)" if logarithm else f"threshold of the score “{about['score']}”"
-    axes.set(xlabel=f"{what}   →  more is found", ylim=(0.0, 1.02), title=about.get("title", ""))
-    axes.title.set_fontsize(10)
+    axes.set(xlabel=f"{what}   →  more is found", ylim=(0.0, 1.02))
+    figure.suptitle(about.get("title", ""), fontsize=10.5, x=0.02, ha="left")
     axes.set_yticks(np.linspace(0, 1, 11))
     if not logarithm:
         axes.invert_xaxis()
@@ -153,22 +161,15 @@ def plot_curves(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[s
 
 
 def _mark(axes: Any, sign: float, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Mark the chosen threshold, with its figures on the side where there is room."""
-    if about["threshold"] >= HIGHEST:
+    """Mark the chosen threshold, and say its figures above the picture."""
+    chosen = next((row for row in rows if row["threshold"] == about["threshold"]), None)
+    if chosen is None:
         return
     x = sign * about["threshold"]
-    axes.axvline(x, color="#777777", linestyle="--", linewidth=1.2)
-    chosen = next(row for row in rows if row["threshold"] == about["threshold"])
-    ends = [sign * row["threshold"] for row in (rows[0], rows[-1])]
-    left_half = (x - ends[0]) * 2 < ends[1] - ends[0] if sign < 0 else (ends[0] - x) * 2 < ends[0] - ends[1]
-    figures = "\n".join(f"{title} {chosen[key]:.3f}" for key, (title, *_) in SERIES.items() if chosen[key] is not None)
-    axes.annotate(
-        f"{about['by']}: {x:.4g}\n{figures}",
-        (x, 0.5),
-        xytext=(6 if left_half else -6, 0),
-        textcoords="offset points",
-        ha="left" if left_half else "right",
-        va="center",
-        fontsize=8,
-        bbox={"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "#bbbbbb", "alpha": 0.9},
-    )
+    axes.axvline(x, color="#666666", linestyle="--", linewidth=1.3, zorder=1)
+    said = [f"threshold {x:.4g} by {about['by']}"]
+    for key, (title, colour, _) in SERIES.items():
+        if chosen[key] is not None:
+            axes.plot(x, chosen[key], "o", color=colour, markersize=5, markeredgecolor="white", zorder=4)
+            said.append(f"{title} {chosen[key]:.3f}")
+    axes.set_title("    ".join(said), loc="left", fontsize=8.5, color="#444444")

@@ -26,6 +26,7 @@ from .scored_tokens import ScoredTokens, join, read_record, score_tokens
 __all__ = ["ScoreStore", "score_corpus", "store_key"]
 
 FACTORY = "deid_surprisal"
+BATCH = 8  # notes that the model is given at once
 PAUSE = 30.0  # seconds of work that are lost at most when it is broken off
 
 Record = Mapping[str, Any]
@@ -50,7 +51,7 @@ def score_corpus(
     if not notes:
         return join([]), {}
     first = read_record(nlp(notes[0].text), notes[0].name)
-    about = {name: str(first[name]) for name in ("model", "mode", "masking", "score")}
+    about = {name: str(first.get(name, "")) for name in ("model", "mode", "masking", "score")}
     store = ScoreStore(folder, store_key(nlp, notes, about))
     tables, unaligned = [], 0
     for note, doc, record in _records(nlp, notes, store, first):
@@ -70,8 +71,8 @@ def _records(
         yield note, nlp.make_doc(note.text), record
     saved = time.monotonic()
     try:
-        for note in notes[len(records) :]:
-            doc = nlp(note.text)
+        left = notes[len(records) :]
+        for note, doc in zip(left, nlp.pipe((note.text for note in left), batch_size=BATCH), strict=True):
             records.append(read_record(doc, note.name))
             yield note, doc, records[-1]
             if time.monotonic() - saved > PAUSE:

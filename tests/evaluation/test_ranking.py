@@ -70,15 +70,21 @@ def test_a_perfect_score_has_full_areas_and_a_reversed_one_none():
 
 
 def test_the_best_f1_is_found_and_of_equals_the_highest_threshold():
-    # F1 at 9: .5, at 7: .667, at 3: .75
-    assert best_f1_threshold(GOLD, SCORES) == 3.0
+    # F1 at 9: .5, at 7: .667, at 3: .75; halfway to 1
+    assert best_f1_threshold(GOLD, SCORES) == 2.0
     # at 2: 2·1/(2·1+0+1) = .667; at 1: 2·2/(2·2+2+0) = .667
-    assert best_f1_threshold([1, 0, 0, 1], [2, 1, 1, 1]) == 2.0
+    assert best_f1_threshold([1, 0, 0, 1], [2, 1, 1, 1]) == 1.5
 
 
-@pytest.mark.parametrize(("recall", "threshold"), [(0.3, 9.0), (0.5, 7.0), (2 / 3, 7.0), (0.99, 3.0), (1.0, 3.0)])
-def test_the_threshold_for_a_recall_is_the_highest_that_reaches_it(recall, threshold):
+@pytest.mark.parametrize(("recall", "threshold"), [(0.3, 8.0), (0.5, 5.0), (2 / 3, 5.0), (0.99, 2.0), (1.0, 2.0)])
+def test_the_threshold_for_a_recall_is_halfway_below_the_highest_score_that_reaches_it(recall, threshold):
     assert recall_threshold(GOLD, SCORES, recall) == threshold
+
+
+@given(TOKENS.filter(lambda tokens: any(gold and score > -math.inf for gold, score in tokens)))
+def test_no_score_equals_a_chosen_threshold(tokens):
+    gold, scores = sides(tokens)
+    assert best_f1_threshold(gold, scores) not in scores
 
 
 def test_infinity_is_found_first_and_its_threshold_is_a_finite_number():
@@ -90,7 +96,7 @@ def test_infinity_is_found_first_and_its_threshold_is_a_finite_number():
 
 def test_a_token_without_a_score_is_never_found():
     gold, scores = [True, True, False], [5.0, -math.inf, 1.0]
-    assert recall_threshold(gold, scores, 0.5) == 5.0
+    assert recall_threshold(gold, scores, 0.5) == 3.0
     with pytest.raises(InputError, match=r"recall of 1\.0: 0\.5"):
         recall_threshold(gold, scores, 1.0)
     assert figures_at(gold, scores, -1e308)["recall"] == 0.5
@@ -173,8 +179,8 @@ def test_the_threshold_for_a_recall_reaches_it_and_the_next_higher_does_not(toke
     gold, scores = sides(tokens)
     threshold = recall_threshold(gold, scores, recall)
     assert figures_at(gold, scores, threshold)["recall"] >= recall
-    higher = [score for score in scores if score > threshold]
-    assert not higher or figures_at(gold, scores, min(higher))["recall"] < recall
+    found = [score for score in scores if score > threshold]
+    assert figures_at(gold, scores, math.nextafter(min(found), math.inf))["recall"] < recall
 
 
 @given(MIXED)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import spacy
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation.rows import MetricRow, write_rows
@@ -76,9 +77,9 @@ def read_passages(path: Path) -> Iterator[list[Word]]:
         yield [Word(row[1], row[2].replace("#", ""), row[3] == "PROPN") for row in rows if row[0].isdigit()]
 
 
-def run(lemmatizer: Lemmatizer, lang: str, passages: list[list[Word]]) -> tuple[list[list[str]], float]:
+def run(lemmatizer: Lemmatizer, passages: list[list[Word]]) -> tuple[list[list[str]], float]:
     """Lemmas of all passages, and words per second."""
-    vocab = spacy.blank(lang).vocab
+    vocab = Vocab()
     docs = [Doc(vocab, words=[word.form for word in passage]) for passage in passages]
     lemmatizer(docs[0])
     start = time.perf_counter()
@@ -148,7 +149,7 @@ def main() -> None:
             for name, config in {LOWER_CASE: None, **configs}.items():
                 try:
                     made = spacy.registry.resolve({"lemmatizer": config})["lemmatizer"] if config else lower_case
-                    lemmas, speed = run(made, lang, passages)
+                    lemmas, speed = run(made, passages)
                 except ConfigError as error:
                     print(f"{name}: left out. {error}")
                     continue

@@ -5,27 +5,25 @@ endings stand on. A stem leads back to its names. How a stem's last letters diff
 over all names, so that an unknown name goes back as those with its ending do.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
-from math import log1p
+from math import log
 
 from ..surrogates.inflection import case_forms
 from ..surrogates.inflection.finnish_plural import find_plural
 from ..surrogates.inflection.finnish_stems import Stems, find_stems
-from .words import lower_form
+from .finnish_lists import read_names
 
 __all__ = ["NameIndex", "load_index"]
 
-_RESOURCES = files("spacy_deid") / "resources"
-_LISTS = (("fi_female", "given"), ("fi_male", "given"), ("fi_surname", "surname"))
-_PLACES = ("places.csv", "villages.txt", "countries.txt")
-_LONGEST = 5  # letters of a stem that tell how it goes back
+_SLOTS = ("weak", "strong", "whole")
+_LONGEST = 4  # letters of a stem that tell how it goes back
 _RULES = 3  # ways back that are tried
-_ENDS = (2, 3, 4)  # letters of a name by which it is compared with those of the lists
+_LIKENESS = 5  # letters of a name by which it is compared with those of the lists, at most
+_ENOUGH = 4  # names that end alike; fewer tell nothing
+_LETTER = 2.3  # what a letter more costs a name, in nats
 
 Slot = str
 Rule = tuple[int, str]  # letters to take off a stem, letters to put on
@@ -37,15 +35,15 @@ class NameIndex:
 
     names (dict[Slot, dict[str, tuple[str, ...]]]): slot → stem → names in lower case. Slots: "weak" and "strong"
         stems, and "whole" for forms without an ending to take off.
-    counts (dict[str, int]): name → bearers.
-    rules (dict[Slot, dict[str, tuple[Rule, ...]]]): slot → last letters of a stem → ways back, the commonest first.
+    counts (Counter[str]): name → bearers.
+    rules (dict[Slot, dict[str, dict[Rule, int]]]): slot → last letters of a stem → ways back.
     ends (Counter[str]): last letters of a name → listed names that have them.
     """
 
-    names: dict[Slot, dict[str, tuple[str, ...]]]
-    counts: dict[str, int]
-    rules: dict[Slot, dict[str, tuple[Rule, ...]]]
-    ends: Counter[str]
+    names: dict[Slot, dict[str, tuple[str, ...]]] = field(default_factory=lambda: {slot: {} for slot in _SLOTS})
+    counts: Counter[str] = field(default_factory=Counter)
+    rules: dict[Slot, dict[str, dict[Rule, int]]] = field(default_factory=lambda: {slot: {} for slot in _SLOTS})
+    ends: Counter[str] = field(default_factory=Counter)
 
     def find(self, slot: Slot, stem: str) -> tuple[str, ...]:
         """The listed names that have a stem."""
@@ -60,72 +58,89 @@ class NameIndex:
                 return [stem[: len(stem) - cut] + added for cut, added in rules]
         return [stem]
 
-    def likeness(self, name: str) -> float:
-        """How much a name ends as listed ones do."""
-        return sum(log1p(self.ends[name[-length:]]) for length in _ENDS)
+    def likelihood(self, name: str) -> float:
+        """How likely a name is, by how many of the lists end as it does.
+
+        name (str): in lower case.
+        RETURNS (float): logarithm; the letters before the end that it shares count as any.
+        """
+        for length in range(min(_LIKENESS, len(name)), 0, -1):
+            count = self.ends[name[-length:]]
+            if count >= _ENOUGH:
+                return log(count) - _LETTER * (len(name) - length)
+        return -_LETTER * len(name)
+
+    def add(self, name: str, kind: str, count: int) -> None:
+        """Take in a name of the lists.
+
+        name (str): in lower case.
+        kind (str): as for `surrogates.inflection.inflect`.
+        count (int): bearers.
+        """
+        if name not in self.counts:
+            self.ends.update(name[-length:] for length in range(1, _LIKENESS + 1))
+        self.counts[name] += count
+        stems = find_stems(name, kind)
+        for slot, stem in _stems(name, stems):
+            if self._hold(slot, stem, name):
+                self._learn(slot, stem, name)
+        for slot, stem in _more(name, kind, stems):
+            self._hold(slot, stem, name)
+
+    def _hold(self, slot: Slot, stem: str, name: str) -> bool:
+        """Keep the way from a stem to a name. RETURNS (bool): whether it is new."""
+        held = self.names[slot].get(stem, ())
+        if name in held:
+            return False
+        self.names[slot][stem] = (*held, name)
+        return True
+
+    def _learn(self, slot: Slot, stem: str, name: str) -> None:
+        """Count how a stem becomes its name, under each of its endings that are long enough to show it."""
+        same = 0
+        while same < min(len(stem), len(name)) and stem[same] == name[same]:
+            same += 1
+        rule = (len(stem) - same, name[same:])
+        table = self.rules[slot]
+        for length in range(max(1, rule[0]), min(_LONGEST, len(stem)) + 1):
+            end = stem[-length:]
+            ways = table.get(end)
+            if ways is None:
+                table[end] = {rule: 1}
+            else:
+                ways[rule] = ways.get(rule, 0) + 1
 
 
 @cache
 def load_index() -> NameIndex:
-    """Build the index of the lists that ship. It holds public lists only, never a word of a note."""
-    names: dict[Slot, dict[str, tuple[str, ...]]] = {"weak": {}, "strong": {}, "whole": {}}
-    seen: dict[Slot, dict[str, Counter[Rule]]] = {slot: {} for slot in names}
-    counts: Counter[str] = Counter()
-    for name, kind, count in _read_lists():
-        counts[name] += count
-        for slot, stem in _stems(name, kind):
-            held = names[slot].get(stem, ())
-            if name not in held:
-                names[slot][stem] = (*held, name)
-                _learn(seen[slot], stem, name)
-    rules = {slot: {end: _commonest(found) for end, found in table.items()} for slot, table in seen.items()}
-    ends = Counter(name[-length:] for name in counts for length in _ENDS)
-    return NameIndex(names, dict(counts), rules, ends)
+    """Build the index of the lists that ship. It holds public lists only, never a word of a note.
+
+    RETURNS (NameIndex): the index, made once in a process.
+    """
+    index = NameIndex()
+    for name, kind, count in read_names():
+        index.add(name, kind, count)
+    for table in index.rules.values():
+        for end, ways in table.items():
+            table[end] = dict(sorted(ways.items(), key=lambda way: -way[1])[:_RULES])
+    return index
 
 
-def _read_lists() -> Iterator[tuple[str, str, int]]:
-    """(name in lower case, kind, bearers) of every listed name of one word."""
-    for stem, kind in _LISTS:
-        text = (_RESOURCES / "names" / f"{stem}.csv").read_text(encoding="utf8")
-        for row in csv.DictReader(text.splitlines()):
-            if row["name"].isalpha() and len(row["name"]) > 1:
-                yield lower_form(row["name"]), kind, int(row["count"])
-    for file_name in _PLACES:
-        text = (_RESOURCES / "synth" / "fi" / "lists" / file_name).read_text(encoding="utf8")
-        for place in sorted({line.partition(",")[0] for line in text.splitlines()}):
-            if place.isalpha() and place != "city":
-                yield lower_form(place), "place", 10_000
-
-
-def _stems(name: str, kind: str) -> Iterator[tuple[Slot, str]]:
-    """What endings are put on, and the forms without one to take off."""
-    yield "whole", name
-    if kind == "place":  # few, and some inflect in two parts or in the plural (Uudessakaupungissa, Kauniaisissa)
-        yield from (("whole", form) for form in (*case_forms(name, "fi", kind="place"), *case_forms(name, "fi")))
-    stems = find_stems(name, kind)
-    yield from (("weak", stems.weak), ("strong", stems.strong))
+def _stems(name: str, stems: Stems) -> Iterator[tuple[Slot, str]]:
+    """What endings of the singular are put on, and the forms without one to take off."""
+    yield from (("whole", name), ("weak", stems.weak), ("strong", stems.strong))
     yield from (("whole", stems.partitive), ("whole", stems.illative))
-    if kind == "surname":
-        yield from _plural_stems(name, stems)
 
 
-def _plural_stems(name: str, stems: Stems) -> Iterator[tuple[Slot, str]]:
-    """A family is spoken of in the plural: Virtaset, Virtasten, Virtasilla."""
-    plural = find_plural(name, stems)
-    yield from (("weak", plural.inner), ("strong", plural.outer))
-    yield from (("whole", plural.genitive), ("whole", plural.partitive), ("whole", plural.illative))
+def _more(name: str, kind: str, stems: Stems) -> Iterator[tuple[Slot, str]]:
+    """What only listed names are looked for in.
 
-
-def _learn(table: dict[str, Counter[Rule]], stem: str, name: str) -> None:
-    """Count how a stem becomes its name, under each of its endings that are long enough to show it."""
-    same = 0
-    while same < min(len(stem), len(name)) and stem[same] == name[same]:
-        same += 1
-    rule = (len(stem) - same, name[same:])
-    for length in range(max(1, rule[0]), min(_LONGEST, len(stem)) + 1):
-        table.setdefault(stem[-length:], Counter())[rule] += 1
-
-
-def _commonest(found: Counter[Rule]) -> tuple[Rule, ...]:
-    """The ways back that names take most."""
-    return tuple(rule for rule, _ in found.most_common(_RULES))
+    A family is spoken of in the plural (Virtaset, Virtasten, Virtasilla). Some places inflect in two parts or in the
+    plural (Uudessakaupungissa, Kauniaisissa).
+    """
+    if kind == "place":
+        yield from (("whole", form) for form in (*case_forms(name, "fi", kind="place"), *case_forms(name, "fi")))
+    else:
+        plural = find_plural(name, stems)
+        yield from (("weak", plural.inner), ("strong", plural.outer))
+        yield from (("whole", plural.genitive), ("whole", plural.partitive), ("whole", plural.illative))

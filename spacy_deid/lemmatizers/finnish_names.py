@@ -7,15 +7,15 @@ listed the one with the most bearers, and of several that no list has the one th
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from math import inf
 
 from spacy.tokens import Doc
 from spacy.util import registry
 
-from .finnish_endings import split_clitic, split_endings
+from .finnish_endings import CLITIC, NOMINATIVE, split_clitic, split_endings
+from .finnish_function_words import load_function_words
 from .finnish_index import load_index
 from .words import Lemmatizer, lower_form
 
@@ -23,10 +23,10 @@ __all__ = ["FinnishNameLemmas", "make_finnish_name_lemmas"]
 
 _HEAD = re.compile(r"(?:.*[-‐‑–])?(?=[^\W\d_]{3,}$)")  # what stands before the part that inflects
 _ACRONYM = re.compile(r"([^\W\d_]+)[:'’][^\W\d_]{1,6}$")  # HUS:iin, Dubois'n
-_AS_WRITTEN = 1.0  # a name that stands as it is needs less belief than one whose ending is taken off
-_CLITIC = -3.0
+_SHORTEST = 3  # letters of a name that no list has
 
 Candidates = dict[str, float]
+Split = tuple[str, str, float]
 
 
 @registry.misc("spacy_deid.finnish_name_lemmas.v1")
@@ -36,13 +36,6 @@ def make_finnish_name_lemmas() -> Lemmatizer:
     RETURNS (Lemmatizer): works without anything else installed, for words of every kind, best for names.
     """
     return FinnishNameLemmas()
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    """Words that stand in every note and are no form of a name."""
-    text = (files("spacy_deid") / "resources" / "function_words" / "fi.txt").read_text(encoding="utf8")
-    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +48,20 @@ class FinnishNameLemmas:
         doc (Doc): the Doc.
         RETURNS (list[str]): one for each token; equal for all occurrences of a word, however it is capitalised.
         """
+        known = load_function_words()
         words = [lower_form(token.text) for token in doc]
-        distinct = dict.fromkeys(words)
+        lemmas = {word: known[word] for word in words if word in known}
+        distinct = dict.fromkeys(word for word in words if word not in lemmas)
         parts = {word: part for word in distinct if (part := _split(word)) is not None}
         candidates = {tail: find_candidates(tail) for tail in dict.fromkeys(tail for _, tail in parts.values())}
         support = Counter(name for found in candidates.values() for name in found)
         chosen = {tail: _choose(found, support) for tail, found in candidates.items()}
-        lemmas = {word: head + chosen[tail] for word, (head, tail) in parts.items()}
+        lemmas |= {word: head + chosen[tail] for word, (head, tail) in parts.items()}
         return [lemmas.get(word) or _without_ending(word) for word in words]
 
 
 def _split(word: str) -> tuple[str, str] | None:
     """What stands before the last hyphen, and what inflects; None for what is no word."""
-    if word in _function_words():
-        return None
     found = _HEAD.match(word)
     return (word[: found.end()], word[found.end() :]) if found else None
 
@@ -88,33 +81,31 @@ def find_candidates(word: str) -> Candidates:
     """Find what a word may be a form of.
 
     word (str): one word of letters, lower case.
-    RETURNS (dict[str, float]): name → how likely it is; never empty.
+    RETURNS (dict[str, float]): name → how likely it is; never empty. Names of the lists alone, if there are any.
     """
     splits = split_endings(word)
     bare = split_clitic(word)
-    listed = _listed(splits) or (_listed(split_endings(bare)) if bare else {})
-    if listed:
-        return listed
-    found = _guessed(splits)
-    if bare:
-        for name, value in _guessed(split_endings(bare)).items():
-            found.setdefault(name, value + _CLITIC)
+    found = _listed(splits) or (_listed(split_endings(bare)) if bare else {})
+    if not found:
+        found = _guessed(splits)
+        for name, value in (_guessed(split_endings(bare)) if bare else {}).items():
+            found.setdefault(name, value + CLITIC)
     return found
 
 
-def _listed(splits: Iterable[tuple[str, str]]) -> Candidates:
+def _listed(splits: Iterable[Split]) -> Candidates:
     """Listed names, by their bearers."""
     index = load_index()
-    return {name: float(index.counts[name]) for slot, stem in splits for name in index.find(slot, stem)}
+    return {name: float(index.counts[name]) for slot, stem, _ in splits for name in index.find(slot, stem)}
 
 
-def _guessed(splits: list[tuple[str, str]]) -> Candidates:
-    """Names that no list has, by how their ends look."""
+def _guessed(splits: Sequence[Split]) -> Candidates:
+    """Names that no list has, by how they end and how common the case would be."""
     index = load_index()
     word = splits[0][1]
-    found = {word: index.likeness(word) + _AS_WRITTEN}
-    for slot, stem in splits:
+    found = {word: index.likelihood(word) + NOMINATIVE}
+    for slot, stem, share in splits:
         for name in index.guess(slot, stem):
-            if name not in found:
-                found[name] = index.likeness(name)
+            if name != word and len(name) >= _SHORTEST:
+                found[name] = max(found.get(name, -inf), index.likelihood(name) + share)
     return found

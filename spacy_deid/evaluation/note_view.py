@@ -16,8 +16,8 @@ BANDS = (
     ("#ffe0a8", "#1c2430"),
     ("#ffc27a", "#1c2430"),
     ("#f79d5c", "#1c2430"),
-    ("#a63a0a", "#ffffff"),
-    ("#6b1f06", "#ffffff"),
+    ("#982f05", "#ffffff"),
+    ("#5a1604", "#ffffff"),
 )
 _TOP = 40  # tokens in the table below the note
 

@@ -122,7 +122,7 @@ class ScoreStore:
         if self.path is None or not self.path.exists():
             return []
         try:
-            with np.load(self.path, allow_pickle=False) as file:
+            with np.load(io.BytesIO(self.path.read_bytes()), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
                 return _split(arrays)
         except (OSError, ValueError, KeyError, IndexError, BadZipFile):

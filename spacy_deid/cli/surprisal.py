@@ -117,7 +117,7 @@ def tune(
         )
         record = {**about, "threshold": threshold, "by": by, "unit": unit, "region": region, "figures": figures}
         path = write_curves(output, record, rows)
-        picture = plot_curves(output, {**record, "title": heading}, rows)
+        picture = plot_curves(output / "curves.png", {**record, "title": heading}, rows)
         shown = ", ".join(
             f"{name} {'-' if value is None else format(value, '.4f')}" for name, value in figures.items()
         )

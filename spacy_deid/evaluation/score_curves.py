@@ -118,13 +118,13 @@ def read_threshold(path: Path) -> dict[str, Any]:
         raise InputError(Errors.D836.format(path=path, reason="holds no threshold of `surprisal tune`")) from None
 
 
-def plot_curves(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
+def plot_curves(path: Path, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
     """Draw the curves.
 
-    folder (Path): is made if it is not there.
+    path (Path): the PNG file; its folder is made if it is not there.
     about (Mapping): "threshold", "by", "score", and "title", which stands above the picture.
     rows (Sequence[Mapping]): as `curve_rows`.
-    RETURNS (Path): the file, curves.png.
+    RETURNS (Path): the file.
     RAISES: ConfigError (D347) without matplotlib.
     """
     try:
@@ -132,7 +132,7 @@ def plot_curves(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[s
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigError(Errors.D347) from None
-    folder.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -155,7 +155,6 @@ def plot_curves(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[s
     axes.grid(visible=True, color="#dddddd", linewidth=0.7)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=len(SERIES), frameon=False, fontsize=9)
-    path = folder / "curves.png"
     figure.savefig(path, dpi=150, metadata={"Software": None})
     return path
 

@@ -23,9 +23,10 @@ from .documents import AnnotatedText
 from .files import write_bytes
 from .scored_tokens import ScoredTokens, join, read_record, score_tokens
 
-__all__ = ["ScoreStore", "score_corpus", "store_key"]
+__all__ = ["ScoreStore", "score_corpus", "score_notes", "store_key"]
 
 FACTORY = "deid_surprisal"
+PARTS = ("model", "mode", "masking", "score")  # what a record says of what scored it
 BATCH = 8  # notes that the model is given at once
 PAUSE = 30.0  # seconds of work that are lost at most when it is broken off
 
@@ -48,17 +49,33 @@ def score_corpus(
         "unaligned" words of all notes.
     RAISES: NotDeidentified (D834) if nothing scored them; InputError (D833) as `score_tokens`.
     """
-    if not notes:
-        return join([]), {}
-    first = read_record(nlp(notes[0].text), notes[0].name)
-    about = {name: str(first.get(name, "")) for name in ("model", "mode", "masking", "score")}
-    store = ScoreStore(folder, store_key(nlp, notes, about))
-    tables, unaligned = [], 0
-    for note, doc, record in _records(nlp, notes, store, first):
+    tables: list[ScoredTokens] = []
+    about: dict[str, Any] = {"unaligned": 0}
+    for note, doc, record in score_notes(nlp, notes, folder):
         tables.append(score_tokens(note, doc, record))
-        unaligned += int(record["unaligned"])
+        about |= {name: record[name] for name in PARTS} | {"unaligned": about["unaligned"] + record["unaligned"]}
         step(1)
-    return join(tables), {**about, "unaligned": unaligned}
+    return join(tables), about
+
+
+def score_notes(
+    nlp: Language, notes: Sequence[AnnotatedText], folder: Path | None = None
+) -> Iterator[tuple[AnnotatedText, Doc, Record]]:
+    """Score notes one after another.
+
+    nlp (Language): a pipeline with ``deid_surprisal``.
+    notes (Sequence[AnnotatedText]): the notes.
+    folder (Optional[Path]): where scores are kept and taken up again; None to keep none.
+    YIELDS (tuple): the note, its tokens, and the record of its scores.
+    RAISES: NotDeidentified (D834) if nothing scored them.
+    """
+    if not notes:
+        return
+    first = read_record(nlp(notes[0].text), notes[0].name)
+    parts = {name: str(first[name]) for name in PARTS}
+    store = ScoreStore(folder, store_key(nlp, notes, parts))
+    for note, doc, record in _records(nlp, notes, store, first):
+        yield note, doc, {**record, **parts}
 
 
 def _records(

@@ -19,6 +19,7 @@ Figures = Mapping[str, Mapping[str, Mapping[str, float | int | None]]]
 
 _TITLES = dict(zip(FIGURES, ("Acc.", "F1", "Recall", "Prec.", "PR-AUC", "ROC-AUC"), strict=True))
 _NAMES = dict(zip(FIGURES, ("accuracy", "F1", "recall", "precision", "PR-AUC", "ROC-AUC"), strict=True))
+_WHERE = {"all": "whole notes", "header": "header", "narrative": "narrative"}
 
 
 def measure(table: ScoredTokens, threshold: float) -> Figures:
@@ -57,9 +58,11 @@ def format_scores(results: Mapping[str, Figures]) -> str:
     for unit in UNITS:
         for region in REGIONS:
             counts = next(iter(results.values()))[unit][region]
-            where = {"all": "whole notes", "header": "header", "narrative": "narrative"}[region]
             head = "".join(f"{title:>9}" for title in _TITLES.values())
-            lines += ["", f"{f'by {unit}, {where}':<{width}}{head}   {counts['gold']} of {counts['total']} are PHI"]
+            lines += [
+                "",
+                f"{f'by {unit}, {_WHERE[region]}':<{width}}{head}   {counts['gold']} of {counts['total']} are PHI",
+            ]
             for name, figures in results.items():
                 row = "".join(f"{_number(figures[unit][region][figure]):>9}" for figure in FIGURES)
                 lines.append(f"{name:<{width}}{row}")
@@ -71,17 +74,23 @@ def _number(value: float | int | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def figure_name(figure: str, unit: str, region: str) -> str:
-    """What a row of metrics calls a figure: "token F1", "word PR-AUC in the narrative"."""
-    where = {"all": "", "header": " in the header", "narrative": " in the narrative"}[region]
-    return f"{unit} {_NAMES[figure]}{where}"
+def figure_name(score: str, figure: str, unit: str, region: str) -> str:
+    """What a row of metrics calls a figure.
+
+    score (str): name of the score or rule.
+    figure (str): one of `ranking.FIGURES`.
+    unit (str): "token" or "word".
+    region (str): one of `metrics.REGIONS`.
+    RETURNS (str): "by token, narrative, surprisal, PR-AUC": rows of one table have one beginning.
+    """
+    return f"by {unit}, {_WHERE[region]}, {score}, {_NAMES[figure]}"
 
 
 def score_rows(
     results: Mapping[str, Figures],
     about: Mapping[str, str],
     *,
-    targets: Mapping[tuple[str, str], float] | None = None,
+    targets: Mapping[str, float] | None = None,
     regions: Sequence[str] = REGIONS,
     units: Sequence[str] = UNITS,
 ) -> list[MetricRow]:
@@ -89,22 +98,24 @@ def score_rows(
 
     results (Mapping[str, Figures]): name of a score or rule → its figures.
     about (Mapping[str, str]): "data", "split", "command" and "date" of every row.
-    targets (Mapping): (name of a score, name of a figure) → what it should reach.
+    targets (Mapping[str, float]): name of a row → what it should reach.
     regions, units (Sequence[str]): which of them.
-    RETURNS (list[MetricRow]): rows called "score: figure".
+    RETURNS (list[MetricRow]): rows named as `figure_name` does.
     """
     return [
-        MetricRow(f"{name}: {title}", round(value, 5), (targets or {}).get((name, title)), "higher", **about)
-        for name, figures in results.items()
-        for title, value in _defined(figures, units, regions)
+        MetricRow(name, round(value, 5), (targets or {}).get(name), "higher", **about)
+        for score, figures in results.items()
+        for name, value in _defined(score, figures, units, regions)
     ]
 
 
-def _defined(figures: Figures, units: Sequence[str], regions: Sequence[str]) -> Iterator[tuple[str, float]]:
+def _defined(
+    score: str, figures: Figures, units: Sequence[str], regions: Sequence[str]
+) -> Iterator[tuple[str, float]]:
     """The figures that are defined, with their names."""
     for unit in units:
         for region in regions:
             for figure in FIGURES:
                 value: Any = figures[unit][region][figure]
                 if value is not None:
-                    yield figure_name(figure, unit, region), value
+                    yield figure_name(score, figure, unit, region), value

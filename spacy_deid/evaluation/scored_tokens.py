@@ -64,7 +64,14 @@ class ScoredTokens:
         """
         if region == "all":
             return self
-        rows = np.flatnonzero(self.header == (region == "header"))
+        return self.select(self.header == (region == "header"))
+
+    def select(self, rows: Mask) -> "ScoredTokens":
+        """Some of the tokens.
+
+        rows (Mask): which.
+        RETURNS (ScoredTokens): in the same order.
+        """
         arrays = {name: getattr(self, name)[rows] for name in _ARRAYS}
         return ScoredTokens(**arrays, columns={name: column[rows] for name, column in self.columns.items()})
 

@@ -77,6 +77,8 @@ def test_a_picture_is_drawn_of_any_curve(tmp_path, gold, scores, score):
     pytest.importorskip("matplotlib")
     threshold = choose(gold, scores, "f1")
     path = plot_curves(
-        tmp_path, {**ABOUT, "threshold": threshold, "score": score}, curve_rows(gold, scores, threshold)
+        tmp_path / "new" / "a.png",
+        {**ABOUT, "threshold": threshold, "score": score},
+        curve_rows(gold, scores, threshold),
     )
     assert path.read_bytes().startswith(PNG)

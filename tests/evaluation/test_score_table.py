@@ -58,17 +58,17 @@ def test_the_table_has_a_block_for_each_unit_and_region(table):
 
 def test_rows_have_figures_names_and_targets_and_none_for_what_is_not_defined(table):
     results = {"surprisal": measure(table, 0.5), **measure_rules(table)}
-    rows = score_rows(results, ABOUT, targets={("surprisal", "token F1"): 0.45})
+    rows = score_rows(results, ABOUT, targets={"by token, whole notes, surprisal, F1": 0.45})
     named = {row.name: row for row in rows}
-    assert named["surprisal: token F1"].target == 0.45
-    assert named["surprisal: token F1"].value == pytest.approx(6 / 7, abs=1e-4)
-    assert named["surprisal: word PR-AUC in the narrative"].target is None
-    assert "after a colon on a short line: token precision in the narrative" not in named
+    assert named["by token, whole notes, surprisal, F1"].target == 0.45
+    assert named["by token, whole notes, surprisal, F1"].value == pytest.approx(6 / 7, abs=1e-4)
+    assert named["by word, narrative, surprisal, PR-AUC"].target is None
+    assert "by token, narrative, after a colon on a short line, precision" not in named
     assert len(named) == len(rows)
     assert all(np.isfinite(row.value) for row in rows)
 
 
 def test_rows_can_be_of_some_regions_and_units_alone(table):
     rows = score_rows({"x": measure(table, 0.5)}, ABOUT, regions=["all"], units=["token"])
-    assert [row.name for row in rows][:2] == ["x: token accuracy", "x: token F1"]
+    assert [row.name for row in rows][:2] == ["by token, whole notes, x, accuracy", "by token, whole notes, x, F1"]
     assert len(rows) == 6

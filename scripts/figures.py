@@ -28,6 +28,7 @@ DOCUMENTS = (
     "docs/benchmarks.md",
     "docs/experiments.md",
     "docs/fairness.md",
+    "docs/languages.md",
     "docs/model_card_en.md",
     "docs/model_card_es.md",
     "docs/model_card_fi.md",

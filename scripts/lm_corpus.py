@@ -8,6 +8,8 @@ those cases is left out too. Its development part, and the notes that the other 
 at all.
 """
 
+import bz2
+import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -145,11 +147,7 @@ def rows(path: Path) -> Iterator[tuple[str, str]]:
 
 def read_csv(path: Path) -> Iterator[dict[str, str]]:
     """Rows of a CSV file, compressed or not."""
-    import bz2
-    import csv
-
-    opened = bz2.open(path, "rt", encoding="utf8") if path.suffix == ".bz2" else path.open(encoding="utf8")
-    with opened as file:
+    with bz2.open(path, "rt", encoding="utf8") if path.suffix == ".bz2" else path.open(encoding="utf8") as file:
         yield from csv.DictReader(file)
 
 

@@ -26,7 +26,7 @@ __all__ = [
 Columns = dict[str, NDArray[np.float64]]
 
 MOST_SURPRISING = 1000.0  # nats; what the model can say nothing about. No word that it can read is so improbable
-MODEL_COLUMNS = ("surprisal", "per_piece", "entropy", "log_rank", "name_mass", "place_mass", "pieces", "rarity")
+MODEL_COLUMNS = ("surprisal", "per_piece", "entropy", "log_rank", "name_mass", "place_mass", "pieces")
 FORM_COLUMNS = (
     "digit", "capital", "upper", "first", "short_line", "after_colon", "line_start", "letters", "at_top", "in_list",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..medical.dictionary import MedicalDictionary
-from .columns import MODEL_COLUMNS, MOST_SURPRISING, Columns, form_columns
+from .columns import MOST_SURPRISING, Columns, form_columns
 from .combination import Combination
 
 __all__ = [
@@ -136,23 +136,22 @@ def make_veto_score(score: Score, lang: str, factor: float = 0.3) -> Score:
 
 
 @registry.misc("spacy_deid.combined_score.v1")
-def make_combined_score(source: str, form: bool = True) -> Score:
-    """The probability that a word is part of an identifier, from all columns by a logistic regression.
+def make_combined_score(source: str, kind: str = "all") -> Score:
+    """The probability that a word is part of an identifier, from many columns by a logistic regression.
 
-    source (str): language of a combination that ships, or a file of one.
-    form (bool): whether the form of a word and its place count, or the language model and word counts alone.
+    source (str): language of a combination that ships, or a folder of combinations.
+    kind (str): "all"; "model", the language model alone; or "form", the form and place of a word and how rare it is,
+        which is what the model has to beat.
     RETURNS (Score): the score, 0 to 1.
     RAISES: ConfigError if there is no such combination (D809).
     """
-    name = "combined" if form else "combined_model"
-    shipped = COMBINATIONS / source / f"{name}.json"
-    path = shipped if shipped.is_file() else Path(source)
+    folder = next((path for path in (COMBINATIONS / source, Path(source)) if path.is_dir()), None)
+    path = (folder or Path(source)) / f"combined_{kind}.json"
     if not path.is_file():
-        raise ConfigError(Errors.D809.format(source=source))
+        raise ConfigError(Errors.D809.format(source=path))
     combination = Combination.from_file(path)
 
     def combined(doc: Doc, words: Sequence[int], columns: Columns) -> Values:
-        known = {name: columns[name] for name in MODEL_COLUMNS}
-        return combination.predict({**known, **form_columns(doc, words)} if form else known)
+        return combination.predict({**columns, **form_columns(doc, words)})
 
-    return Score(name, combined, highest=1.0)
+    return Score(f"combined_{kind}", combined, highest=1.0)

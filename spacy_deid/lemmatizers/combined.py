@@ -11,6 +11,8 @@ from .words import Lemmatizer, fill, lower_form
 
 __all__ = ["CapitalisedLemmas", "FirstLemmas", "make_capitalised_lemmas", "make_first_lemmas"]
 
+_STOPS = frozenset(".!?:;•")
+
 
 @registry.misc("spacy_deid.first_lemmas.v1")
 def make_first_lemmas(*lemmatizers: Lemmatizer) -> Lemmatizer:
@@ -29,7 +31,7 @@ def make_first_lemmas(*lemmatizers: Lemmatizer) -> Lemmatizer:
 def make_capitalised_lemmas(capitalised: Lemmatizer, others: Lemmatizer) -> Lemmatizer:
     """Make a lemmatizer that asks one for what may be a name and another for the rest.
 
-    capitalised (Lemmatizer): for words that stand with a capital anywhere in the note.
+    capitalised (Lemmatizer): for words that stand with a capital within a sentence anywhere in the note.
     others (Lemmatizer): for the rest.
     RETURNS (Lemmatizer): asks the same one for all occurrences of a word, however each is capitalised.
     """
@@ -63,6 +65,9 @@ class FirstLemmas:
 class CapitalisedLemmas:
     """Asks one lemmatizer for words with a capital and another for the rest.
 
+    At the start of a sentence or line a capital says nothing, so a word that has one only there goes to the other
+    first, and to the one for capitals if that leaves it alone.
+
     capitalised, others (Lemmatizer): the two.
     """
 
@@ -76,6 +81,22 @@ class CapitalisedLemmas:
         RETURNS (list[str]): one for each token.
         """
         words = [lower_form(token.text) for token in doc]
-        capital = {word for token, word in zip(doc, words, strict=True) if token.text[:1].isupper()}
+        within, first = _capitals(doc, words)
         names, others = fill(words, self.capitalised(doc)), fill(words, self.others(doc))
-        return [name if word in capital else other for word, name, other in zip(words, names, others, strict=True)]
+        return [
+            name if word in within or (word in first and other == word) else other
+            for word, name, other in zip(words, names, others, strict=True)
+        ]
+
+
+def _capitals(doc: Doc, words: Sequence[str]) -> tuple[set[str], set[str]]:
+    """The words that have a capital within a sentence, and those that have one at the start of a sentence or line."""
+    within: set[str] = set()
+    first: set[str] = set()
+    starts = True
+    for token, word in zip(doc, words, strict=True):
+        text = token.text
+        if text[:1].isupper():
+            (first if starts else within).add(word)
+        starts = text in _STOPS or "\n" in text or (starts and not text[:1].isalnum())
+    return within, first

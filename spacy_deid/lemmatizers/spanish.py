@@ -14,13 +14,14 @@ from .words import each_word, lower_form
 __all__ = ["SpanishLemmas"]
 
 _ACUTE = str.maketrans("áéíóúü", "aeiouu")
+_STRESSED_END = re.compile(r"[áéíóú]s$")  # país, París, interés: no plural
 # Endings of words that have both genders; elsewhere -a and -o make two words (caso, casa).
 _FEMININE = re.compile(
-    r"(?:(?<=[aeio]d)|(?<=[aei]r)|(?<=[iau]c)|(?<=[aiou]n)|(?<=[ou]s)|(?<=iv)|(?<=og)|(?<=iñ)|(?<=it)|(?<=orm)"
-    r"|^hij|^herman|^niet|^sobrin|^prim|^espos|^suegr|^cuñad|^abuel|^viud|^alumn|^maestr|^chic|^ti|^amig)a$"
+    r"((?:[aeio]d|[aei]r|[iau]c|[aiou]n|os|us|iv|eñ|og|it|"
+    r"^hij|^niñ|^herman|^niet|^prim|^espos|^suegr|^cuñad|^abuel|^viud|^alumn|^maestr|^chic|^amig))a$"
 )
-_AGENT = re.compile(r"(?<=[dts]or)a$")
-_SHORT = 4
+_AGENT = re.compile(r"([dts]or)a$")
+_SHORT = 5  # letters; the accent of a shorter word tells two words apart (él, está), and its -s is seldom a plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,12 @@ class SpanishLemmas:
 def _masculine_singular(word: str) -> str:
     """Undo plural and gender of one word."""
     word = lower_form(word)
+    if word in load_names("es"):
+        return word.translate(_ACUTE)
+    if len(word) < _SHORT or not word.isalpha():
+        return word
     bare = word.translate(_ACUTE)
-    if len(word) < _SHORT or not word.isalpha() or word in load_names("es"):
-        return bare
-    return _masculine(_singular(bare))
+    return bare if _STRESSED_END.search(word) else _masculine(_singular(bare))
 
 
 def _singular(word: str) -> str:
@@ -51,11 +54,11 @@ def _singular(word: str) -> str:
         return word
     if word.endswith("ces"):
         return word[:-3] + "z"
-    if word.endswith("es") and word[-3] in "dlnrsyj" and len(word) > _SHORT + 1:
+    if word.endswith("es") and word[-3] in "dlnrsyj" and len(word) > _SHORT:
         return word[:-2]
     return word[:-1] if word[-2] in "aeio" else word
 
 
 def _masculine(word: str) -> str:
     """Undo the feminine: enfermera, enfermero; doctora, doctor."""
-    return _FEMININE.sub("o", _AGENT.sub("", word))
+    return _FEMININE.sub(r"\1o", _AGENT.sub(r"\1", word))

@@ -26,16 +26,23 @@ def lower_form(word: str) -> str:
 
 
 def fill(words: Iterable[str], lemmas: Iterable[str | None]) -> list[str]:
-    """Put the lower-case form of a word where a lemmatizer had nothing to say.
+    """Put the lower-case form of a word where a lemmatizer had nothing to say, and give each word one lemma.
+
+    A lemmatizer that reads the sentence, or is at a loss before capitals, may give a word several; two occurrences of
+    a word would then count as two words. The first lemma that is not the word itself is taken for all.
 
     words (Iterable[str]): the words as written.
     lemmas (Iterable[Optional[str]]): what was found for each; None, empty or blank if nothing.
     RETURNS (list[str]): one lemma for each word.
     """
-    return [
-        lower_form(lemma) if lemma and not lemma.isspace() else lower_form(word)
-        for word, lemma in zip(words, lemmas, strict=True)
-    ]
+    forms = []
+    chosen: dict[str, str] = {}
+    for word, lemma in zip(words, lemmas, strict=True):
+        form = lower_form(word)
+        forms.append(form)
+        if lemma and chosen.get(form, form) == form and not lemma.isspace():
+            chosen[form] = lower_form(lemma)
+    return [chosen.get(form, form) for form in forms]
 
 
 def each_word(doc: Doc, lemma_of: Callable[[str], str | None]) -> list[str]:

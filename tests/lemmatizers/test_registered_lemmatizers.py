@@ -100,7 +100,6 @@ def test_it_keeps_no_word_of_a_note(lemmatizer, vocab):
         ({"@misc": "spacy_deid.lookup_lemmas.v1", "lang": "fi"}, "spacy-lookups-data"),
         ({"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "xx"}, "simplemma"),
         ({"@misc": "spacy_deid.edit_tree_lemmas.v1", "path": "no/such/folder"}, "no/such/folder"),
-        ({"@misc": "spacy_deid.first_lemmas.v1"}, "at least one"),
         ({"@misc": "spacy_deid.default_lemmas.v1", "lang": "sv"}, "en, es, fi"),
     ],
 )

@@ -4,6 +4,7 @@
 ``doc._.deid_text``   str: the released text; raises unless every required step ran (fail closed)
 ``doc._.deid_edits``  list of `offsets.Edit`, under the same guard
 ``doc._.deid_trace``  list of dict: why each span was changed or kept; offsets and labels, never the surface
+``doc._.deid_review`` list of dict: what a person should look at; offsets and scores, never the surface
 ``doc._.deid_map(offset, side="original")``  int: an offset carried to the other side
 """
 
@@ -16,9 +17,18 @@ from spacy.tokens import Doc
 
 from .errors import Errors, NotDeidentified
 from .offsets import Edit, Side, apply_edits, map_offset
-from .spans import MERGED, RECOVERED, Evidence, read_evidence, refuse_entities, refuse_groups, require_groups
+from .spans import (
+    MERGED,
+    RECOVERED,
+    REVIEW,
+    Evidence,
+    read_evidence,
+    refuse_entities,
+    refuse_groups,
+    require_groups,
+)
 
-__all__ = ["DECISIONS", "EDITS", "get_edits", "get_text", "get_trace", "install_extensions", "set_edits"]
+__all__ = ["DECISIONS", "EDITS", "get_edits", "get_review", "get_text", "get_trace", "install_extensions", "set_edits"]
 
 EDITS = "deid/edits"
 DECISIONS = "deid/decisions"
@@ -113,6 +123,32 @@ def _recovered(doc: Doc) -> list[Evidence]:
     return read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
 
 
+def get_review(doc: Doc) -> list[dict[str, Any]]:
+    """What a person should look at: what no detector found, and a language model did not expect.
+
+    doc (Doc): the Doc to read.
+    RETURNS (list[dict]): for each span its "start" and "end", "score", "probability" (whether the score is one), what
+        made it ("by", "version"), and the "columns" of its highest word, such as "surprisal", "entropy", "log_rank".
+        Offsets and numbers, never the surface.
+    RAISES: NotDeidentified if nothing was chosen (D502).
+    """
+    if REVIEW not in doc.spans or "scores" not in doc.spans[REVIEW].attrs:
+        raise NotDeidentified(Errors.D502.format(step="deid_review"))
+    attrs = doc.spans[REVIEW].attrs
+    shared = {"probability": attrs["probability"], "version": attrs["version"]}
+    return [
+        {
+            "start": item.start,
+            "end": item.end,
+            "score": row["value"],
+            "by": item.rule,
+            **shared,
+            "columns": row["columns"],
+        }
+        for item, row in zip(read_evidence(doc, REVIEW), attrs["scores"], strict=True)
+    ]
+
+
 def get_text(doc: Doc) -> str:
     """The released text, under the guard of `get_edits`."""
     return apply_edits(doc.text, get_edits(doc))
@@ -123,11 +159,14 @@ def map_doc_offset(doc: Doc, offset: int, side: Side = "original") -> int:
     return map_offset(get_edits(doc), offset, len(doc.text), side)
 
 
+_GETTERS = {"deid_text": get_text, "deid_edits": get_edits, "deid_trace": get_trace, "deid_review": get_review}
+
+
 def install_extensions() -> None:
     """Register the Doc extensions. Safe to call again: spawned workers call it when they import the package."""
     if not Doc.has_extension("ehr"):
         Doc.set_extension("ehr", default={})
-    for name, getter in (("deid_text", get_text), ("deid_edits", get_edits), ("deid_trace", get_trace)):
+    for name, getter in _GETTERS.items():
         if not Doc.has_extension(name):
             Doc.set_extension(name, getter=getter)
     if not Doc.has_extension("deid_map"):

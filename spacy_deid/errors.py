@@ -325,6 +325,10 @@ class Errors:
     D836 = "{path}: {reason}"
     D837 = "unknown {kind} '{name}'. Known: {known}"
 
+    # review
+    D840 = "'{name}': 'deid_surprisal' did not score this text, so nothing can be proposed for review"
+    D841 = "'{name}': the scores of 'deid_surprisal' are not those of this text"
+
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"
     D821 = "{package} is not installed: pip install 'spacy-deid[{extra}]'"

@@ -19,6 +19,8 @@ __all__ = [
     "DISCARDED",
     "MERGED",
     "RECOVERED",
+    "REVIEW",
+    "SCORES",
     "Candidate",
     "Evidence",
     "SpansFilter",
@@ -35,7 +37,9 @@ PREFIX = "deid/"
 MERGED = "deid/merged"
 DISCARDED = "deid/discarded"
 RECOVERED = "deid/recovered"
-DECISIONS = frozenset({MERGED, DISCARDED, RECOVERED})
+REVIEW = "deid/review"  # proposed to a person; nothing is decided by it
+DECISIONS = frozenset({MERGED, DISCARDED, RECOVERED, REVIEW})
+SCORES = "deid/surprisal"  # of doc.user_data: what a language model says of every word
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ..spans import (
     MERGED,
     PREFIX,
     RECOVERED,
+    REVIEW,
     Candidate,
     Evidence,
     SpansFilter,
@@ -156,8 +157,8 @@ class Merge:
         evidence = [self._decided(doc, candidate, best) for candidate in merged]
         receipt: dict[str, Any] = {"recovery": True} if self.expects_recovery else {}
         write_evidence(doc, MERGED, evidence, sources=list(self.sources), **receipt)
-        if RECOVERED in doc.spans:  # of an earlier decision
-            del doc.spans[RECOVERED]
+        for key in {RECOVERED, REVIEW} & set(doc.spans):  # of an earlier decision
+            del doc.spans[key]
         kept = {(c.start, c.end, c.label) for c in merged}
         write_evidence(doc, DISCARDED, [f for start, end, f in found if (start, end, f.label) not in kept])
         doc.set_ents(list(doc.spans[MERGED]), default="outside")

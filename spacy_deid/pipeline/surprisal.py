@@ -20,11 +20,10 @@ from ..masked_lm.scores import Score
 from ..masked_lm.scoring import WordScores, score_words
 from ..masked_lm.slots import slot_properties
 from ..masked_lm.words import NoteWords, align_words, half_overlap
-from ..spans import Evidence, check_key, write_evidence
+from ..spans import SCORES, Evidence, check_key, write_evidence
 
 __all__ = ["SCORES", "Surprisal", "make_surprisal"]
 
-SCORES = "deid/surprisal"  # in doc.user_data
 Values = NDArray[np.float64]
 
 
@@ -212,6 +211,7 @@ class Surprisal:
             "mode": self.mode.name,
             "masking": self.masking.name,
             "score": self.score.name,
+            "probability": self.score.is_probability,
             "starts": starts,
             "ends": ends,
             "values": values.tolist(),

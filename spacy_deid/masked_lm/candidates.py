@@ -1,6 +1,7 @@
 """Candidates: which words of a note are scored at all. A word that is none gets the lowest score."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ def make_all_candidates() -> Candidates:
 
     RETURNS (Candidates): the choice.
     """
-    return lambda doc, words: np.ones(len(words), dtype=np.bool_)
+    return _every_word
 
 
 @registry.misc("spacy_deid.uncommon_candidates.v1")
@@ -35,12 +36,17 @@ def make_uncommon_candidates(lang: str, per_million: float = 1000.0) -> Candidat
     """
     if lang not in background_languages():
         raise ConfigError(Errors.D811.format(lang=lang, known=", ".join(background_languages())))
+    return partial(_uncommon, lang=lang, per_million=per_million)
+
+
+def _every_word(doc: Doc, words: Sequence[int]) -> NDArray[np.bool_]:
+    """All of them."""
+    return np.ones(len(words), dtype=np.bool_)
+
+
+def _uncommon(doc: Doc, words: Sequence[int], lang: str, per_million: float) -> NDArray[np.bool_]:
+    """All but common words."""
     counts = load_background(lang)
-
-    def uncommon(doc: Doc, words: Sequence[int]) -> NDArray[np.bool_]:
-        common = {
-            text: text.islower() and counts.per_million(text) >= per_million for text in {doc[w].text for w in words}
-        }
-        return np.array([not common[doc[word].text] for word in words], dtype=np.bool_)
-
-    return uncommon
+    texts = [doc[word].text for word in words]
+    common = {text for text in set(texts) if text.islower() and counts.per_million(text) >= per_million}
+    return np.array([text not in common for text in texts], dtype=np.bool_)

@@ -8,6 +8,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from spacy.tokens import Doc
 from spacy.util import registry
@@ -41,7 +42,7 @@ def make_no_masking() -> Masking:
 
     RETURNS (Masking): the strategy.
     """
-    return Masking("none", lambda doc, words: [(place,) for place in range(len(words))])
+    return Masking("none", _alone)
 
 
 @registry.misc("spacy_deid.same_word_masking.v1")
@@ -53,10 +54,7 @@ def make_same_word_masking(at_least: int = 3) -> Masking:
     RETURNS (Masking): the strategy.
     """
 
-    def same_word(doc: Doc, words: Sequence[int]) -> Same:
-        return _together(doc, words, [_folded(doc[word].text) for word in words], at_least)
-
-    return Masking("same word", same_word)
+    return Masking("same word", partial(_same_word, at_least=at_least))
 
 
 @registry.misc("spacy_deid.same_lemma_masking.v1")
@@ -69,11 +67,23 @@ def make_same_lemma_masking(lemmatizer: Lemmatizer, at_least: int = 3) -> Maskin
     RETURNS (Masking): the strategy.
     """
 
-    def same_lemma(doc: Doc, words: Sequence[int]) -> Same:
-        lemmas = lemmatizer(doc) if len(doc) else []
-        return _together(doc, words, [_folded(lemmas[word].strip() or doc[word].text) for word in words], at_least)
+    return Masking("same lemma", partial(_same_lemma, lemmatizer=lemmatizer, at_least=at_least))
 
-    return Masking("same lemma", same_lemma)
+
+def _alone(doc: Doc, words: Sequence[int]) -> Same:
+    """Every word by itself."""
+    return [(place,) for place in range(len(words))]
+
+
+def _same_word(doc: Doc, words: Sequence[int], at_least: int) -> Same:
+    """Words of one form."""
+    return _together(doc, words, [_folded(doc[word].text) for word in words], at_least)
+
+
+def _same_lemma(doc: Doc, words: Sequence[int], lemmatizer: Lemmatizer, at_least: int) -> Same:
+    """Words of one lemma."""
+    lemmas = lemmatizer(doc) if len(doc) else []
+    return _together(doc, words, [_folded(lemmas[word].strip() or doc[word].text) for word in words], at_least)
 
 
 def _folded(text: str) -> str:

@@ -5,8 +5,10 @@ spread   several words at a time, far enough from each other that a mask hardly 
 unmasked no masks: what the model says of a piece that it can see. One pass, and a different quantity.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -67,10 +69,7 @@ def make_spread_mode(gap: int = 10) -> Mode:
     RETURNS (Mode): the mode. About `gap` rows for every window and piece of its longest words.
     """
 
-    def jobs(note: NoteWords, window: Window) -> Iterator[Job]:
-        return _apart(note, window, gap)
-
-    return Mode(f"spread-{gap}", jobs, lambda length: length // 4, "int8")
+    return Mode(f"spread-{gap}", partial(_apart, gap=gap), _quarter, "int8")
 
 
 @registry.misc("spacy_deid.unmasked_mode.v1")
@@ -79,7 +78,12 @@ def make_unmasked_mode() -> Mode:
 
     RETURNS (Mode): the mode. One row for every window.
     """
-    return Mode("unmasked", _all_at_once, lambda length: length // 4, "int8")
+    return Mode("unmasked", _all_at_once, _quarter, "int8")
+
+
+def _quarter(length: int) -> int:
+    """Overlap of windows that leaves every word some context and asks for few windows."""
+    return length // 4
 
 
 def _one_by_one(note: NoteWords, window: Window) -> Iterator[Job]:
@@ -148,10 +152,10 @@ def _other_pieces(note: NoteWords, window: Window, word: int) -> list[int]:
     same = note.same[word]
     if len(same) < 2:
         return []
-    places = np.asarray(same)
-    near = places[(note.last[places] > window.start) & (note.first[places] < window.end) & (places != word)]
+    near = same[bisect_left(same, window.first) : bisect_left(same, window.last)]
     return [
         piece
         for other in near
+        if other != word
         for piece in range(max(window.start, int(note.first[other])), min(window.end, int(note.last[other])))
     ]

@@ -3,8 +3,9 @@
 Registered, so that a config names one and a team can bring its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ def make_surprisal_score() -> Score:
 
     RETURNS (Score): the score.
     """
-    return Score("surprisal", lambda doc, words, columns: columns["surprisal"])
+    return Score("surprisal", partial(_weighted, weights={}))
 
 
 @registry.misc("spacy_deid.per_piece_score.v1")
@@ -67,7 +68,7 @@ def make_per_piece_score() -> Score:
 
     RETURNS (Score): the score.
     """
-    return Score("per_piece", lambda doc, words, columns: columns["per_piece"])
+    return Score("per_piece", partial(_column, name="per_piece"))
 
 
 @registry.misc("spacy_deid.rank_score.v1")
@@ -76,7 +77,7 @@ def make_rank_score() -> Score:
 
     RETURNS (Score): the score.
     """
-    return Score("rank", lambda doc, words, columns: columns["log_rank"])
+    return Score("rank", partial(_column, name="log_rank"))
 
 
 @registry.misc("spacy_deid.entropy_score.v1")
@@ -86,7 +87,7 @@ def make_entropy_score(weight: float = 1.0) -> Score:
     weight (float): weight of the entropy.
     RETURNS (Score): the score.
     """
-    return Score(f"entropy-{weight:g}", lambda doc, words, columns: columns["surprisal"] + weight * columns["entropy"])
+    return Score(f"entropy-{weight:g}", partial(_weighted, weights={"entropy": weight}))
 
 
 @registry.misc("spacy_deid.name_slot_score.v1")
@@ -97,10 +98,7 @@ def make_name_slot_score(weight: float = 10.0) -> Score:
     RETURNS (Score): the score.
     """
 
-    def name_slot(doc: Doc, words: Sequence[int], columns: Columns) -> Values:
-        return columns["surprisal"] + weight * (columns["name_mass"] + columns["place_mass"])
-
-    return Score(f"name_slot-{weight:g}", name_slot)
+    return Score(f"name_slot-{weight:g}", partial(_weighted, weights={"name_mass": weight, "place_mass": weight}))
 
 
 @registry.misc("spacy_deid.contrast_score.v1")
@@ -110,7 +108,7 @@ def make_contrast_score(weight: float = 0.5) -> Score:
     weight (float): weight of the rarity; −1 gives the negative pointwise mutual information.
     RETURNS (Score): the score.
     """
-    return Score(f"contrast-{weight:g}", lambda doc, words, columns: columns["surprisal"] + weight * columns["rarity"])
+    return Score(f"contrast-{weight:g}", partial(_weighted, weights={"rarity": weight}))
 
 
 @registry.misc("spacy_deid.veto_score.v1")
@@ -122,16 +120,7 @@ def make_veto_score(score: Score, lang: str, factor: float = 0.3) -> Score:
     factor (float): what the score of a medical word is multiplied with.
     RETURNS (Score): the score.
     """
-    dictionary = MedicalDictionary.load(lang)
-
-    def veto(doc: Doc, words: Sequence[int], columns: Columns) -> Values:
-        values = score.compute(doc, words, columns).copy()
-        starts = np.array([doc[word].idx for word in words])
-        for match in dictionary.find(doc.text):
-            if not match.person_named:
-                values[np.searchsorted(starts, match.start) : np.searchsorted(starts, match.end)] *= factor
-        return values
-
+    veto = partial(_vetoed, score=score, dictionary=MedicalDictionary.load(lang), factor=factor)
     return Score(f"{score.name}-veto", veto, score.highest)
 
 
@@ -149,9 +138,35 @@ def make_combined_score(source: str, kind: str = "all") -> Score:
     path = (folder or Path(source)) / f"combined_{kind}.json"
     if not path.is_file():
         raise ConfigError(Errors.D809.format(source=path))
-    combination = Combination.from_file(path)
+    combine = partial(_combined, combination=Combination.from_file(path))
+    return Score(f"combined_{kind}", combine, highest=1.0)
 
-    def combined(doc: Doc, words: Sequence[int], columns: Columns) -> Values:
-        return combination.predict({**columns, **form_columns(doc, words)})
 
-    return Score(f"combined_{kind}", combined, highest=1.0)
+def _column(doc: Doc, words: Sequence[int], columns: Columns, name: str) -> Values:
+    """One column."""
+    return columns[name]
+
+
+def _weighted(doc: Doc, words: Sequence[int], columns: Columns, weights: Mapping[str, float]) -> Values:
+    """The surprisal, and other columns times their weights."""
+    values = columns["surprisal"].copy()
+    for name, weight in weights.items():
+        values += weight * columns[name]
+    return values
+
+
+def _vetoed(
+    doc: Doc, words: Sequence[int], columns: Columns, score: Score, dictionary: MedicalDictionary, factor: float
+) -> Values:
+    """Another score, lowered inside medical terms that are not called after a person."""
+    values = score.compute(doc, words, columns).copy()
+    starts = np.array([doc[word].idx for word in words])
+    for match in dictionary.find(doc.text):
+        if not match.person_named:
+            values[np.searchsorted(starts, match.start) : np.searchsorted(starts, match.end)] *= factor
+    return values
+
+
+def _combined(doc: Doc, words: Sequence[int], columns: Columns, combination: Combination) -> Values:
+    """A combination, the form of the words among its columns."""
+    return combination.predict({**columns, **form_columns(doc, words)})

@@ -35,10 +35,17 @@ class NoteWords(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window: its pieces, and the words that are scored in it, (words,)."""
+    """A window: pieces, words that stand in it in part at least, and those that are scored in it.
+
+    start, end (int): its pieces.
+    first, last (int): words that have a piece in it.
+    words (NDArray): words that are scored in it, (words,).
+    """
 
     start: int
     end: int
+    first: int
+    last: int
     words: Ints
 
 
@@ -98,7 +105,10 @@ def cut_windows(note: NoteWords, room: int, overlap: int) -> list[Window]:
     ends = np.minimum(starts + room, total)
     words = np.flatnonzero(note.aligned & note.wanted)
     best = _most_central(note.first[words], note.last[words], starts, ends, total)
-    return [Window(int(starts[number]), int(ends[number]), words[best == number]) for number in np.unique(best)]
+    first, last = np.searchsorted(note.last, starts, side="right"), np.searchsorted(note.first, ends, side="left")
+    return [
+        Window(int(starts[n]), int(ends[n]), int(first[n]), int(last[n]), words[best == n]) for n in np.unique(best)
+    ]
 
 
 def _most_central(first: Ints, last: Ints, starts: Ints, ends: Ints, total: int) -> Ints:

@@ -1,6 +1,6 @@
 """Gather every figure that has a target in one file a field of work, whatever command measured it.
 
-    python scripts/targets.py [detection|dictionaries]
+    python scripts/targets.py [detection|dictionaries|surprisal]
 
 A row keeps its command, data, split and date, and the rows of its interval; its name says the language where the file
 does.
@@ -20,6 +20,7 @@ METRICS = Path("metrics")
 SOURCES = {
     "detection": ["detection_*", "fairness_*", "throughput", "size", "peers", "inflection_fi"],
     "dictionaries": ["local_ablation", "dictionaries_speed", "rare_names", "recovery", "audit"],
+    "surprisal": ["surprisal_*", "masked_lm", "lemmatizers"],
 }
 
 

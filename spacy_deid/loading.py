@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +16,7 @@ from spacy.util import get_package_path, is_compatible_version, is_package
 from .errors import ConfigError, DeidError, Errors, Warnings
 from .saving import protect
 
-__all__ = ["load", "shipped_pipelines", "use_dictionaries", "use_operating_point"]
+__all__ = ["load", "shipped_pipelines", "use_dictionaries", "use_operating_point", "use_surprisal"]
 
 
 def shipped_pipelines() -> dict[str, Path]:
@@ -28,7 +29,12 @@ def shipped_pipelines() -> dict[str, Path]:
 
 
 def load(
-    name: str | Path, *, operating_point: str | None = None, dictionaries: str | Path | None = None, **kwargs: Any
+    name: str | Path,
+    *,
+    operating_point: str | None = None,
+    dictionaries: str | Path | None = None,
+    surprisal: Mapping[str, Any] | None = None,
+    **kwargs: Any,
 ) -> Language:
     """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
 
@@ -36,6 +42,7 @@ def load(
     operating_point (Optional[str]): "balanced", "high_recall", "max_recall" or another point that the pipeline was
         calibrated to; None for the one that it was saved with.
     dictionaries (Optional[Union[str, Path]]): folder of the hospital's own dictionaries; see `use_dictionaries`.
+    surprisal (Optional[Mapping]): settings of `use_surprisal`, {} for scores alone; None for no scores.
     kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
     RETURNS (Language): the pipeline.
     RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
@@ -55,6 +62,8 @@ def load(
         use_operating_point(nlp, operating_point)
     if dictionaries is not None:
         use_dictionaries(nlp, dictionaries)
+    if surprisal is not None:
+        use_surprisal(nlp, **surprisal)
     return nlp
 
 
@@ -65,7 +74,7 @@ def use_operating_point(nlp: Language, name: str) -> None:
     name (str): name of the point.
     RAISES: ConfigError if it has no token classifier (D342) or no such point (D341).
     """
-    parts = [part for part in nlp.pipe_names if nlp.get_pipe_meta(part).factory == "deid_ner"]
+    parts = _made_by_factory(nlp, "deid_ner")
     if not parts:
         raise ConfigError(Errors.D342.format(name=f"{nlp.lang}_{nlp.meta['name']}", factory="deid_ner"))
     for part in parts:
@@ -80,18 +89,59 @@ def use_dictionaries(nlp: Language, folder: str | Path) -> None:
     folder (str or Path): what ``spacy-deid dictionary build`` wrote.
     RAISES: ConfigError as `dictionaries.store.LocalStore.open`.
     """
-    factories = {part: nlp.get_pipe_meta(part).factory for part in nlp.pipe_names}
-    merges = [part for part, factory in factories.items() if factory == "deid_merge"]
-    rulers = [part for part, factory in factories.items() if factory == "deid_ruler"]
+    rulers = _made_by_factory(nlp, "deid_ruler")
     if not rulers:
-        nlp.add_pipe("deid_ruler", before=merges[0] if merges else None)
+        _add_detector(nlp, "deid_ruler", {})
         rulers = ["deid_ruler"]
-        for part in merges:
-            merge = cast(Any, nlp.get_pipe(part))
-            merge.add_source(cast(Any, nlp.get_pipe("deid_ruler")).key)
-            nlp.get_pipe_config(part)["sources"] = list(merge.sources)
     for part in rulers:
         cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
+
+
+def use_surprisal(
+    nlp: Language, threshold: float | None = None, review_per_1000: float | None = None, **settings: Any
+) -> None:
+    """Let a masked language model score every word, for as long as the pipeline lives and in what is saved of it.
+
+    nlp (Language): the pipeline. Without a ``deid_surprisal`` it gets one, which its ``deid_merge`` trusts least.
+    threshold (Optional[float]): words with a score above it become identifiers, whatever else found them or not.
+    review_per_1000 (Optional[float]): spans for a person to look at that ``deid_review`` may propose for 1,000 words;
+        None to leave what there is of it.
+    settings (Any): other settings of ``deid_surprisal``, such as "model". Without a "score" it gets the combination
+        that ships with the language, which is a probability.
+    """
+    if threshold is not None:
+        settings["threshold"] = threshold
+    if not _change(nlp, "deid_surprisal", settings):
+        combination = files("spacy_deid") / "resources" / "masked_lm" / str(nlp.lang) / "combined.json"
+        score = {"@misc": "spacy_deid.combined_score.v1", "source": str(nlp.lang)}
+        _add_detector(nlp, "deid_surprisal", ({"score": score} if combination.is_file() else {}) | settings)
+    budget = {"per_1000_words": review_per_1000}
+    if review_per_1000 is not None and not _change(nlp, "deid_review", budget):
+        nlp.add_pipe("deid_review", config=budget)
+
+
+def _made_by_factory(nlp: Language, factory: str) -> list[str]:
+    """The components that a factory made, in their order."""
+    return [part for part in nlp.pipe_names if nlp.get_pipe_meta(part).factory == factory]
+
+
+def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
+    """Change settings of the components that a factory made. RETURNS (bool): whether there are any."""
+    parts = _made_by_factory(nlp, factory)
+    for part in parts if settings else ():
+        config = {key: value for key, value in nlp.get_pipe_config(part).items() if key != "factory"}
+        nlp.replace_pipe(part, factory, config={**config, **settings})
+    return bool(parts)
+
+
+def _add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
+    """Put a detector before the merging, which trusts it less than all others."""
+    merges = _made_by_factory(nlp, "deid_merge")
+    detector = cast(Any, nlp.add_pipe(factory, before=merges[0] if merges else None, config=config))
+    for part in merges:
+        merge = cast(Any, nlp.get_pipe(part))
+        merge.add_source(detector.key)
+        nlp.get_pipe_config(part)["sources"] = list(merge.sources)
 
 
 def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Language:

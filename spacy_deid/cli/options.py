@@ -19,8 +19,12 @@ __all__ = [
     "Pipeline",
     "Processes",
     "Resume",
+    "Review",
+    "ReviewBudget",
     "Scheme",
     "Style",
+    "Surprisal",
+    "SurprisalModel",
     "TextField",
 ]
 
@@ -64,6 +68,16 @@ Dictionaries = Annotated[
 PatientField = Annotated[
     str | None, typer.Option(help="Key of the patient's id in each row of a JSONL file, for the dictionaries.")
 ]
+Surprisal = Annotated[
+    float | None, typer.Option(help="Take every word for an identifier that scores above this with a language model.")
+]
+SurprisalModel = Annotated[
+    str | None, typer.Option(help="Masked language model: a language whose model ships, or a folder.")
+]
+Review = Annotated[
+    Path | None, typer.Option(help="JSONL file of what a person should look at: offsets and scores, no text.")
+]
+ReviewBudget = Annotated[float | None, typer.Option(min=0, help="Spans to look at for 1,000 words of a note.")]
 OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]

@@ -26,10 +26,15 @@ from .options import (
     Pipeline,
     Processes,
     Resume,
+    Review,
+    ReviewBudget,
     Style,
+    Surprisal,
+    SurprisalModel,
     TextField,
 )
 from .redaction import Redaction, targets
+from .review import add_surprisal, open_review
 
 __all__ = ["redact"]
 
@@ -45,6 +50,10 @@ def redact(
     policy: Annotated[str | None, typer.Option(help="What is done with each label: a name or a .toml file.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write NAME.trace.json: why each span was changed.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
+    surprisal: Surprisal = None,
+    surprisal_model: SurprisalModel = None,
+    review: Review = None,
+    review_budget: ReviewBudget = None,
     encoding: Encoding = "utf-8",
     text_field: TextField = None,
     keep_field: Annotated[list[str] | None, typer.Option(help="Key of a JSONL row that is written as it is.")] = None,
@@ -60,42 +69,55 @@ def redact(
     names: rename those that name a patient first.
     """
     with reporting():
-        check_options(paths, output, trace=trace, report=report, resume=resume, overwrite=overwrite)
+        check_options(paths, output, trace=trace, report=report, review=review, resume=resume, overwrite=overwrite)
         name = check_encoding(encoding)
         jobs: list[Job] = []
         skipped = 0
         if output:
             # Before the pipeline is loaded: what is refused is refused at once.
-            jobs, skipped = plan_files(paths, output, text_field, trace, report, overwrite=overwrite, resume=resume)
+            jobs, skipped = plan_files(
+                paths, output, text_field, trace, [report, review], overwrite=overwrite, resume=resume
+            )
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
+        add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
         stamp = configure(nlp, pipeline, style, policy)
-        redaction = Redaction(
-            nlp,
-            stamp,
-            name,
-            text_field or "",
-            keep_field or (),
-            patient_field,
-            trace,
-            batch_size=batch_size,
-            n_process=n_process,
-        )
-        if not output:
-            return redact_stream(redaction)
-        redaction.tally.skipped = skipped
-        with progress(len(jobs)) as bar:
-            redaction.run(jobs, bar)
+        with open_review(review) as found:
+            redaction = Redaction(
+                nlp,
+                stamp,
+                name,
+                text_field or "",
+                keep_field or (),
+                patient_field,
+                trace,
+                found,
+                batch_size=batch_size,
+                n_process=n_process,
+            )
+            if not output:
+                return redact_stream(redaction)
+            redaction.tally.skipped = skipped
+            with progress(len(jobs)) as bar:
+                redaction.run(jobs, bar)
         finish(redaction, output, report)
 
 
 def check_options(
-    paths: list[Path], output: Path | None, *, trace: bool, report: Path | None, resume: bool, overwrite: bool
+    paths: list[Path],
+    output: Path | None,
+    *,
+    trace: bool,
+    report: Path | None,
+    review: Path | None,
+    resume: bool,
+    overwrite: bool,
 ) -> None:
     """Make sure that the options go together. RAISES: ConfigError (D402, D410 – D412)."""
-    if resume and overwrite:
-        raise ConfigError(Errors.D412.format(first="resume", second="overwrite"))
+    for second, wanted in (("overwrite", overwrite), ("review", review)):  # of some notes would look like of all
+        if resume and wanted:
+            raise ConfigError(Errors.D412.format(first="resume", second=second))
     if Path("-") in paths:
-        given = {"output": output, "trace": trace, "report": report}
+        given = {"output": output, "trace": trace, "report": report, "review": review}
         used = [option for option, value in given.items() if value]
         if used or len(paths) > 1:
             raise ConfigError(Errors.D410.format(option=(used or ["output"])[0]))
@@ -110,7 +132,7 @@ def plan_files(
     output: Path,
     text_field: str | None,
     trace: bool,
-    report: Path | None,
+    shared: list[Path | None],
     *,
     overwrite: bool,
     resume: bool,
@@ -123,9 +145,12 @@ def plan_files(
         raise InputError(Errors.D406.format(count=others, jsonl=hint))
     if others:
         say(f"{others} other file(s) left alone")
-    shared = [report] if report else []
     return plan(
-        notes, lambda relative: targets(output, relative, trace), shared=shared, overwrite=overwrite, resume=resume
+        notes,
+        lambda relative: targets(output, relative, trace),
+        shared=[path for path in shared if path],
+        overwrite=overwrite,
+        resume=resume,
     )
 
 
@@ -175,6 +200,8 @@ def finish(redaction: Redaction, output: Path, report: Path | None) -> None:
     for used, count in sorted(tally.dictionaries.items()):
         if used.startswith("institution: "):
             say(f"{count} note(s) searched without their patient's terms: {used.removeprefix('institution: ')}")
+    if redaction.review:
+        say(f"{redaction.review.spans} span(s) to look at")
     spans = tally.labels.total()
     typer.echo(
         f"{tally.written} file(s) with {tally.notes} note(s) written to {output}, {spans} span(s) changed; "

@@ -15,6 +15,7 @@ from ..errors import DeidError, Errors, InputError
 from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
 from ..spans import RECOVERED, read_evidence
 from .batches import Failure, cut, process
+from .review import ReviewFile, take_review
 from .rows import Row, read_rows
 
 __all__ = ["Redaction", "Released", "Tally", "targets"]
@@ -29,6 +30,7 @@ class Released:
     labels (Counter): how many spans of each label were changed.
     dictionaries (Counter): what was used of the hospital's own dictionaries; empty if there are none.
     recovered (Counter): what was let go as medical, by the rule that says so.
+    review (list[dict]): what a person should look at; empty if it was not asked for.
     """
 
     text: str = field(repr=False)
@@ -36,6 +38,7 @@ class Released:
     labels: Counter[str]
     dictionaries: Counter[str]
     recovered: Counter[str]
+    review: list[dict[str, Any]]
 
     def record(self) -> dict[str, Any]:
         """What the trace says of the note: what of the dictionaries was used, if there are any, and the spans."""
@@ -92,6 +95,7 @@ class Redaction:
     keep_fields (Sequence[str]): the other keys that are written. Nobody has de-identified them.
     patient_field (str): key of the patient's id in the rows of a JSONL file.
     trace (bool): whether to write traces.
+    review (Optional[ReviewFile]): takes what a person should look at.
     batch_size, n_process (int): as ``nlp.pipe``.
     """
 
@@ -102,6 +106,7 @@ class Redaction:
     keep_fields: Sequence[str] = ()
     patient_field: str | None = None
     trace: bool = False
+    review: ReviewFile | None = None
     batch_size: int = 64
     n_process: int = 1
     tally: Tally = field(default_factory=Tally)
@@ -134,7 +139,8 @@ class Redaction:
         used = Counter(group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs)
         recovered = read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
         rules = Counter(item.rule for item in recovered)
-        return Released(doc._.deid_text, doc._.deid_trace if self.trace else [], labels, used, rules)
+        trace, review = doc._.deid_trace if self.trace else [], take_review(doc) if self.review else []
+        return Released(doc._.deid_text, trace, labels, used, rules, review)
 
     def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
         """Read the notes of .txt files: job, text, encoding."""
@@ -160,10 +166,17 @@ class Redaction:
             return self.tally.fail(job.source, str(error))
         counts = Tally()
         counts.count(result)
+        self._succeed(job, counts, [({}, result.review)])
+
+    def _succeed(self, job: Job, counts: Tally, review: Sequence[tuple[dict[str, int], list[dict[str, Any]]]]) -> None:
+        """Note a file that was written, and what of it a person should look at."""
         self.tally.succeed(counts)
+        if self.review:
+            self.review.add(job.relative, review)
 
     def _rewrite(self, job: Job) -> None:
         """Redact a JSONL file."""
+        review: list[tuple[dict[str, int], list[dict[str, Any]]]] = []
         try:
             with ExitStack() as stack:
                 # The file is entered first and so takes its name last.
@@ -172,12 +185,12 @@ class Redaction:
                     stack.enter_context(open(part, "w", encoding=encoding, newline=""))
                     for part, encoding in zip(parts, (self.encoding, "utf-8"), strict=False)
                 ]
-                counts = self._write_rows(job, *files)
+                counts = self._write_rows(job, review, *files)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
-        self.tally.succeed(counts)
+        self._succeed(job, counts, review)
 
-    def _write_rows(self, job: Job, file: TextIO, trace: TextIO | None = None) -> Tally:
+    def _write_rows(self, job: Job, review: list[Any], file: TextIO, trace: TextIO | None = None) -> Tally:
         """Redact the rows of a file as a stream, and count; one bad row fails the file."""
         counts = Tally()
         if trace:
@@ -191,6 +204,7 @@ class Redaction:
                 file.write(self._line(row, result, job))
                 if trace:
                     trace.write((",\n" if counts.notes else "\n") + _dump({"row": row.number, **result.record()}))
+                review.append(({"row": row.number}, result.review))
                 counts.count(result)
         if trace:
             trace.write("]}\n")

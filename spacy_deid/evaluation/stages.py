@@ -17,6 +17,9 @@ from ..errors import ConfigError, Errors
 __all__ = ["Stages", "decide", "detect", "left_out", "take_apart"]
 
 
+_LATER = ("deid_surrogate", "deid_review")  # change nothing of what is decided
+
+
 @dataclass(frozen=True, slots=True)
 class Stages:
     """The parts of a pipeline.
@@ -51,7 +54,7 @@ def take_apart(nlp: Language) -> Stages:
     merge: Any = nlp.get_pipe(merging[0])
     keys = {getattr(part, "key", None): name for name, part in nlp.pipeline}
     detectors = {key: keys[key] for key in merge.sources if key in keys}
-    deciders = [name for name in behind if factories[name].startswith("deid_") and factories[name] != "deid_surrogate"]
+    deciders = [name for name in behind if factories[name].startswith("deid_") and factories[name] not in _LATER]
     classifier = next((name for name in detectors.values() if factories[name] == "deid_ner"), "")
     return Stages(detectors, deciders, classifier)
 

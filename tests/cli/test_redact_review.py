@@ -1,0 +1,136 @@
+"""redact with a language model: what scores above a threshold goes, what scores high is written for a person."""
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+
+from spacy_deid.evaluation import read_folder
+from spacy_deid.saving import save
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+SAMPLE = Path(__file__).parents[2] / "corpus" / "sample"
+CANARY = "Xqzutoiaga"
+TEXT = f"Nombre: {CANARY}.\r\nAcude por dolor. Correo: ana.lopez@ejemplo.es\n"
+EVERYTHING = -1.0  # below any score
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    from unigram_model import make_unigram_model
+
+    texts = [note.text for note in read_folder(SAMPLE / "train", scheme="meddocan")]
+    return make_unigram_model(tmp_path_factory.mktemp("model") / "es", texts)
+
+
+@pytest.fixture
+def notes(tmp_path):
+    folder = tmp_path / "in"
+    (folder / "ward").mkdir(parents=True)
+    (folder / "ward" / "one.txt").write_bytes(TEXT.encode())
+    (folder / "two.txt").write_text("Acude por dolor.\n")
+    return folder
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf8").splitlines()]
+
+
+def test_what_nobody_found_is_written_with_its_place_in_the_note_and_in_what_is_released(
+    redact, notes, model, tmp_path
+):
+    result = redact(notes, "--review", tmp_path / "review.jsonl", "--surprisal-model", model)
+    assert result.exit_code == 0, result.stderr
+    rows = read(tmp_path / "review.jsonl")
+    (row,) = [row for row in rows if row["note"] == "ward/one.txt"]
+    assert TEXT[row["start"] : row["end"]] == CANARY
+    released = (tmp_path / "out" / "ward" / "one.txt").read_bytes().decode()
+    assert "[EMAIL]" in released
+    assert released[slice(*row["released"])] == CANARY
+    assert {"score", "probability", "by", "version", "columns"} <= row.keys()
+    assert f"{len(rows)} span(s) to look at" in result.stderr
+    assert CANARY not in (tmp_path / "review.jsonl").read_text() + result.output
+
+
+def test_offsets_in_what_is_released_are_behind_what_was_changed(redact, model, tmp_path):
+    (tmp_path / "note.txt").write_text(f"Correo: ana.lopez@ejemplo.es\nNombre: {CANARY}\n")
+    assert redact(tmp_path / "note.txt", "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code == 0
+    (row,) = read(tmp_path / "r.jsonl")
+    released = (tmp_path / "out" / "note.txt").read_text()
+    assert released[slice(*row["released"])] == CANARY
+    assert row["released"] != [row["start"], row["end"]]
+
+
+def test_a_budget_holds_for_each_note(redact, notes, model, tmp_path):
+    args = ["--review", tmp_path / "r.jsonl", "--surprisal-model", model, "--review-budget", 400]
+    assert redact(notes, *args).exit_code == 0
+    assert len([row for row in read(tmp_path / "r.jsonl") if row["note"] == "ward/one.txt"]) == 2
+
+
+def test_a_hard_threshold_takes_words_and_the_trace_says_so(redact, notes, model, tmp_path):
+    result = redact(notes, "--surprisal", EVERYTHING, "--surprisal-model", model, "--trace")
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "out" / "two.txt").read_text() == "[OTHER] [OTHER] [OTHER].\n"
+    spans = json.loads((tmp_path / "out" / "ward" / "one.trace.json").read_text())["spans"]
+    mail = next(span for span in spans if span["label"] == "EMAIL")  # trusted more than the language model
+    assert {item["source"] for item in mail["evidence"]} == {"deid_patterns", "deid_surprisal"}
+
+
+def test_rows_of_a_table_are_told_by_their_number(redact, model, tmp_path):
+    lines = [json.dumps({"text": text}) for text in ("Acude por dolor.", TEXT)]
+    (tmp_path / "notes.jsonl").write_text("\n".join(lines) + "\n")
+    args = ["--text-field", "text", "--review", tmp_path / "r.jsonl", "--surprisal-model", model]
+    assert redact(tmp_path / "notes.jsonl", *args).exit_code == 0
+    rows = read(tmp_path / "r.jsonl")
+    assert TEXT[slice(rows[-1]["start"], rows[-1]["end"])] == CANARY
+    assert (rows[-1]["note"], rows[-1]["row"]) == ("notes.jsonl", 2)
+
+
+def test_a_file_that_fails_leaves_nothing_in_the_review(redact, model, tmp_path):
+    (tmp_path / "bad.jsonl").write_text(json.dumps({"text": TEXT}) + "\n{}\n")
+    (tmp_path / "good.jsonl").write_text(json.dumps({"text": TEXT}) + "\n")
+    args = ["--text-field", "text", "--review", tmp_path / "r.jsonl", "--surprisal-model", model]
+    assert redact(tmp_path / "bad.jsonl", tmp_path / "good.jsonl", *args).exit_code == 1
+    assert {row["note"] for row in read(tmp_path / "r.jsonl")} == {"good.jsonl"}
+
+
+def test_a_model_that_is_not_there_is_said_once_and_before_anything_is_written(redact, notes, tmp_path):
+    result = redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", tmp_path / "nowhere")
+    assert result.exit_code != 0
+    assert "nowhere" in result.stderr
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_a_review_that_is_there_is_not_replaced_and_none_is_taken_up_again(redact, notes, model, tmp_path):
+    (tmp_path / "r.jsonl").write_text("mine")
+    args = ["--review", tmp_path / "r.jsonl", "--surprisal-model", model]
+    assert "there already" in redact(notes, *args).stderr
+    assert "exclude each other" in redact(notes, *args, "--resume").stderr
+    assert "takes no other path" in redact("-", *args, output=None, input=b"note").stderr
+    assert (tmp_path / "r.jsonl").read_text() == "mine"
+
+
+def test_an_interrupted_run_writes_no_review(redact, notes, model, tmp_path, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spacy_deid.cli.redaction.write_whole", interrupt)
+    assert redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code != 0
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_a_pipeline_that_proposes_spans_keeps_its_settings(cli, nlp, notes, model, tmp_path):
+    nlp.add_pipe("deid_surprisal", before="deid_merge", config={"model": str(model)})
+    nlp.get_pipe("deid_merge").add_source("deid/surprisal")
+    nlp.get_pipe_config("deid_merge")["sources"] = list(nlp.get_pipe("deid_merge").sources)
+    nlp.add_pipe("deid_review", config={"floor": 2000.0})
+    save(nlp, tmp_path / "saved")
+    args = ["redact", notes, "--pipeline", tmp_path / "saved", "--output", tmp_path / "out"]
+    result = cli(*args, "--review", tmp_path / "r.jsonl")
+    assert result.exit_code == 0, result.stderr
+    assert read(tmp_path / "r.jsonl") == []
+    assert spacy.load(tmp_path / "saved").pipe_names[-1] == "deid_review"

@@ -27,6 +27,8 @@ class WordScores(NamedTuple):
     masses (dict[str, NDArray]): expected value of a property of pieces under the first distribution.
     pieces (NDArray): number of pieces.
     aligned (NDArray): whether the model could say anything.
+    best (NDArray): the most probable pieces of the first distribution, the best first, (words, best) int64; -1 where
+        the model was not asked. What could stand there instead.
     """
 
     log_prob: Floats
@@ -35,6 +37,7 @@ class WordScores(NamedTuple):
     masses: dict[str, Floats]
     pieces: NDArray[np.int64]
     aligned: NDArray[np.bool_]
+    best: NDArray[np.int64]
 
 
 def score_words(
@@ -45,6 +48,7 @@ def score_words(
     properties: Mapping[str, NDArray[np.float32]] | None = None,
     length: int | None = None,
     batch: int = BATCH,
+    best: int = 0,
 ) -> list[WordScores]:
     """Score the words of notes.
 
@@ -54,6 +58,7 @@ def score_words(
     properties (Optional[Mapping]): name to a property of every piece of the vocabulary, (vocabulary,).
     length (Optional[int]): pieces of a window; None for all that the model reads.
     batch (int): pieces that are read at once; memory grows with it, and not with the notes.
+    best (int): how many of the most probable pieces of each word's place are kept.
     RETURNS (list[WordScores]): one for each note.
     RAISES: ConfigError for a window that is too short (D808).
     """
@@ -61,7 +66,7 @@ def score_words(
     around = len(model.pieces.before) + len(model.pieces.after)
     room = room_of(length, around)
     named = dict(properties or {})
-    scores = [_empty(note, named) for note in notes]
+    scores = [_empty(note, named, best) for note in notes]
     jobs = (
         (number, job)
         for number, note in enumerate(notes)
@@ -74,12 +79,13 @@ def score_words(
     return scores
 
 
-def _empty(note: NoteWords, properties: Mapping[str, object]) -> WordScores:
+def _empty(note: NoteWords, properties: Mapping[str, object], best: int) -> WordScores:
     """Scores before the model was asked: certain if it is not going to be, most surprising if it cannot be."""
     words = len(note.first)
     log_prob = np.where(note.wanted & ~note.aligned, -np.inf, 0.0)
     masses = {name: np.zeros(words) for name in properties}
-    return WordScores(log_prob, np.zeros(words), np.zeros(words), masses, note.last - note.first, note.aligned)
+    pieces, none = note.last - note.first, np.full((words, best), -1, dtype=np.int64)
+    return WordScores(log_prob, np.zeros(words), np.zeros(words), masses, pieces, note.aligned, none)
 
 
 def _batches(jobs: Iterable[tuple[int, Job]], batch: int, around: int) -> Iterator[list[tuple[int, Job]]]:
@@ -146,3 +152,5 @@ def _describe_slots(
         scores[number].entropy[word], scores[number].rank[word] = entropy[index], rank[index]
         for column, values in enumerate(scores[number].masses.values()):
             values[word] = masses[index, column]
+        if most := scores[number].best.shape[1]:
+            scores[number].best[word] = np.argsort(-log_probs[index], kind="stable")[:most]

@@ -46,6 +46,13 @@ def test_entropy_and_rank_are_those_of_the_first_distribution():
     assert found.rank[1] == 1  # "el" is more probable, "##na" is not
 
 
+def test_the_best_pieces_of_a_place_are_kept_in_their_order():
+    found = score("el anana", best=2)
+    assert [PIECES[piece] for piece in found.best[1]] == ["el", "ana"]
+    assert found.best.shape == (2, 2)
+    assert score("el ana", best=1, wanted=np.array([True, False])).best.tolist() == [[PIECES.index("ana")], [-1]]
+
+
 def test_masses_are_expected_values():
     found = score("el anana", properties={"name": np.array([0, 0, 0, 0, 0, 1.0, 0.5, 0], dtype=np.float32)})
     assert found.masses["name"][1] == pytest.approx(1 / 5 * 1.0 + 1 / 5 * 0.5)

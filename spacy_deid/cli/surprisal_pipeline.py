@@ -13,7 +13,7 @@ from spacy.util import registry
 from ..errors import ConfigError, Errors
 from ..evaluation.score_store import FACTORY
 
-__all__ = ["ScoreOptions", "find_part", "make_pipeline", "name_parts"]
+__all__ = ["ScoreOptions", "find_part", "make_blank", "make_pipeline", "name_parts"]
 
 KINDS = ("mode", "masking", "score")
 _PREFIX, _VERSION = "spacy_deid.", ".v1"
@@ -43,12 +43,22 @@ def make_pipeline(options: ScoreOptions, threshold: float | None = None) -> Lang
     RETURNS (Language): the pipeline.
     RAISES: ConfigError for an unknown part (D837), or as the component.
     """
-    nlp = spacy.blank(options.lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    nlp = make_blank(options.lang)
     config: dict[str, Any] = {"model": options.model, "threshold": threshold}
     for kind in KINDS:
         name = getattr(options, kind)
         config[kind] = find_part(kind, name, options.lang) if name else None
     nlp.add_pipe(FACTORY, config={key: value for key, value in config.items() if value is not None})
+    return nlp
+
+
+def make_blank(lang: str) -> Language:
+    """Make a pipeline that cuts notes of any length into tokens, and no more.
+
+    lang (str): language of the notes.
+    RETURNS (Language): the pipeline.
+    """
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     nlp.max_length = sys.maxsize
     return nlp
 

@@ -1,0 +1,291 @@
+"""Measure detection by surprisal: every score, by token and by word, on forms and in running text.
+
+    python scripts/surprisal.py es en fi --corpus corpus
+
+Thresholds are chosen on notes for development and used on others: for Spanish on the cases of MEDDOCAN's training part
+that the model was not trained on, and used on its development part; for English and Finnish on the made notes for
+development, and used on the test set. The model runs once for each masking; all scores are made of what it said then,
+and what it said is kept in a folder of numbers, so that a run that is broken off goes on where it was. Without a model
+of the language the two rules are measured alone.
+
+Writes metrics/surprisal_LANG.json, and the curves over the threshold into metrics/surprisal_LANG and docs/figures.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from command_line import command_line
+from lm_corpus import is_held_out
+from spacy.tokens import Doc
+from spacy.util import registry
+from test_sets import read_test_set
+
+from spacy_deid.cli.surprisal_pipeline import ScoreOptions, find_part, make_blank, make_pipeline
+from spacy_deid.errors import ConfigError
+from spacy_deid.evaluation import AnnotatedText, read_docbin
+from spacy_deid.evaluation.baselines import BASELINES, shape_rule
+from spacy_deid.evaluation.ranking import average_precision, best_f1_threshold, figures_at
+from spacy_deid.evaluation.rows import MetricRow, replace_rows
+from spacy_deid.evaluation.score_curves import curve_rows, plot_curves, write_curves
+from spacy_deid.evaluation.score_store import score_notes
+from spacy_deid.evaluation.score_table import Figures, figure_name, format_scores, measure, measure_rules, score_rows
+from spacy_deid.evaluation.scored_tokens import ScoredTokens, find_scorable, join, score_tokens
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+Scored = list[tuple[AnnotatedText, Doc, Mapping[str, Any]]]
+
+MASKINGS = ("no", "same_word", "same_lemma")
+MAIN = "same_word"  # the masking that every score is measured with; of the others, these:
+OF_EACH_MASKING = ("surprisal", "entropy", "combined:kind=model", "combined")
+ALONE = ("surprisal", "per_piece", "rank", "entropy", "name_slot", "combined:kind=model")  # neither form nor place
+SCORES = (*ALONE, "contrast", "veto:score=entropy", "combined:kind=form", "combined")
+SHAPE = next(name for name, rule in BASELINES.items() if rule is shape_rule)
+INFLECTED = {"fi"}  # languages whose names have many forms
+PEOPLE = {"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"}
+TARGETS = {  # of Spanish: scores that know nothing of form and place, and all together
+    ("language model alone", "f1"): 0.45,
+    ("language model alone", "pr_auc"): 0.40,
+    ("language model alone", "roc_auc"): 0.85,
+    ("combination", "pr_auc"): 0.75,
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Notes of a language.
+
+    name, split (str): what rows of metrics call those that are measured.
+    tune, test (Callable): folder of the corpora to notes.
+    """
+
+    name: str
+    split: str
+    tune: Callable[[Path], list[AnnotatedText]]
+    test: Callable[[Path], list[AnnotatedText]]
+
+
+def held_out(corpus: Path) -> list[AnnotatedText]:
+    """The cases of MEDDOCAN's training part that no model was trained on."""
+    return [note for note in read_docbin(corpus / "meddocan" / "train.spacy") if is_held_out(note.name)]
+
+
+DATA = {
+    "es": Data("MEDDOCAN", "dev", held_out, lambda corpus: read_docbin(corpus / "meddocan" / "dev.spacy")),
+    "en": Data(
+        "synth_en",
+        "test",
+        lambda corpus: read_docbin(corpus / "en" / "dev.spacy"),
+        lambda corpus: read_test_set("en", corpus),
+    ),
+    "fi": Data(
+        "synth_fi",
+        "test",
+        lambda corpus: read_docbin(corpus / "fi" / "dev.spacy"),
+        lambda corpus: read_test_set("fi", corpus),
+    ),
+}
+
+
+@app.command()
+def main(
+    context: typer.Context,
+    langs: Annotated[list[str], typer.Argument(metavar="LANG...", help="Languages: es, en, fi")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("corpus"),
+    models: Annotated[Path | None, typer.Option(help="Folder of models, LANG each; else those that ship")] = None,
+    mode: Annotated[str, typer.Option(help="How the model is asked")] = "spread",
+    masking: Annotated[list[str] | None, typer.Option(help="Maskings; else all")] = None,
+    score: Annotated[list[str] | None, typer.Option(help="Scores; else all")] = None,
+    keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
+    metrics: Annotated[Path, typer.Option(help="Folder to write surprisal_LANG.json to")] = Path("metrics"),
+    figures: Annotated[Path, typer.Option(help="Folder of the pictures")] = Path("docs/figures"),
+) -> None:
+    """Measure detection by surprisal."""
+    about = {"command": command_line("scripts/surprisal.py", context), "date": date.today().isoformat()}
+    for lang in langs:
+        data, setup = DATA[lang], Setup(lang, str(models / lang) if models else None, mode, keep / lang)
+        tune, test = data.tune(corpus), data.test(corpus)
+        variants = list(score_all(setup, tune, test, masking or MASKINGS, score or SCORES))
+        chosen = choose_variants(variants)
+        results = {name: measure(variant.test, variant.threshold) for name, variant in chosen.items()}
+        results |= {variant.name: measure(variant.test, variant.threshold) for variant in variants}
+        results |= measure_rules(without_model(lang, test))
+        typer.echo(f"\n{data.name} {data.split}\n{format_scores(results)}")
+        named = {"data": data.name, "split": data.split, **about}
+        rows = score_rows(results, named, targets=aims(results) if lang == "es" else {})
+        for name, value in recurring_names(lang, test, variants):
+            rows.append(MetricRow(name, round(value, 5), None, "higher", **named))
+        replace_rows(metrics / f"surprisal_{lang}.json", rows)
+        plain = {v.score: v for v in variants if (v.masking, v.score) == (MAIN, "surprisal")}
+        draw(lang, plain | chosen, metrics, figures)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the model is, and how it is asked.
+
+    lang (str): language of the notes.
+    model (Optional[str]): folder; None for the model that ships.
+    mode (str): short name.
+    keep (Path): folder to keep what it said in.
+    """
+
+    lang: str
+    model: str | None
+    mode: str
+    keep: Path
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A score with a masking.
+
+    score, masking (str): short names.
+    name (str): what the rows call it.
+    tune, test (ScoredTokens): tokens of the notes that the threshold is chosen on, and of those that are measured.
+    threshold (float): the threshold.
+    """
+
+    score: str
+    masking: str
+    name: str
+    tune: ScoredTokens
+    test: ScoredTokens
+    threshold: float
+
+
+def score_all(
+    setup: Setup,
+    tune: Sequence[AnnotatedText],
+    test: Sequence[AnnotatedText],
+    maskings: Sequence[str],
+    scores: Sequence[str],
+) -> Iterator[Variant]:
+    """Every score with the main masking, some with the others; none at all if there is no model."""
+    for masking in maskings:
+        try:
+            said = [ask(setup, notes, masking) for notes in (tune, test)]
+        except ConfigError as error:
+            typer.echo(f"{setup.lang}: without a model: {error}", err=True)
+            return
+        for score in (one for one in scores if masking == MAIN or one in OF_EACH_MASKING):
+            try:
+                part = registry.resolve({"score": find_part("score", score, setup.lang)})["score"]
+            except ConfigError as error:
+                typer.echo(f"{setup.lang}: left out: {error}", err=True)
+                continue
+            tables = [join(score_tokens(n, doc, rescore(part, doc, r), rules=False) for n, doc, r in s) for s in said]
+            name = f"{part.name}, {masking}".replace("_", " ")
+            threshold = best_f1_threshold(tables[0].gold, tables[0].value)
+            yield Variant(score, masking, name, tables[0], tables[1], threshold)
+
+
+def ask(setup: Setup, notes: Sequence[AnnotatedText], masking: str) -> Scored:
+    """What the model says of notes."""
+    nlp = make_pipeline(ScoreOptions(setup.lang, setup.model, setup.mode, masking, "surprisal"))
+    found: Scored = []
+    for row in score_notes(nlp, notes, setup.keep):
+        found.append(row)
+        last = len(found) == len(notes)
+        typer.echo(f"\r{setup.lang} {masking}: {len(found)} of {len(notes)} notes", err=True, nl=last)
+    return found
+
+
+def choose_variants(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """The scores with targets: the best that knows neither form nor place, by its PR-AUC on the notes for development;
+    and the combination of all, with one threshold and with one for running text."""
+    chosen = {}
+    alone = [variant for variant in variants if variant.masking == MAIN and variant.score in ALONE]
+    if alone:
+        chosen["language model alone"] = max(alone, key=lambda v: average_precision(v.tune.gold, v.tune.value) or 0.0)
+    for variant in variants:
+        if (variant.masking, variant.score) == (MAIN, "combined"):
+            narrative = variant.tune.take("narrative")
+            threshold = best_f1_threshold(narrative.gold, narrative.value)
+            chosen["combination"] = variant
+            chosen["combination with the threshold of the narrative"] = replace(variant, threshold=threshold)
+    return chosen
+
+
+def aims(results: Mapping[str, Figures]) -> dict[str, float]:
+    """What rows should reach; in running text, more than the rule of shape."""
+    targets = {figure_name(score, figure, "token", "all"): aim for (score, figure), aim in TARGETS.items()}
+    shape = results[SHAPE]["token"]["narrative"]["f1"] or 0.0
+    combined = [name for name in results if name.startswith("combination")]
+    return targets | {figure_name(name, "f1", "token", "narrative"): round(float(shape), 5) for name in combined}
+
+
+def without_model(lang: str, notes: Sequence[AnnotatedText]) -> ScoredTokens:
+    """The table of notes that nothing scored, for the rules."""
+    nlp = make_blank(lang)
+    nothing: dict[str, Any] = {"starts": [], "ends": [], "values": [], "features": {}}
+    return join(score_tokens(note, nlp.make_doc(note.text), nothing) for note in notes)
+
+
+def draw(lang: str, chosen: Mapping[str, Variant], metrics: Path, figures: Path) -> None:
+    """Write the curves of scores on the notes for development."""
+    for name, variant in chosen.items():
+        table = variant.tune.take("narrative") if name.endswith("narrative") else variant.tune
+        reached = figures_at(table.gold, table.value, variant.threshold)
+        about = {"threshold": variant.threshold, "by": "f1", "score": variant.score, "figures": reached}
+        rows = curve_rows(table.gold, table.value, variant.threshold)
+        file = name.replace(" ", "_")
+        write_curves(metrics / f"surprisal_{lang}" / file, about, rows)
+        title = f"{lang}: {name} ({variant.name}), development data"
+        plot_curves(figures / f"surprisal_{lang}_{file}.png", {**about, "title": title}, rows)
+
+
+def recurring_names(
+    lang: str, notes: Sequence[AnnotatedText], variants: Sequence[Variant]
+) -> Iterator[tuple[str, float]]:
+    """PR-AUC of names that stand in a note in more than one form, among what is no PHI in those notes.
+
+    YIELDS (tuple): name of a row, and the figure; none for a language whose names have one form.
+    """
+    if lang not in INFLECTED:
+        return
+    part = find_part("masking", "same_lemma", lang)["lemmatizer"]
+    lemmatizer = registry.resolve({"lemmatizer": part})["lemmatizer"]
+    nlp = make_blank(lang)
+    again = np.concatenate([recurring(nlp.make_doc(note.text), note, lemmatizer) for note in notes])
+    for variant in variants:
+        table = variant.test
+        within = np.isin(table.document, np.unique(table.document[again]))
+        table = table.select(within & (again | ~table.gold))
+        area = average_precision(table.gold, table.value)
+        if area is not None:
+            yield f"names in more than one form, {variant.name}, PR-AUC", area
+
+
+def rescore(score: Any, doc: Doc, record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with another score, made of the same columns."""
+    columns = {name: np.array(values, dtype=np.float64) for name, values in record["features"].items()}
+    words = find_scorable(doc)
+    values = score.compute(doc, words, columns) if words else np.zeros(0)
+    return {**record, "features": {}, "values": np.where(columns["aligned"] > 0, values, score.highest).tolist()}
+
+
+def recurring(doc: Doc, note: AnnotatedText, lemmatizer: Callable[[Doc], list[str]]) -> np.ndarray[Any, Any]:
+    """Which scored tokens are names of persons that stand in the note in more than one form."""
+    words = find_scorable(doc)
+    lemmas = lemmatizer(doc) if len(doc) else []
+    spans = [(e.start, e.end) for e in note.entities if e.label in PEOPLE]
+    named = [any(start <= doc[i].idx < end for start, end in spans) and doc[i].is_alpha for i in words]
+    forms: dict[str, set[str]] = {}
+    for i, is_name in zip(words, named, strict=True):
+        if is_name:
+            forms.setdefault(lemmas[i].casefold(), set()).add(doc[i].lower_)
+    return np.array(
+        [is_name and len(forms[lemmas[i].casefold()]) > 1 for i, is_name in zip(words, named, strict=True)],
+        dtype=np.bool_,
+    )
+
+
+if __name__ == "__main__":
+    app()

@@ -261,6 +261,26 @@ class Errors:
     D620 = "{path}, record {record}: {reason}"
     D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
 
+    # keys of surrogates
+    D640 = (
+        "a project key of {found} byte(s) is too short: it has {least} at least. Make one: spacy-deid key new FILE, or "
+        'python -c "import secrets; print(secrets.token_hex(32))"'
+    )
+    D641 = "key {path}: {reason}. Make one: spacy-deid key new FILE"
+    D642 = "key {path}: others may read it (mode {mode:04o}). Take that away: chmod 600 '{path}'"
+    D643 = "a {kind} is never saved. Give it again to the pipeline that was loaded"
+    D644 = "no patient id: notes without one would all get the surrogates of one person. Give each its own"
+    D645 = "nothing to draw from: no options, or weights or a probability that are none"
+    D646 = "key {path}: cannot be written: {reason}. A key that is there is never replaced"
+
+    # strategies and styles of surrogates
+    D690 = "a probability of {value} is none: it must be from 0 to 1"
+    D691 = (
+        "style 'surrogate' needs a project key. Make one (spacy-deid key new FILE) and give it: load(…, project_key=FILE), "
+        "or --key FILE"
+    )
+    D692 = "unknown label '{label}' in the strategies of a surrogate style. Known labels: {known}"
+
     # medical dictionaries, phrase counts
     D700 = "{path}: not {format}: {reason}"
     D701 = "{path}, row {row}: {reason}"

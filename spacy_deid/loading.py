@@ -107,14 +107,12 @@ def use_surprisal(
     review_per_1000 (Optional[float]): spans for a person to look at that ``deid_review`` may propose for 1,000 words;
         None to leave what there is of it.
     settings (Any): other settings of ``deid_surprisal``, such as "model". Without a "score" it gets the combination
-        that ships with the language, which is a probability.
+        that lies beside the model, which is a probability.
     """
     if threshold is not None:
         settings["threshold"] = threshold
     if not _change(nlp, "deid_surprisal", settings):
-        combination = files("spacy_deid") / "resources" / "masked_lm" / str(nlp.lang) / "combined.json"
-        score = {"@misc": "spacy_deid.combined_score.v1", "source": str(nlp.lang)}
-        _add_detector(nlp, "deid_surprisal", ({"score": score} if combination.is_file() else {}) | settings)
+        _add_detector(nlp, "deid_surprisal", _score_of(settings.get("model") or str(nlp.lang)) | settings)
     budget = {"per_1000_words": review_per_1000}
     if review_per_1000 is not None and not _change(nlp, "deid_review", budget):
         nlp.add_pipe("deid_review", config=budget)
@@ -123,6 +121,15 @@ def use_surprisal(
 def _made_by_factory(nlp: Language, factory: str) -> list[str]:
     """The components that a factory made, in their order."""
     return [part for part in nlp.pipe_names if nlp.get_pipe_meta(part).factory == factory]
+
+
+def _score_of(model: str) -> dict[str, Any]:
+    """The setting "score" of a model, or nothing if it has no combination: one fitted to another model is none."""
+    shipped = Path(str(files("spacy_deid"))) / "resources" / "masked_lm" / model
+    folder = shipped if shipped.is_dir() else Path(model)
+    if not (folder / "combined_all.json").is_file():
+        return {}
+    return {"score": {"@misc": "spacy_deid.combined_score.v1", "source": model}}
 
 
 def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:

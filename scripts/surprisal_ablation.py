@@ -1,0 +1,249 @@
+"""What a language model adds to the other detectors: words above a threshold, and spans for a person to look at.
+
+    python scripts/surprisal_ablation.py es=training/es en=en fi=fi
+
+Each pipeline runs at two operating points, on notes that neither it nor the language model nor the combination of
+scores has seen: MEDDOCAN's development part and the made test notes. Then words above a threshold are merged too, or
+spans that nobody holds are proposed within a budget. A person is taken to see what is PHI in a span that is proposed,
+and nothing else. The budget is of all notes together, so that it goes where the scores are high, or of each note.
+What the model says is kept in a folder of numbers, the same that scripts/surprisal.py keeps.
+
+Writes metrics/surprisal_ablation.json.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from command_line import command_line
+from numpy.typing import NDArray
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import registry
+from surprisal import DATA, MAIN, Setup, ask, rescore
+
+import spacy_deid
+from spacy_deid.audit.leak_order import order_by_leak
+from spacy_deid.cli.surprisal_pipeline import find_part
+from spacy_deid.evaluation import AnnotatedText, Entity, evaluate, from_doc
+from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
+from spacy_deid.evaluation.rows import MetricRow, replace_rows
+from spacy_deid.evaluation.scored_tokens import score_tokens
+from spacy_deid.evaluation.stages import Stages, decide, detect, take_apart
+from spacy_deid.spans import SCORES, Evidence, write_evidence
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+POINTS = ("high_recall", "balanced")
+BUDGETS = (2, 5, 10, 20)  # spans for 1,000 words
+THRESHOLDS = (0.9, 0.99, 0.999)
+FIRST = (0.1, 0.25)  # shares of the notes
+KEY = "deid/surprisal"
+ALL = 10**9
+Figures = Iterator[tuple[str, float]]
+
+
+@app.command()
+def main(
+    context: typer.Context,
+    pipelines: Annotated[list[str], typer.Argument(metavar="LANG=PIPELINE...", help="Language and pipeline")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("corpus"),
+    models: Annotated[Path | None, typer.Option(help="Folder of models, LANG each; else those that ship")] = None,
+    mode: Annotated[str, typer.Option(help="How the model is asked")] = "spread",
+    score: Annotated[str, typer.Option(help="Score that words are ranked by")] = "combined",
+    threshold: Annotated[list[float] | None, typer.Option(help="Thresholds of the score")] = None,
+    limit: Annotated[int | None, typer.Option(help="Notes at most, for a trial")] = None,
+    keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
+    metrics: Annotated[Path, typer.Option(help="Rows to write")] = Path("metrics/surprisal_ablation.json"),
+) -> None:
+    """Measure what the language model adds."""
+    about = {"command": command_line("scripts/surprisal_ablation.py", context), "date": date.today().isoformat()}
+    for lang, _, pipeline in (one.partition("=") for one in pipelines):
+        data, setup = DATA[lang], Setup(lang, str(models / lang) if models else None, mode, keep / lang)
+        notes = data.test(corpus)[:limit]
+        records = score_notes(setup, notes, score)
+        rows = []
+        for point in POINTS:
+            case = Case(spacy_deid.load(pipeline, operating_point=point), notes, records)
+            for name, value in case.measure(threshold or THRESHOLDS):
+                typer.echo(f"{lang} {point}, {name:<70}{value:.4f}")
+                named = {"data": data.name, "split": data.split, **about}
+                rows.append(MetricRow(f"{point}, {name}", round(value, 5), None, "higher", **named))
+        if limit is None:
+            replace_rows(metrics, rows)
+
+
+def score_notes(setup: Setup, notes: Sequence[AnnotatedText], score: str) -> list[dict[str, Any]]:
+    """What ``deid_surprisal`` would write of each note."""
+    part = registry.resolve({"score": find_part("score", score, setup.lang)})["score"]
+    about = {"score": part.name, "probability": part.is_probability}
+    return [
+        {**rescore(part, doc, record), "features": record["features"], **about}
+        for _, doc, record in ask(setup, notes, MAIN)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A span to look at.
+
+    note (int): number of the note.
+    start, end (int): characters.
+    value (float): its score.
+    held (int): tokens in it that are PHI and were missed.
+    """
+
+    note: int
+    start: int
+    end: int
+    value: float
+    held: int
+
+
+class Case:
+    """A pipeline at an operating point."""
+
+    def __init__(self, nlp: Language, notes: Sequence[AnnotatedText], records: Sequence[Mapping[str, Any]]) -> None:
+        """Run the detectors.
+
+        nlp (Language): the pipeline.
+        notes (Sequence[AnnotatedText]): gold.
+        records (Sequence[Mapping]): scores of the notes.
+        """
+        self.nlp, self.notes, self.words = nlp, notes, [len(note.text.split()) for note in notes]
+        self.review: Any = nlp.add_pipe("deid_review", config={"at_least": ALL})
+        self.stages: Stages = take_apart(nlp)
+        self.docs: list[Doc] = detect(nlp, (note.text for note in notes), self.stages)
+        for doc, record in zip(self.docs, records, strict=True):
+            doc.user_data[SCORES] = record
+
+    def measure(self, thresholds: Sequence[float]) -> Figures:
+        """Every figure."""
+        found = self._decide()
+        yield from self._name("without a language model", found)
+        missed = [missed_tokens(note, doc, one) for note, doc, one in zip(self.notes, self.docs, found, strict=True)]
+        yield "without a language model: missed PHI tokens", sum(map(len, missed))
+        spans = self._propose(missed)
+        for budget in BUDGETS:
+            yield from self._review(f"{budget} spans per 1,000 words", found, missed, self._of_all(spans, budget))
+        for budget in BUDGETS:
+            chosen = self._of_each(spans, budget)
+            yield from self._review(f"{budget} spans per 1,000 words of each note", found, missed, chosen)
+        yield from self._order([len(tokens) for tokens in missed])
+        for threshold in thresholds:
+            yield from self._name(f"words above {threshold:g}", self._above(threshold))
+
+    def _decide(self) -> list[AnnotatedText]:
+        """Merge again."""
+        docs = (decide(self.nlp, doc, self.stages) for doc in self.docs)
+        return [from_doc(doc, note.name) for doc, note in zip(docs, self.notes, strict=True)]
+
+    def _above(self, threshold: float) -> list[AnnotatedText]:
+        """What is found with the words above a threshold, as ``deid_surprisal`` writes them."""
+        merge: Any = self.nlp.get_pipe(self.stages.deciders[0])
+        sources = list(merge.sources)
+        merge.add_source(KEY)
+        for doc in self.docs:
+            record = doc.user_data[SCORES]
+            rows = zip(record["starts"], record["ends"], record["values"], strict=True)
+            write_evidence(doc, KEY, [Evidence(s, e, "OTHER", "deid_surprisal") for s, e, v in rows if v > threshold])
+        found = self._decide()
+        merge.sources = sources
+        for doc in self.docs:
+            del doc.spans[KEY]
+        return found
+
+    def _name(self, variant: str, found: Sequence[AnnotatedText]) -> Figures:
+        """Recall and precision of what was found."""
+        scores = evaluate(self.notes, found, bootstrap=0)["all"]
+        for unit in ("word", "character"):
+            for figure in ("recall", "precision"):
+                yield f"{variant}: {unit} {figure}", scores[unit][figure] or 0.0
+        yield f"{variant}: notes with nothing missed", scores["clean"]["share"] or 0.0
+
+    def _propose(self, missed: Sequence[Sequence[tuple[int, int]]]) -> list[Proposed]:
+        """All spans that could be proposed, the best first."""
+        spans = [
+            Proposed(
+                i, span.start, span.end, span.value, sum(span.start <= start < span.end for start, _ in missed[i])
+            )
+            for i, doc in enumerate(self.docs)
+            for span in self.review.match(doc)
+        ]
+        return sorted(spans, key=lambda span: (-span.value, span.note, span.start))
+
+    def _of_all(self, spans: Sequence[Proposed], budget: float) -> list[Proposed]:
+        """The best of all notes together."""
+        return list(spans[: round(budget * sum(self.words) / 1000)])
+
+    def _of_each(self, spans: Sequence[Proposed], budget: float) -> list[Proposed]:
+        """The best of each note, one at least."""
+        left = [max(1, int(budget * words / 1000)) for words in self.words]
+        chosen = []
+        for span in spans:
+            if left[span.note]:
+                left[span.note] -= 1
+                chosen.append(span)
+        return chosen
+
+    def _review(
+        self,
+        variant: str,
+        found: Sequence[AnnotatedText],
+        missed: Sequence[Sequence[tuple[int, int]]],
+        chosen: Sequence[Proposed],
+    ) -> Figures:
+        """What a person sees who looks at the spans."""
+        total, words = sum(map(len, missed)), sum(self.words)
+        texts = [self.notes[span.note].text[span.start : span.end] for span in chosen]
+        yield f"{variant}: spans per 1,000 words", 1000 * len(chosen) / words
+        yield f"{variant}: words in them per 1,000", 1000 * sum(len(text.split()) for text in texts) / words
+        if total:
+            yield f"{variant}: share of missed PHI tokens in them", sum(s.held for s in chosen) / total
+        yield f"{variant}: share of spans with PHI", sum(s.held > 0 for s in chosen) / max(1, len(chosen))
+        seen: dict[int, list[Entity]] = {}
+        for span in chosen:
+            if span.held:
+                seen.setdefault(span.note, []).append(Entity(span.start, span.end, "OTHER"))
+        after = [
+            AnnotatedText(note.name, note.text, (*note.entities, *seen.get(i, ()))) for i, note in enumerate(found)
+        ]
+        scores = evaluate(self.notes, after, bootstrap=0)["all"]
+        yield f"{variant}: word recall after review", scores["word"]["recall"] or 0.0
+        yield f"{variant}: notes with nothing missed after review", scores["clean"]["share"] or 0.0
+
+    def _order(self, leaks: Sequence[int]) -> Figures:
+        """What of the missed PHI stands in the notes that are first in the order of expected leak, or of length."""
+        if not sum(leaks):
+            return
+        self.review.at_least = 1
+        for doc in self.docs:
+            self.review(doc)
+        self.review.at_least = ALL
+        by_length = sorted(range(len(leaks)), key=lambda i: -self.words[i])
+        for name, order in (("expected leak", order_by_leak(self.docs)), ("length", by_length)):
+            for share in FIRST:
+                held = sum(leaks[i] for i in order[: round(share * len(order))])
+                yield (
+                    f"first {share:.0%} of the notes by {name}: share of missed PHI tokens",
+                    held / sum(leaks),
+                )
+
+
+def missed_tokens(note: AnnotatedText, doc: Doc, found: AnnotatedText) -> list[tuple[int, int]]:
+    """The tokens that are PHI and not wholly covered."""
+    table = score_tokens(note, doc, doc.user_data[SCORES], rules=False)
+    size = len(note.text)
+    open_: NDArray[np.bool_] = coverage_mask(note.entities, size) & ~coverage_mask(found.entities, size)
+    counts = np.concatenate([[0], np.cumsum(open_ & alphanumeric_mask(note.text))])
+    rows = np.flatnonzero(counts[table.end] > counts[table.start])
+    return [(int(table.start[i]), int(table.end[i])) for i in rows]
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,76 @@
+"""How much is likely to leak from a note, so that those with most are looked at first.
+
+    expected leak = (1 + disagreement) × surprisal × (1 + dictionary risk)
+
+A number that orders notes. It is no rate: what share of notes leaks is told by `estimate` and by a sample.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spacy.tokens import Doc
+
+from ..errors import Errors, NotDeidentified
+from ..spans import DISCARDED, MERGED, RECOVERED, REVIEW, read_evidence
+
+__all__ = ["LeakRisk", "assess_leak", "order_by_leak"]
+
+_UNSEARCHED = "institution: "  # how a detector says that it had no terms of the note's patient
+
+
+@dataclass(frozen=True, slots=True)
+class LeakRisk:
+    """What speaks for a leak in a note.
+
+    disagreement (float): detections that lost to another one, and the doubt that is left of those that won.
+    surprisal (float): scores of the spans in ``doc.spans["deid/review"]``, added up.
+    dictionary (float): names of lists and dictionaries that were released as medical; 1 more if the terms of the
+        note's own patient were not searched for.
+    """
+
+    disagreement: float
+    surprisal: float
+    dictionary: float
+
+    @property
+    def expected(self) -> float:
+        """The expected leak."""
+        return (1 + self.disagreement) * self.surprisal * (1 + self.dictionary)
+
+
+def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
+    """Read from a Doc what speaks for a leak.
+
+    doc (Doc): a Doc that was merged and on which ``deid_review`` ran.
+    lists (Iterable[str]): groups of the detectors that have lists and dictionaries.
+    RETURNS (LeakRisk): the three numbers.
+    RAISES: NotDeidentified if nothing was merged or proposed (D502).
+    """
+    for key, step in ((MERGED, "deid_merge"), (REVIEW, "deid_review")):
+        if key not in doc.spans or (key == REVIEW and "scores" not in doc.spans[key].attrs):
+            raise NotDeidentified(Errors.D502.format(step=step))
+    doubt = sum(1 - item.score for item in read_evidence(doc, MERGED))
+    lost = len(doc.spans[DISCARDED]) if DISCARDED in doc.spans else 0
+    surprisal = sum(max(0.0, row["value"]) for row in doc.spans[REVIEW].attrs["scores"])
+    return LeakRisk(lost + doubt, surprisal, _dictionary_risk(doc, [key for key in lists if key in doc.spans]))
+
+
+def _dictionary_risk(doc: Doc, lists: Iterable[str]) -> float:
+    """What lists and dictionaries found and nobody protects, or could not find."""
+    recovered = {i for span in doc.spans.get(RECOVERED, ()) for i in range(span.start, span.end)}
+    released = sum(not recovered.isdisjoint(range(s.start, s.end)) for key in lists for s in doc.spans[key])
+    used = [str(doc.spans[key].attrs.get("dictionaries", "")) for key in lists]
+    return released + any(text.startswith(_UNSEARCHED) for text in used)
+
+
+def order_by_leak(docs: Iterable[Doc], lists: Iterable[str] = ("deid/ruler",)) -> list[int]:
+    """Order notes, those first from which most is likely to leak.
+
+    docs (Iterable[Doc]): as `assess_leak`.
+    lists (Iterable[str]): as `assess_leak`.
+    RETURNS (list[int]): their numbers.
+    RAISES: NotDeidentified as `assess_leak`.
+    """
+    lists = tuple(lists)
+    expected = [assess_leak(doc, lists).expected for doc in docs]
+    return sorted(range(len(expected)), key=lambda i: (-expected[i], i))

@@ -1,0 +1,73 @@
+"""The order of notes by expected leak: what raises it, what it needs, and that it says nothing of the text."""
+
+import json
+
+import pytest
+import spacy
+from pipeline.scoring import make, scored
+
+from spacy_deid.audit.leak_order import LeakRisk, assess_leak, order_by_leak
+from spacy_deid.errors import NotDeidentified
+from spacy_deid.spans import Evidence, write_evidence
+
+TEXT = "Today the mayor saw Kontiomaa, the wife of Wilmer, in Parkano."
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return make(at_least=3, surrogate=False)
+
+
+def assess(nlp, *flags, **scores):
+    return assess_leak(nlp(scored(nlp, TEXT, *flags, **scores)))
+
+
+def test_what_nobody_expected_raises_it(nlp):
+    assert assess(nlp).expected == 0
+    assert assess(nlp, Wilmer=0.5).surprisal == 0.5
+    assert assess(nlp, Wilmer=0.5, Parkano=0.25).expected == 0.75
+
+
+def test_doubt_and_lost_detections_raise_it(nlp):
+    sure = assess(nlp, ("Kontiomaa", "PERSON", "model", 1.0), Wilmer=0.5)
+    unsure = assess(nlp, ("Kontiomaa", "PERSON", "model", 0.6), Wilmer=0.5)
+    lost = assess(nlp, ("Kontiomaa", "PERSON", "model", 1.0), ("Kontiomaa,", "CITY", "model", 1.0), Wilmer=0.5)
+    assert sure == LeakRisk(0, 0.5, 0)
+    assert unsure.disagreement == pytest.approx(0.4)
+    assert lost.disagreement == 1
+    assert sure.expected < unsure.expected < lost.expected
+
+
+def test_names_of_lists_that_were_released_raise_it():
+    nlp = make(recovery=True, surrogate=False, at_least=1)
+    doc = nlp(scored(nlp, "Crohn's disease of Wilmer", ("Crohn", "PERSON"), Wilmer=0.5))
+    assert assess_leak(doc).dictionary == 0
+    assert assess_leak(doc, lists=["deid/flags"]).dictionary == 1
+
+
+def test_a_note_whose_patients_terms_were_not_searched_for_comes_first(nlp):
+    docs = [nlp(scored(nlp, TEXT, Wilmer=0.5)) for _ in range(3)]
+    for doc, used in zip(docs, ["patient", "institution: no patient id", "institution"], strict=True):
+        write_evidence(doc, "deid/ruler", [], dictionaries=used)
+    assert [assess_leak(doc).dictionary for doc in docs] == [0, 1, 0]
+    assert order_by_leak(docs) == [1, 0, 2]
+
+
+def test_notes_are_ordered_by_it_and_equal_ones_stay_in_order(nlp):
+    docs = [nlp(scored(nlp, TEXT, Wilmer=value)) for value in (0.1, 0.9, 0.5, 0.9)]
+    assert order_by_leak(docs) == [1, 3, 2, 0]
+    assert order_by_leak([]) == []
+
+
+def test_a_note_that_was_not_scored_has_no_place_in_the_order(nlp):
+    with pytest.raises(NotDeidentified, match="deid_merge"):
+        assess_leak(spacy.blank("en")(TEXT))
+    doc = spacy.blank("en")(TEXT)
+    write_evidence(doc, "deid/merged", [Evidence(20, 29, "PERSON", "merge")])
+    with pytest.raises(NotDeidentified, match="deid_review"):
+        assess_leak(doc)
+
+
+def test_it_says_nothing_of_the_text(nlp):
+    risk = assess(nlp, ("Kontiomaa", "PERSON"), Wilmer=0.5)
+    assert "Wilmer" not in repr(risk) + json.dumps(risk.expected)

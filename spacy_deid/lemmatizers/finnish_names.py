@@ -48,9 +48,8 @@ class FinnishNameLemmas:
         doc (Doc): the Doc.
         RETURNS (list[str]): one for each token; equal for all occurrences of a word, however it is capitalised.
         """
-        known = load_function_words()
         words = [lower_form(token.text) for token in doc]
-        lemmas = {word: known[word] for word in words if word in known}
+        lemmas = _function_words(doc, words)
         distinct = dict.fromkeys(word for word in words if word not in lemmas)
         parts = {word: part for word in distinct if (part := _split(word)) is not None}
         candidates = {tail: find_candidates(tail) for tail in dict.fromkeys(tail for _, tail in parts.values())}
@@ -58,6 +57,13 @@ class FinnishNameLemmas:
         chosen = {tail: _choose(found, support) for tail, found in candidates.items()}
         lemmas |= {word: head + chosen[tail] for word, (head, tail) in parts.items()}
         return [lemmas.get(word) or _without_ending(word) for word in words]
+
+
+def _function_words(doc: Doc, words: Sequence[str]) -> dict[str, str]:
+    """Lemmas of pronouns and the like, but not of names that are such words (Ole, Eli) where they have a capital."""
+    known, names = load_function_words(), load_index().counts
+    small = {word for token, word in zip(doc, words, strict=True) if not token.text[:1].isupper()}
+    return {word: known[word] for word in words if word in known and (word in small or word not in names)}
 
 
 def _split(word: str) -> tuple[str, str] | None:

@@ -4,11 +4,12 @@ import csv
 from importlib.resources import files
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from spacy_deid.lemmatizers.finnish_function_words import load_function_words
 from spacy_deid.lemmatizers.finnish_names import FinnishNameLemmas, find_candidates
 from spacy_deid.surrogates.inflection import inflect
 
@@ -69,6 +70,7 @@ def test_what_is_no_form_of_something_else_stays(word):
         (["Kari", "soitti", "Karin", "vaimo"], "kari"),
         (["Karin", "soitti", "Karinin", "mies"], "karin"),
         (["Martti", "tuli", "Martin", "kanssa"], "martti"),
+        (["Ole", "tuli", "Olella", "on"], "ole"),
     ],
 )
 def test_the_other_words_of_the_note_decide_between_two_names(note, expected):
@@ -76,19 +78,24 @@ def test_the_other_words_of_the_note_decide_between_two_names(note, expected):
     assert found[0] == found[2] == expected
 
 
+@settings(deadline=None)  # the first example builds the index
 @given(st.sampled_from(NAMES), st.sampled_from(CASES))
 def test_the_name_is_among_what_its_forms_may_come_from(listed, case):
     name, kind = listed
     assert name.lower() in find_candidates(inflect(name, "fi", case, kind=kind).lower())
 
 
+@settings(deadline=None)  # the first example builds the index
 @given(st.sampled_from(NAMES), st.sampled_from(CASES))
 def test_a_form_and_its_name_in_one_note_fall_together(listed, case):
     name, kind = listed
-    first, second = lemmas(name, inflect(name, "fi", case, kind=kind))
+    form = inflect(name, "fi", case, kind=kind)
+    assume(form.lower() not in load_function_words())  # "ennen" is a word before it is a form of Enne
+    first, second = lemmas(name, form)
     assert first == second
 
 
+@settings(deadline=None)  # the first example builds the index
 @given(st.sampled_from(NAMES), st.sampled_from(CASES))
 def test_capitals_and_small_letters_have_one_lemma(listed, case):
     name, kind = listed
@@ -96,12 +103,14 @@ def test_capitals_and_small_letters_have_one_lemma(listed, case):
     assert len(set(lemmas(form, form.upper(), form.lower()))) == 1
 
 
+@settings(deadline=None)  # the first example builds the index
 @given(st.sampled_from(NAMES), st.sampled_from(NAMES))
 def test_two_common_names_stay_two(first, second):
     one, two = lemmas(first[0], second[0])
     assert (one == two) == (first[0].lower() == second[0].lower())
 
 
+@settings(deadline=None)  # the first example builds the index
 @given(st.text(max_size=30))
 def test_any_word_has_one_lemma(word):
     words = [word] if word else ["x"]

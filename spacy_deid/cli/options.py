@@ -77,7 +77,10 @@ SurprisalModel = Annotated[
 Review = Annotated[
     Path | None, typer.Option(help="JSONL file of what a person should look at: offsets and scores, no text.")
 ]
-ReviewBudget = Annotated[float | None, typer.Option(min=0, help="Spans to look at for 1,000 words of a note.")]
+ReviewBudget = Annotated[
+    float | None,
+    typer.Option(min=0, help="Spans to look at for 1,000 words, the best of all notes; else some of every note."),
+]
 OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]

@@ -81,7 +81,7 @@ def redact(
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
         stamp = configure(nlp, pipeline, style, policy)
-        with open_review(review) as found:
+        with open_review(review, review_budget) as found:
             redaction = Redaction(
                 nlp,
                 stamp,

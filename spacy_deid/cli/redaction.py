@@ -15,7 +15,7 @@ from ..errors import DeidError, Errors, InputError
 from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
 from ..spans import RECOVERED, read_evidence
 from .batches import Failure, cut, process
-from .review import ReviewFile, take_review
+from .review import Proposed, ReviewFile, take_review
 from .rows import Row, read_rows
 
 __all__ = ["Redaction", "Released", "Tally", "targets"]
@@ -30,7 +30,7 @@ class Released:
     labels (Counter): how many spans of each label were changed.
     dictionaries (Counter): what was used of the hospital's own dictionaries; empty if there are none.
     recovered (Counter): what was let go as medical, by the rule that says so.
-    review (list[dict]): what a person should look at; empty if it was not asked for.
+    review (Proposed): what a person should look at; nothing if it was not asked for.
     """
 
     text: str = field(repr=False)
@@ -38,7 +38,7 @@ class Released:
     labels: Counter[str]
     dictionaries: Counter[str]
     recovered: Counter[str]
-    review: list[dict[str, Any]]
+    review: Proposed
 
     def record(self) -> dict[str, Any]:
         """What the trace says of the note: what of the dictionaries was used, if there are any, and the spans."""
@@ -139,7 +139,7 @@ class Redaction:
         used = Counter(group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs)
         recovered = read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
         rules = Counter(item.rule for item in recovered)
-        trace, review = doc._.deid_trace if self.trace else [], take_review(doc) if self.review else []
+        trace, review = doc._.deid_trace if self.trace else [], take_review(doc) if self.review else Proposed(0, [])
         return Released(doc._.deid_text, trace, labels, used, rules, review)
 
     def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
@@ -168,7 +168,7 @@ class Redaction:
         counts.count(result)
         self._succeed(job, counts, [({}, result.review)])
 
-    def _succeed(self, job: Job, counts: Tally, review: Sequence[tuple[dict[str, int], list[dict[str, Any]]]]) -> None:
+    def _succeed(self, job: Job, counts: Tally, review: Sequence[tuple[dict[str, int], Proposed]]) -> None:
         """Note a file that was written, and what of it a person should look at."""
         self.tally.succeed(counts)
         if self.review:
@@ -176,7 +176,7 @@ class Redaction:
 
     def _rewrite(self, job: Job) -> None:
         """Redact a JSONL file."""
-        review: list[tuple[dict[str, int], list[dict[str, Any]]]] = []
+        review: list[tuple[dict[str, int], Proposed]] = []
         try:
             with ExitStack() as stack:
                 # The file is entered first and so takes its name last.
@@ -190,7 +190,9 @@ class Redaction:
             return self.tally.fail(job.source, str(error))
         self._succeed(job, counts, review)
 
-    def _write_rows(self, job: Job, review: list[Any], file: TextIO, trace: TextIO | None = None) -> Tally:
+    def _write_rows(
+        self, job: Job, review: list[tuple[dict[str, int], Proposed]], file: TextIO, trace: TextIO | None = None
+    ) -> Tally:
         """Redact the rows of a file as a stream, and count; one bad row fails the file."""
         counts = Tally()
         if trace:

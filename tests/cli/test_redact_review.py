@@ -64,10 +64,21 @@ def test_offsets_in_what_is_released_are_behind_what_was_changed(redact, model, 
     assert row["released"] != [row["start"], row["end"]]
 
 
-def test_a_budget_holds_for_each_note(redact, notes, model, tmp_path):
-    args = ["--review", tmp_path / "r.jsonl", "--surprisal-model", model, "--review-budget", 400]
-    assert redact(notes, *args).exit_code == 0
-    assert len([row for row in read(tmp_path / "r.jsonl") if row["note"] == "ward/one.txt"]) == 2
+def test_a_budget_goes_to_the_best_of_all_notes(redact, notes, model, tmp_path):
+    args = ["--surprisal-model", model, "--review"]
+    assert redact(notes, *args, tmp_path / "all.jsonl").exit_code == 0
+    assert {row["note"] for row in read(tmp_path / "all.jsonl")} == {"two.txt", "ward/one.txt"}
+    budget = ["--review-budget", 100, "--overwrite"]  # of the ten words of both notes
+    result = redact(notes, *args, tmp_path / "best.jsonl", *budget)
+    (row,) = read(tmp_path / "best.jsonl")
+    assert row["note"] == "ward/one.txt"
+    assert "1 span(s) to look at" in result.stderr
+
+
+def test_notes_can_be_ordered_by_what_is_likely_to_leak(redact, notes, model, tmp_path):
+    assert redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code == 0
+    leaks = {row["note"]: row["expected_leak"] for row in read(tmp_path / "r.jsonl")}
+    assert leaks["ward/one.txt"] > leaks["two.txt"] > 0
 
 
 def test_a_hard_threshold_takes_words_and_the_trace_says_so(redact, notes, model, tmp_path):

@@ -43,6 +43,7 @@ POINTS = ("high_recall", "balanced")
 BUDGETS = (2, 5, 10, 20)  # spans for 1,000 words
 THRESHOLDS = (0.9, 0.99, 0.999)
 FIRST = (0.1, 0.25)  # shares of the notes
+COSTS = ("missed PHI tokens", "spans per 1,000 words", "words in them per 1,000")
 KEY = "deid/surprisal"
 ALL = 10**9
 Figures = Iterator[tuple[str, float]]
@@ -70,10 +71,11 @@ def main(
         rows = []
         for point in POINTS:
             case = Case(spacy_deid.load(pipeline, operating_point=point), notes, records)
-            for name, value in case.measure(threshold or THRESHOLDS):
-                typer.echo(f"{lang} {point}, {name:<70}{value:.4f}")
+            for name, value in case.measure(point, threshold or THRESHOLDS):
+                typer.echo(f"{lang} {name:<90}{value:.4f}")
+                better = "lower" if name.endswith(COSTS) else "higher"
                 named = {"data": data.name, "split": data.split, **about}
-                rows.append(MetricRow(f"{point}, {name}", round(value, 5), None, "higher", **named))
+                rows.append(MetricRow(name, round(value, 5), None, better, **named))
         if limit is None:
             replace_rows(metrics, rows)
 
@@ -122,21 +124,28 @@ class Case:
         for doc, record in zip(self.docs, records, strict=True):
             doc.user_data[SCORES] = record
 
-    def measure(self, thresholds: Sequence[float]) -> Figures:
-        """Every figure."""
+    def measure(self, point: str, thresholds: Sequence[float]) -> Figures:
+        """Every figure.
+
+        point (str): name of the operating point.
+        thresholds (Sequence[float]): from what score on a word is an identifier.
+        YIELDS (tuple): name and value.
+        """
         found = self._decide()
-        yield from self._name("without a language model", found)
+        yield from self._name(f"{point}, without a language model", found)
         missed = [missed_tokens(note, doc, one) for note, doc, one in zip(self.notes, self.docs, found, strict=True)]
-        yield "without a language model: missed PHI tokens", sum(map(len, missed))
+        yield f"{point}, without a language model: missed PHI tokens", sum(map(len, missed))
         spans = self._propose(missed)
         for budget in BUDGETS:
-            yield from self._review(f"{budget} spans per 1,000 words", found, missed, self._of_all(spans, budget))
+            yield from self._review(
+                f"{point}, {budget} spans per 1,000 words", found, missed, self._of_all(spans, budget)
+            )
         for budget in BUDGETS:
             chosen = self._of_each(spans, budget)
-            yield from self._review(f"{budget} spans per 1,000 words of each note", found, missed, chosen)
-        yield from self._order([len(tokens) for tokens in missed])
+            yield from self._review(f"{point} by note, {budget} spans per 1,000 words", found, missed, chosen)
+        yield from self._order(point, [len(tokens) for tokens in missed])
         for threshold in thresholds:
-            yield from self._name(f"words above {threshold:g}", self._above(threshold))
+            yield from self._name(f"{point}, words above {threshold:g}", self._above(threshold))
 
     def _decide(self) -> list[AnnotatedText]:
         """Merge again."""
@@ -217,7 +226,7 @@ class Case:
         yield f"{variant}: word recall after review", scores["word"]["recall"] or 0.0
         yield f"{variant}: notes with nothing missed after review", scores["clean"]["share"] or 0.0
 
-    def _order(self, leaks: Sequence[int]) -> Figures:
+    def _order(self, point: str, leaks: Sequence[int]) -> Figures:
         """What of the missed PHI stands in the notes that are first in the order of expected leak, or of length."""
         if not sum(leaks):
             return
@@ -226,7 +235,7 @@ class Case:
             self.review(doc)
         self.review.at_least = ALL
         by_length = sorted(range(len(leaks)), key=lambda i: -self.words[i])
-        for name, order in (("expected leak", order_by_leak(self.docs)), ("length", by_length)):
+        for name, order in (("expected leak", order_by_leak(self.docs)), ("their length", by_length)):
             for share in FIRST:
                 held = sum(leaks[i] for i in order[: round(share * len(order))])
                 yield (

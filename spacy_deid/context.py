@@ -93,15 +93,16 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
     """Why each span was changed or kept, under the guard of `get_edits`.
 
     doc (Doc): the Doc to read.
-    RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", and
-        "evidence": the records of every detection that touches it, each with the "version" of its detector, and
-        its "operating_point" or the "dictionaries" that were used, if it has them. What was recovered as medical has
-        the action "recover", and the rule that says so among its evidence.
+    RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", with
+        surrogates "identity" (whether they are those of the "patient" or of the "document"), and "evidence": the
+        records of every detection that touches it, each with the "version" of its detector, and its "operating_point"
+        or the "dictionaries" that were used, if it has them. What was recovered as medical has the action "recover",
+        and the rule that says so among its evidence.
         Offsets and labels, never the surface.
     """
     get_edits(doc)
     decided = doc.user_data[DECISIONS]
-    release = {"policy": decided["policy"], "style": decided["style"]}
+    release = {name: decided[name] for name in ("policy", "style", "identity") if name in decided}
     recovered = [(item.start, item.end, item.label, RECOVER) for item in _recovered(doc)]
     trace: list[dict[str, Any]] = [
         {"start": start, "end": end, "label": label, "action": action, **release, "evidence": []}

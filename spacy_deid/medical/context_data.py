@@ -48,6 +48,20 @@ def eponym_words() -> frozenset[str]:
     return frozenset(normal_form(word) for name in names for word in re.findall(r"[^\W\d_]{2,}", name))
 
 
+@cache
+def eponym_names(lang: str) -> frozenset[str]:
+    """Words that a reader takes for an eponym: all of theirs but the commonest surnames, and of those the ones that
+    are medical alone.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms.
+    """
+    source = _RESOURCES / "medical" / "eponyms.csv"
+    rows = (row.split(",") for row in source.read_text(encoding="utf8").splitlines()[1:])
+    alone = {normal_form(name) for name, _, kind in rows if kind != "never"}
+    return frozenset({name for name in alone if " " not in name} | (eponym_words() - common_words(lang)))
+
+
 def _names(table: str) -> frozenset[str]:
     """The commonest names of a table, which has them in this order."""
     return frozenset(normal_form(row.rpartition(",")[0]) for row in table.splitlines()[1 : _COMMONEST + 1])

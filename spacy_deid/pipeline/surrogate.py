@@ -1,8 +1,16 @@
-"""deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy."""
+"""deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy.
 
+The style "surrogate" needs a project key, which is given at run time (`Surrogate.set_key`) and never enters a config,
+a saved pipeline, a trace or a pickle. Notes that name the same ``doc._.ehr["patient_id"]`` get the same surrogates; a
+note that names none stands for itself.
+"""
+
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import cache, partial
+from multiprocessing.context import get_spawning_popen
+from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
@@ -10,16 +18,21 @@ from spacy.tokens import Doc, Span
 from spacy.util import registry
 
 from ..context import set_edits
+from ..dictionaries.note_search import clean_id
 from ..errors import ConfigError, Errors, NotDeidentified
+from ..medical.context_data import eponym_names
 from ..offsets import Edit
 from ..policies import Policy, load_policy
 from ..spans import MERGED, RECOVERED
+from ..surrogates.forbidden import Forbidden, offensive_words
 from ..surrogates.generalize import GENERALIZERS
+from ..surrogates.keys import IdentityKey, ProjectKey
+from ..surrogates.note import PERSONS, find_mentions, replace_mentions
 from ..surrogates.persons import number_mentions, number_persons
+from ..surrogates.strategies import Replacement
+from ..surrogates.style import SurrogateStyle
 
-__all__ = ["PERSONS", "Style", "Surrogate", "make_surrogate"]
-
-PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+__all__ = ["Style", "Surrogate", "make_surrogate"]
 
 # A style sees all spans of one Doc at once, so that it can be consistent, and returns one replacement for each.
 Style = Callable[[Sequence[Span]], list[str]]
@@ -52,7 +65,13 @@ def removed(spans: Sequence[Span]) -> list[str]:
 
 
 # Functions of the module and no closures: a pipeline with n_process is pickled where processes are spawned.
-STYLES: dict[str, Style] = {"tag": tagged, "numbered": numbered, "mask": masked, "remove": removed}
+STYLES: dict[str, Style | SurrogateStyle] = {
+    "tag": tagged,
+    "numbered": numbered,
+    "mask": masked,
+    "remove": removed,
+    "surrogate": SurrogateStyle(),
+}
 
 
 @registry.misc("spacy_deid.tag_style.v1")
@@ -87,10 +106,10 @@ def make_remove_style() -> Style:
     requires=["doc.ents", "doc.spans"],
     default_config={"style": "tag", "policy": "strict"},
 )
-def make_surrogate(nlp: Language, name: str, style: str | Style, policy: str) -> "Surrogate":
+def make_surrogate(nlp: Language, name: str, style: Any, policy: str) -> "Surrogate":
     """Make the component.
 
-    style (Union[str, Style]): "tag", "numbered", "mask", "remove", or a registered style.
+    style (Union[str, Style, SurrogateStyle]): "tag", "numbered", "mask", "remove", "surrogate", or a registered style.
     policy (str): "strict", "safe_harbor", "limited_data_set", or the path of a policy file.
     """
     return Surrogate(name, style=style, policy=policy)
@@ -99,23 +118,45 @@ def make_surrogate(nlp: Language, name: str, style: str | Style, policy: str) ->
 class Surrogate:
     """Writes the edits that make the released text. Changes neither ``doc.ents`` nor the text."""
 
-    def __init__(self, name: str, *, style: str | Style = "tag", policy: str | Policy = "strict") -> None:
+    def __init__(
+        self, name: str, *, style: str | Style | SurrogateStyle = "tag", policy: str | Policy = "strict"
+    ) -> None:
         self.name = name
+        self._key: ProjectKey | None = None
+        self.style: Style | SurrogateStyle = tagged
         self.set_style(style)
         self.set_policy(policy)
 
-    def set_style(self, style: str | Style) -> None:
+    def set_style(self, style: str | Style | SurrogateStyle) -> None:
         """Choose how replaced spans are written.
 
-        style (Union[str, Style]): a style's name or function.
+        style (Union[str, Style, SurrogateStyle]): a style's name or function. "surrogate" leaves the strategies of a
+            surrogate style that the config has.
         RAISES: ConfigError (D507) for an unknown name.
         """
         if isinstance(style, str) and style not in STYLES:
             raise ConfigError(Errors.D507.format(style=style, known=", ".join(STYLES)))
-        self.style: Style = STYLES[style] if isinstance(style, str) else style
+        if not (style == "surrogate" and isinstance(self.style, SurrogateStyle)):
+            self.style = STYLES[style] if isinstance(style, str) else style
+        if isinstance(self.style, SurrogateStyle):
+            self.style_name = "surrogate"
+            return
         function = getattr(self.style, "func", self.style)
         known = (name for name, shipped in STYLES.items() if shipped is function)
-        self.style_name: str = next(known, getattr(function, "__name__", "custom"))
+        self.style_name = next(known, getattr(function, "__name__", "custom"))
+
+    def set_key(self, key: ProjectKey | str | Path | None) -> None:
+        """Use a project key from now on, which the style "surrogate" needs. It is saved nowhere.
+
+        key (Union[ProjectKey, str, Path]): the key or its file; None to forget it.
+        RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read.
+        """
+        self._key = ProjectKey.from_file(key) if isinstance(key, str | Path) else key
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the style needs a project key and none was given."""
+        return isinstance(self.style, SurrogateStyle) and self._key is None
 
     def set_policy(self, policy: str | Policy) -> None:
         """Choose what is done with each label.
@@ -128,9 +169,11 @@ class Surrogate:
     def __call__(self, doc: Doc) -> Doc:
         """Write the edits of a Doc.
 
-        RAISES: NotDeidentified if nothing was merged (D502), or ``doc.ents`` holds less than was merged and not
-            recovered (D510).
+        RAISES: NotDeidentified if nothing was merged (D502), ``doc.ents`` holds less than was merged and not recovered
+            (D510), or there is no project key (D691).
         """
+        if self.lacks_key:
+            raise NotDeidentified(Errors.D691)
         if MERGED not in doc.spans:
             raise NotDeidentified(Errors.D502.format(step="deid_merge"))
         merged, recovered, decided = (
@@ -140,8 +183,18 @@ class Surrogate:
         if lost := merged - recovered - decided:
             raise NotDeidentified(Errors.D510.format(count=len(lost), name=self.name))
         edits, decisions = self.edit(list(doc.ents), self._disputed(doc))
-        set_edits(doc, edits, {"policy": self.policy.name, "style": self.style_name, "actions": decisions})
+        about = {"identity": self._identity(doc)[0]} if isinstance(self.style, SurrogateStyle) else {}
+        set_edits(doc, edits, {"policy": self.policy.name, "style": self.style_name, **about, "actions": decisions})
         return doc
+
+    def _identity(self, doc: Doc) -> tuple[str, IdentityKey]:
+        """Whose surrogates a note gets: its patient's or, if it names none, its own."""
+        if self._key is None:
+            raise NotDeidentified(Errors.D691)
+        if patient_id := clean_id(doc._.ehr.get("patient_id")):
+            return "patient", self._key.patient(patient_id)
+        digest = hashlib.sha256(doc.text.encode("utf-8", "surrogatepass")).hexdigest()
+        return "document", self._key.patient(f"\0document {digest}")  # no id begins like this
 
     def _disputed(self, doc: Doc) -> set[int]:
         """Tokens that some detector gave a label which the policy replaces.
@@ -149,10 +202,15 @@ class Surrogate:
         Where two detectors disagree, one label wins in ``doc.ents``; if the policy keeps that one, the other must not
         be forgotten: what may be a name is not released because it may also be a town.
         """
-        if self.policy.replaces_all:
+        if self.policy.replaces_all and not isinstance(self.style, SurrogateStyle):
             return set()
         spans = (span for key in doc.spans[MERGED].attrs["sources"] for span in doc.spans[key])
-        return {i for span in spans if self.policy.replaces(span.label_) for i in range(span.start, span.end)}
+        return {i for span in spans if self._replaces(span.label_) for i in range(span.start, span.end)}
+
+    def _replaces(self, label: str) -> bool:
+        """Whether nothing of a span with this label is released."""
+        released = isinstance(self.style, SurrogateStyle) and self.style.releases(label)
+        return self.policy.replaces(label) and not released
 
     def edit(
         self, spans: Sequence[Span], disputed: AbstractSet[int] = frozenset()
@@ -163,30 +221,47 @@ class Surrogate:
         disputed (AbstractSet[int]): tokens that are replaced whatever the label of their span.
         RETURNS (tuple): edits, and [start, end, label, action] of every span, changed or kept.
         """
-        styled = self.style(spans)
+        doubts = [not disputed.isdisjoint(range(span.start, span.end)) for span in spans]
         edits, decisions = [], []
-        for span, replacement in zip(spans, styled, strict=True):
-            doubt = not disputed.isdisjoint(range(span.start, span.end))
+        for span, replacement, doubt in zip(spans, self._write(spans, doubts), doubts, strict=True):
             action, text = self._act(span, replacement, doubt)
             decisions.append([span.start_char, span.end_char, span.label_, action])
             if text is not None:
                 edits.append(Edit(span.start_char, span.end_char, span.label_, text))
         return edits, decisions
 
-    def _act(self, span: Span, replacement: str, doubt: bool) -> tuple[str, str | None]:
+    def _write(self, spans: Sequence[Span], doubts: Sequence[bool]) -> list[Replacement]:
+        """What the style puts in place of each span, and what it calls that."""
+        if not isinstance(self.style, SurrogateStyle):
+            return [Replacement(text) for text in self.style(spans)]
+        if not spans:
+            return []
+        doc = spans[0].doc
+        _, key = self._identity(doc)
+        mentions = find_mentions(doc.text, [(span.start_char, span.end_char, span.label_) for span in spans])
+        return replace_mentions(
+            mentions,
+            key,
+            doc.lang_,
+            self.style.strategies,
+            Forbidden(mentions, doc.lang_, _never(doc.lang_)),
+            self.style.dates,
+            year=self.policy.year,
+            firm={i for i, doubt in enumerate(doubts) if doubt},
+        )
+
+    def _act(self, span: Span, styled: Replacement, doubt: bool) -> tuple[str, str | None]:
         """The action that was taken on a span, and what replaces it (None: nothing does)."""
         action = self.policy.action(span.label_)
-        if doubt and action in ("keep", "generalize"):
-            return "replace", replacement
-        if action == "keep":
+        if not doubt and action == "keep":
             return action, None
         if action == "tag":
             return action, f"[{span.label_}]"
-        if action == "generalize" and span.label_ in GENERALIZERS:
+        if not doubt and action == "generalize" and span.label_ in GENERALIZERS:
             coarse = GENERALIZERS[span.label_](span.text, self.policy.year)
             if coarse is not None:
                 return ("keep", None) if coarse == span.text else (action, coarse)
-        return "replace", replacement
+        return styled.action, None if styled.action == "keep" else styled.text
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Nothing but the config belongs to this component."""
@@ -195,3 +270,13 @@ class Surrogate:
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Surrogate":
         """Nothing but the config belongs to this component."""
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without the key, unless the pickle goes down the pipe to a worker that is being spawned."""
+        return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None})
+
+
+@cache
+def _never(lang: str) -> frozenset[str]:
+    """Words that no surrogate has: medical eponyms and offensive words."""
+    return eponym_names(lang) | offensive_words(lang)

@@ -80,7 +80,7 @@ def test_a_mask_keeps_line_breaks():
     assert nlp("Dr. Luis\nMas, 600\r\n123 456.")._.deid_text == "Dr. ****\n***, ***\r\n*******."
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", [style for style in STYLES if style != "surrogate"])
 def test_the_trace_names_the_style(style):
     rows = make(style=style)(NOTE)._.deid_trace
     assert rows

@@ -1,0 +1,100 @@
+"""What no surrogate may be: a value or a name of the same note, a medical eponym, an offensive word, a real person."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+
+from .inflection import case_forms, inflects
+from .mention import Mention
+from .persons import fold
+
+__all__ = ["Forbidden", "offensive_words"]
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NAMED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+_SHORTEST = 3  # letters: a shorter word of a name ("de", "Li") does not tell one name from another
+_PARTICLES = frozenset("del las los san santa van von der den dos".split())
+_LONG = 5  # letters: the cases of a word have its first three in common, of a shorter one its first two
+_KEPT = 50_000  # names whose cases are remembered
+
+
+class Forbidden:
+    """Whether a value may not be a surrogate in a note. Its repr shows nothing of the note.
+
+    mentions (Sequence[Mention]): all mentions of the note.
+    lang (str): ISO 639-1 code.
+    words (Collection[str]): folded words that no surrogate has, whatever the note.
+    roster (Optional[Callable]): whether a value names a real person or place that is known.
+    """
+
+    def __init__(
+        self,
+        mentions: Sequence[Mention],
+        lang: str,
+        words: Collection[str] = frozenset(),
+        roster: Callable[[str], bool] | None = None,
+    ) -> None:
+        self._mentions, self._lang, self._words, self._roster = mentions, lang, frozenset(words), roster
+
+    def __repr__(self) -> str:
+        return f"Forbidden({len(self._mentions)} mentions)"
+
+    def __call__(self, value: str) -> bool:
+        """Whether a value may not be a surrogate.
+
+        value (str): a surrogate or a part of one, in its basic form.
+        RETURNS (bool): True for one that must not be.
+        """
+        folded = fold(value)
+        words = frozenset(_WORD.findall(folded))
+        if folded in self._values or not words.isdisjoint(self._names) or not words.isdisjoint(self._words):
+            return True
+        if inflects(self._lang) and any(self._is_case_of(word) for word in _WORD.findall(value)):
+            return True
+        return self._roster is not None and self._roster(value)
+
+    @cached_property
+    def _values(self) -> frozenset[str]:
+        """The values of the note."""
+        return frozenset(fold(mention.text) for mention in self._mentions)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The words of the names of the note."""
+        names = (fold(mention.text) for mention in self._mentions if mention.label in _NAMED)
+        words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORTEST}
+        return frozenset(words - _PARTICLES)
+
+    @cached_property
+    def _starts(self) -> frozenset[str]:
+        """How the values of one word begin: a case keeps the beginning, so that few words are put into all cases."""
+        words = self._names | {value for value in self._values if _WORD.fullmatch(value)}
+        return frozenset(word[:n] for word in words for n in (2, 3))
+
+    def _is_case_of(self, word: str) -> bool:
+        """Whether a name or a place of the note is a case of a word: "Virtasen" of "Virtanen"."""
+        folded = fold(word)
+        if folded[: 2 if len(folded) < _LONG else 3] not in self._starts:
+            return False
+        forms = _folded_forms(word, self._lang)
+        return not forms.isdisjoint(self._names) or not forms.isdisjoint(self._values)
+
+
+@lru_cache(_KEPT)
+def _folded_forms(word: str, lang: str) -> frozenset[str]:
+    """The cases of a word, as a name and as a place."""
+    return frozenset(fold(form) for kind in ("surname", "place") for form in case_forms(word, lang, kind=kind))
+
+
+@cache
+def offensive_words(lang: str) -> frozenset[str]:
+    """Words that would make a surrogate offensive or absurd.
+
+    lang (str): ISO 639-1 code; a language without a list has none but the English words.
+    RETURNS (frozenset[str]): folded.
+    """
+    folder = files("spacy_deid") / "resources" / "surrogates" / "offensive"
+    lists = (folder / f"{name}.txt" for name in {lang, "en"})
+    lines = (line for path in lists if path.is_file() for line in path.read_text(encoding="utf8").splitlines())
+    return frozenset(fold(line) for line in lines if line and not line.startswith("#"))

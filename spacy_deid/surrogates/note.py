@@ -1,0 +1,149 @@
+"""The mentions of one note, replaced: strategies choose, replacers make, and what they made is looked over."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from .keys import IdentityKey
+from .mention import AROUND, Mention
+from .persons import fold, number_persons
+from .replacers import Request, allow_all, replacer_of
+from .strategies import FALLBACK, Choice, Replacement, Setting, Strategy, consistent, tag_of
+
+__all__ = ["PERSONS", "find_mentions", "number_entities", "replace_mentions"]
+
+PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+LASTING = frozenset({"AGE", "DATE"})
+
+
+def find_mentions(text: str, spans: Sequence[tuple[int, int, str]]) -> list[Mention]:
+    """Cut the mentions out of a note.
+
+    text (str): the note.
+    spans (Sequence[tuple]): start, end and canonical label, disjoint, in the order of the text.
+    RETURNS (list[Mention]): with what stands around them.
+    """
+    return [
+        Mention(text[start:end], label, text[max(0, start - AROUND) : start], text[end : end + AROUND])
+        for start, end, label in spans
+    ]
+
+
+def replace_mentions(
+    mentions: Sequence[Mention],
+    key: IdentityKey,
+    lang: str,
+    strategies: Mapping[str, Strategy],
+    forbidden: Callable[[str], bool] = allow_all,
+    date_rules: Any = None,
+    *,
+    facts: Mapping[str, str] = MappingProxyType({}),
+    year: int = 0,
+    firm: AbstractSet[int] = frozenset(),
+) -> list[Replacement]:
+    """Replace the mentions of a note.
+
+    mentions (Sequence[Mention]): in the order of the text.
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    strategies (Mapping[str, Strategy]): canonical label → strategy; a label that is missing is `consistent`.
+    forbidden (Callable[[str], bool]): whether a value may not be a surrogate; see `forbidden.Forbidden`.
+    date_rules (Optional[DateRules]): what is done with dates and ages; None for a shift.
+    facts (Mapping[str, str]): what is known of the patient beside the note.
+    year (int): the year that ages are counted from where dates are generalized.
+    firm (AbstractSet[int]): mentions that neither stay nor become coarser, whatever their strategy.
+    RETURNS (list[Replacement]): one for each mention.
+    """
+    request = Request(key, lang, forbidden, date_rules, facts)
+    choices = _choose(mentions, request, strategies, year)
+    for i in firm:
+        chosen = choices[i]
+        if isinstance(chosen, Replacement) and chosen.action in ("keep", "generalize"):
+            choices[i] = 0
+    asked = {i: chosen for i, chosen in enumerate(choices) if isinstance(chosen, int)}
+    made = _make([(i, mentions[i]._replace(variant=variant)) for i, variant in asked.items()], request)
+    return [
+        chosen if isinstance(chosen, Replacement) else _look_over(mention, made.get(i), i in firm)
+        for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True))
+    ]
+
+
+def _choose(
+    mentions: Sequence[Mention], request: Request, strategies: Mapping[str, Strategy], year: int
+) -> list[Choice]:
+    """Ask the strategy of each label."""
+    entities = number_entities(mentions)
+    note = _digest(mentions)
+    out: list[Choice] = [0] * len(mentions)
+    for label, places in _by_label(mentions).items():
+        setting = Setting(request.key, request.lang, note, [entities[i] for i in places], year)
+        chosen = strategies.get(label, consistent)([mentions[i] for i in places], setting)
+        for i, choice in zip(places, chosen, strict=True):
+            out[i] = choice
+    return out
+
+
+def _make(asked: Sequence[tuple[int, Mention]], request: Request) -> dict[int, str | None]:
+    """Ask each replacer once, for all its labels: "J. Smith" and "john.smith@…" are one person."""
+    groups: dict[object, list[tuple[int, Mention]]] = defaultdict(list)
+    for i, mention in asked:
+        groups[replacer_of(mention.label)].append((i, mention))
+    made: dict[int, str | None] = {}
+    for replacer, group in groups.items():
+        if callable(replacer):
+            values = replacer([mention for _, mention in group], request)
+            made.update(zip((i for i, _ in group), values, strict=True))
+    return made
+
+
+def _look_over(mention: Mention, made: str | None, firm: bool) -> Replacement:
+    """What was made of a mention, or the tag: if there is nothing, or it is the original again.
+
+    Ages up to 89 and days relative to others are given back as they are, because they stay true.
+    """
+    if made == mention.text and mention.label in LASTING and not firm:
+        return Replacement(made, "keep")
+    if made is None or fold(made) == fold(mention.text):
+        return Replacement(tag_of(mention), FALLBACK)
+    return Replacement(made)
+
+
+def number_entities(mentions: Sequence[Mention]) -> list[int]:
+    """Number what mentions name: persons by all forms of their names, other things by label and folded value.
+
+    mentions (Sequence[Mention]): in the order of the text.
+    RETURNS (list[int]): numbers from 1; a person and a value never have the same.
+    """
+    places = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
+    numbers = dict(zip(places, number_persons([mentions[i].text for i in places]), strict=True))
+    fresh = count(max(numbers.values(), default=0) + 1)
+    seen: dict[tuple[str, str], int] = {}
+    for i, mention in enumerate(mentions):
+        if i not in numbers:
+            value = (mention.label, fold(mention.text))
+            if value not in seen:
+                seen[value] = next(fresh)
+            numbers[i] = seen[value]
+    return [numbers[i] for i in range(len(mentions))]
+
+
+def _by_label(mentions: Sequence[Mention]) -> dict[str, list[int]]:
+    """The places of the mentions of each label."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, mention in enumerate(mentions):
+        places[mention.label].append(i)
+    return places
+
+
+def _digest(mentions: Sequence[Mention]) -> str:
+    """Tell a note from others by its mentions and what stands around them. It never leaves the draws of a key."""
+    digest = hashlib.sha256()
+    for mention in mentions:
+        for part in mention[:4]:
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

@@ -1,0 +1,43 @@
+"""Which replacer makes the surrogates of which label. Each is pure and sees all mentions of its labels at once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .keys import IdentityKey
+from .mention import Mention
+
+__all__ = ["REPLACERS", "Replacer", "Request", "allow_all", "replacer_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What replacers are asked with.
+
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
+    facts (Mapping[str, str]): what is known of the patient beside the note.
+    """
+
+    key: IdentityKey
+    lang: str
+    forbidden: Callable[[str], bool]
+    date_rules: Any = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+# For each mention a surrogate, None where none can be made safely.
+Replacer = Callable[[Sequence[Mention], Request], Sequence[str | None]]
+
+REPLACERS: Mapping[Replacer, frozenset[str]] = {}
+
+
+def replacer_of(label: str) -> Replacer | None:
+    """The replacer of a label, None if there is none."""
+    return next((replacer for replacer, labels in REPLACERS.items() if label in labels), None)
+
+
+def allow_all(value: str) -> bool:
+    """Forbid nothing."""
+    return False

@@ -1,0 +1,39 @@
+"""The style "surrogate": realistic values in place of the real ones, by a strategy for each label."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from .strategies import RELEASING, Strategy, consistent
+
+__all__ = ["SurrogateStyle"]
+
+
+@dataclass(frozen=True, slots=True)
+class SurrogateStyle:
+    """What is done with each label, as long as the policy has it replaced.
+
+    default (Strategy): strategy of the labels that are not listed.
+    labels (Mapping[str, Strategy]): canonical label → strategy.
+    dates (Optional[DateRules]): what is done with dates and ages; None for a shift.
+    RAISES: ConfigError (D692) for an unknown label.
+    """
+
+    default: Strategy = consistent
+    labels: Mapping[str, Strategy] = field(default_factory=dict)
+    dates: Any = None
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.labels) - set(LABELS)):
+            raise ConfigError(Errors.D692.format(label=unknown[0], known=", ".join(LABELS)))
+
+    @property
+    def strategies(self) -> dict[str, Strategy]:
+        """The strategy of each canonical label."""
+        return {label: self.labels.get(label, self.default) for label in LABELS}
+
+    def releases(self, label: str) -> bool:
+        """Whether values of a label, or something of them, may stay."""
+        return self.labels.get(label, self.default) in RELEASING

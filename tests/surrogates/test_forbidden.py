@@ -1,0 +1,56 @@
+"""What no surrogate may be."""
+
+import pytest
+
+from spacy_deid.surrogates.forbidden import Forbidden, offensive_words
+from spacy_deid.surrogates.mention import Mention
+
+NOTE = [
+    Mention("Ana Zumalabe de la Torre", "PATIENT"),
+    Mention("Dr. Li", "CLINICIAN"),
+    Mention("Villarrubia", "CITY"),
+    Mention("600 123 456", "PHONE"),
+]
+
+
+@pytest.mark.parametrize(
+    "value", ["villarrubia", "VILLARRÚBIA", "600 123 456", "Pedro Zumalabe", "ZUMALABE", "Ana María Gil", "Torre"]
+)
+def test_values_and_names_of_the_note_are_forbidden(value):
+    assert Forbidden(NOTE, "es")(value)
+
+
+@pytest.mark.parametrize("value", ["Pedro Gil", "de la Cruz", "600 123 457", "Villar", "Lin", "Mariana"])
+def test_others_are_not(value):
+    assert not Forbidden(NOTE, "es")(value)
+
+
+@pytest.mark.parametrize(
+    ("written", "label", "value"),
+    [
+        ("Virtasen", "PATIENT", "Virtanen"),
+        ("Lahdessa", "CITY", "Lahti"),
+        ("Mäen Antti", "PERSON", "Mäki"),
+        ("Hammaslahdelle", "CITY", "Hammaslahti"),
+    ],
+)
+def test_a_finnish_case_of_a_value_is_that_value(written, label, value):
+    assert Forbidden([Mention(written, label)], "fi")(value)
+    assert not Forbidden([Mention(written, label)], "fi")("Korhonen")
+
+
+def test_words_that_are_given_and_people_who_are_known_are_forbidden():
+    forbidden = Forbidden(NOTE, "en", {"parkinson"}, lambda value: value == "Jane Roe")
+    assert forbidden("James Parkinson")
+    assert forbidden("Jane Roe")
+    assert not forbidden("Jane Doe")
+
+
+@pytest.mark.parametrize(("lang", "word"), [("es", "puta"), ("en", "dick"), ("fi", "paska"), ("sv", "dick")])
+def test_each_language_has_offensive_words(lang, word):
+    assert word in offensive_words(lang)
+    assert "" not in offensive_words(lang)
+
+
+def test_it_shows_nothing_of_the_note():
+    assert "Zumalabe" not in repr(Forbidden(NOTE, "es"))

@@ -1,0 +1,122 @@
+"""Which name takes the place of which: drawn part by part, so that a surname alone has the surrogate of the full name.
+
+The context of a draw is the part itself: its sort and its folded nominative, never the note. All notes of a patient
+under one key so agree; only where the draw falls on a name of the note at hand, or on a surrogate that another part
+has already, the next draw of the same stream is taken.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ..inflection import case_forms, inflects
+from ..keys import IdentityKey
+from ..persons import fold
+from .customs import Customs
+from .lists import Names
+
+__all__ = ["Choices"]
+
+_DRAWS = 60  # before the whole list is gone through
+_FORMS_SHARE = 2  # first letters that all cases of a name share
+
+
+class Choices:
+    """The surrogates of the parts of names in one note.
+
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    names (Names): the lists of the language.
+    customs (Customs): the habits of the language.
+    taken (frozenset[str]): folded words that no surrogate may be.
+    forbidden (Callable[[str], bool]): whether a name may not be a surrogate.
+    """
+
+    def __init__(
+        self,
+        key: IdentityKey,
+        lang: str,
+        names: Names,
+        customs: Customs,
+        taken: frozenset[str],
+        forbidden: Callable[[str], bool],
+    ) -> None:
+        self.key, self.lang, self.names, self.customs = key, lang, names, customs
+        self.forbidden = forbidden
+        self._taken = taken
+        self._starts = frozenset(word[:_FORMS_SHARE] for word in taken)
+        self._chosen: dict[tuple[str, str, int], str | None] = {}
+        self._used: set[str] = set()
+        self._letters: dict[tuple[str, str, int], str] = {}
+
+    def __repr__(self) -> str:
+        return f"Choices({len(self._chosen)} parts)"
+
+    def name(self, sort: str, lemma: str, variant: int) -> str | None:
+        """The surrogate of a part of a name, as lists write it.
+
+        sort (str): "female", "male" or "surname".
+        lemma (str): the part, folded, in the nominative.
+        variant (int): as the mention has it.
+        RETURNS (Optional[str]): None if every name of the lists is forbidden.
+        """
+        part = (sort, lemma, variant)
+        if part not in self._chosen:
+            self._chosen[part] = chosen = self._choose(sort, lemma, variant)
+            if chosen:
+                self._used.add(fold(chosen))
+        return self._chosen[part]
+
+    def nickname(self, name: str, known_as: str, variant: int) -> str:
+        """What the bearer of a surrogate is called, for a mention that calls the original by a nickname.
+
+        name (str): the surrogate given name.
+        known_as (str): the nickname of the original, folded.
+        variant (int): as the mention has it.
+        RETURNS (str): a nickname, or the name itself if it has none.
+        """
+        known = [n for n in self.customs.nicknames.get(fold(name), ()) if n.isalpha() and self._may_be(n, known_as)]
+        return self.key.draw("person", "nickname", fold(name), known_as, str(variant)).choice(known) if known else name
+
+    def letter(self, kind: str, letter: str, variant: int) -> str:
+        """The surrogate of an initial of whose name nothing more is known: another letter, as such names are likely.
+
+        kind (str): "given" or "surname".
+        letter (str): the initial, folded.
+        variant (int): as the mention has it.
+        RETURNS (str): a capital.
+        """
+        part = (kind, letter, variant)
+        if part not in self._letters:
+            letters, weights = self.names.letters("surname" if kind == "surname" else "female")
+            sums = [sum(weights[: i + 1]) for i in range(len(weights))]
+            draw = self.key.draw("person", "initial", kind, letter, str(variant))
+            used = {other for (k, _, v), other in self._letters.items() if (k, v) == (kind, variant)}
+            drawn = (letters[draw.position(sums)] for _ in range(_DRAWS))
+            usual = next((new for new in drawn if fold(new) != letter and new not in used), "")
+            self._letters[part] = usual or next(new for new in "MKTLSRHA" if fold(new) != letter)
+        return self._letters[part]
+
+    def _choose(self, sort: str, lemma: str, variant: int) -> str | None:
+        """Draw until a name may be the surrogate."""
+        return next((name for name in self._candidates(sort, lemma, variant) if self._may_be(name, lemma)), None)
+
+    def _candidates(self, sort: str, lemma: str, variant: int) -> Iterator[str]:
+        """Names of the stratum as they are drawn, then all names of the list from where a last draw falls."""
+        draw = self.key.draw("person", sort, lemma, str(variant))
+        pool = self.names.pool(self.names.stratum(sort, lemma))
+        for _ in range(_DRAWS if pool else 0):
+            yield draw.choice(pool)
+        everything = self.names.everything(sort)
+        start = draw.below(len(everything)) if everything else 0
+        yield from everything[start:]
+        yield from everything[:start]
+
+    def _may_be(self, name: str, lemma: str) -> bool:
+        """Whether a name may be a surrogate. Another first letter, so that no initial of it is the original one's."""
+        folded = fold(name)
+        if folded in self._taken or folded in self._used or folded[:1] == lemma[:1]:
+            return False
+        if inflects(self.lang) and folded[:_FORMS_SHARE] in self._starts:
+            forms = {fold(form) for kind in ("given", "surname") for form in case_forms(name, self.lang, kind=kind)}
+            if not forms.isdisjoint(self._taken):
+                return False
+        return not self.forbidden(name)

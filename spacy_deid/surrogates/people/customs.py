@@ -1,0 +1,87 @@
+"""How a language names persons: titles, particles, short forms, words of kinship, the order of names."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..persons import fold
+from .lists import load_names_words, read_names_toml
+
+__all__ = ["Customs", "load_customs"]
+
+
+@dataclass(frozen=True)
+class Customs:
+    """The habits of a language; all words are folded.
+
+    surnames (int): surnames that a full name has.
+    reversed (float): how unlikely the surname comes first without a comma, in nats.
+    titles (Mapping[str, str]): title → "female", "male" or "either".
+    before_given (frozenset[str]): titles that stand before given names.
+    context (Mapping[str, str]): word before a name → the sex that it tells.
+    particles, suffixes (frozenset[str]): words of a name that are no name, and what follows one.
+    marker (re.Pattern): what stands before a maiden name.
+    short (Mapping[str, str]): written short form → full name.
+    nicknames (Mapping[str, tuple[str, ...]]): given name → what its bearers are called.
+    called (Mapping[str, tuple[str, ...]]): the other way round.
+    kin (Mapping[str, tuple[str, ...]]): word of kinship → those that may take its place.
+    beside (frozenset[str]): words beside one that say nothing of a person.
+    """
+
+    surnames: int
+    reversed: float
+    titles: Mapping[str, str]
+    before_given: frozenset[str]
+    context: Mapping[str, str]
+    particles: frozenset[str]
+    suffixes: frozenset[str]
+    marker: re.Pattern[str]
+    short: Mapping[str, str]
+    nicknames: Mapping[str, tuple[str, ...]]
+    called: Mapping[str, tuple[str, ...]]
+    kin: Mapping[str, tuple[str, ...]]
+    beside: frozenset[str]
+
+
+@lru_cache(maxsize=16)
+def load_customs(lang: str) -> Customs:
+    """Read the habits of a language from ``resources/people/<lang>.toml`` and ``resources/expansion``.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (Customs): the habits; of a language without a file, those that all languages share.
+    """
+    own = read_names_toml("people", lang)
+    order, titles, context = own.get("order", {}), own.get("titles", {}), own.get("context", {})
+    nicknames = {
+        fold(name): tuple(given) for name, given in read_names_toml("expansion", lang).get("nicknames", {}).items()
+    }
+    called: dict[str, tuple[str, ...]] = {}
+    for name, given in nicknames.items():
+        for nickname in given:
+            called[fold(nickname)] = (*called.get(fold(nickname), ()), name)
+    return Customs(
+        surnames=order.get("surnames", 1),
+        reversed=order.get("reversed", -3.0),
+        titles={fold(word): sex for sex in ("either", "male", "female") for word in titles.get(sex, ())},
+        before_given=frozenset(map(fold, titles.get("given", ()))),
+        context={fold(word): sex for sex in ("female", "male") for word in context.get(sex, ())},
+        particles=frozenset(load_names_words("particles")),
+        suffixes=frozenset((*load_names_words("suffixes"), *load_names_words("credentials"))),
+        marker=_any_of(own.get("markers", {}).get("maiden", ())),
+        short={fold(word): full for word, full in own.get("short", {}).items()},
+        nicknames=nicknames,
+        called=called,
+        kin={
+            fold(word): tuple(other for other in group if other != word)
+            for group in own.get("kin", {}).get("groups", ())
+            for word in group
+        },
+        beside=frozenset(map(fold, own.get("kin", {}).get("beside", ()))),
+    )
+
+
+def _any_of(words: tuple[str, ...] | list[str]) -> re.Pattern[str]:
+    """A pattern for any of some words; one that never matches for none."""
+    longest = sorted(words, key=len, reverse=True)
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)" if words else r"(?!)", re.I)

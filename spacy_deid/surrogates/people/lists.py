@@ -1,0 +1,124 @@
+"""The name lists of a language, read once.
+
+Lists: ``resources/names/<lang>_{female,male,surname}.csv`` (name, count, commonest first) and the groups of origin in
+``resources/names/origins.toml``.
+"""
+
+import csv
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from ..persons import fold
+from .strata import ENOUGH, SORTS, Names
+
+__all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_names_toml"]
+
+_RESOURCES = files("spacy_deid") / "resources"
+_HEADED = 4  # double names that a name must head to count as their head
+
+
+@lru_cache(maxsize=16)
+def load_names(lang: str) -> Names:
+    """Read the lists of a language, once in a process. They are public lists; nothing of a note is kept.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (Names): the lists; empty where a language has none.
+    """
+    names = Names()
+    particles = frozenset(load_names_words("particles"))
+    for sort in SORTS:
+        heads: Counter[str] = Counter()
+        headed: Counter[str] = Counter()
+        taking: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        for name, count in _read_list(lang, sort):
+            words = name.split()
+            linked = [i for i, word in enumerate(words) if fold(word) in particles and i < len(words) - 1]
+            if len(words) == 1:
+                _take(names, sort, name, count)
+            elif linked:
+                between = tuple(words[i] for i in linked)
+                taking[fold(words[-1])][between] += count
+                names.counts[sort].setdefault(fold(words[-1]), 0)
+                if len(words) == len(linked) + 1:
+                    _take(names, sort, words[-1], count)
+            if not linked and (len(words) > 1 or "-" in name):
+                head = fold(name.replace("-", " ").split()[0])
+                heads[head] += 1
+                headed[head] += count
+        names.particles[sort] = {
+            core: found.most_common(1)[0][0] for core, found in taking.items() if core in names.proper[sort]
+        }
+        names.heads[sort] = frozenset(
+            name
+            for name, number in heads.items()
+            if number >= _HEADED and name in names.proper[sort] and _is_head(names, sort, name, headed[name])
+        )
+    names.shapes = tuple(map(re.compile, read_names_toml("people", lang).get("order", {}).get("shapes", ())))
+    _read_groups(names, lang)
+    names.settle()
+    return names
+
+
+def _is_head(names: Names, sort: str, name: str, headed: int) -> bool:
+    """Whether a word is the head of double names by trade: for a surname, if few bear it alone ("Ala-")."""
+    return sort != "surname" or headed > names.counts[sort][name]
+
+
+def _take(names: Names, sort: str, name: str, count: int) -> None:
+    """Keep a name of a list; the first spelling of two that fold to one is the commoner."""
+    folded = fold(name)
+    names.proper[sort].setdefault(folded, name)
+    names.counts[sort][folded] += count
+
+
+def _read_list(lang: str, sort: str) -> Iterator[tuple[str, int]]:
+    """The rows of a list."""
+    path = _RESOURCES / "names" / f"{lang}_{sort}.csv"
+    if path.is_file():
+        with path.open(encoding="utf8") as file:
+            yield from ((row["name"], int(row["count"])) for row in csv.DictReader(file))
+
+
+def _read_groups(names: Names, lang: str) -> None:
+    """Note of each name the group of origin that alone has it. The first group is the country's own."""
+    groups = list(read_names_toml("names", "origins").get(lang, {}).get("groups", {}).items())
+    for sort in SORTS:
+        own = {word for _, group in groups[:1] for name in group.get(sort, ()) for word in fold(name).split()}
+        holders: dict[str, list[str]] = defaultdict(list)
+        names.members[sort] = {title: list(group.get(sort, ())) for title, group in groups[1:]}
+        for title, members in names.members[sort].items():
+            for name in members:
+                _add_holder(holders, names, sort, name, title)
+        for folded, titles in holders.items():
+            if folded not in own and len(names.members[sort][titles[0]]) >= ENOUGH:
+                names.groups[sort][folded] = titles[0]
+
+
+def _add_holder(holders: dict[str, list[str]], names: Names, sort: str, name: str, title: str) -> None:
+    """Note who holds a name; one that no list of the country has becomes known by it."""
+    folded = fold(name)
+    holders[folded].append(title)
+    if " " not in name and "-" not in name:
+        names.proper[sort].setdefault(folded, name)
+
+
+@lru_cache(maxsize=32)
+def read_names_toml(folder: str, stem: str) -> dict[str, Any]:
+    """Read a file of the resources.
+
+    folder, stem (str): where it is.
+    RETURNS (dict[str, Any]): its content; empty if there is none.
+    """
+    path = _RESOURCES / folder / f"{stem}.toml"
+    return tomllib.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+
+
+def load_names_words(table: str) -> Iterable[str]:
+    """Words of names that are no names, of all languages. table (str): "particles", "titles", "suffixes"…"""
+    found: list[str] = read_names_toml("expansion", "names").get(table, [])
+    return found

@@ -1,0 +1,129 @@
+"""Which words of a name are given names and which surnames: by the lists, the comma, the title and the habit."""
+
+from math import log
+
+from ..mention import Mention
+from ..persons import fold
+from .customs import Customs
+from .lists import Names
+from .words import Part, Parts
+
+__all__ = ["order_parts", "title_before"]
+
+_UNLISTED = 3.0  # bearers that a name without a list is taken to have
+_INITIAL_GIVEN = 0.8  # share of initials that are those of given names
+_GIVEN = {0: -1.5, 1: 0.0, 2: -0.7, 3: -2.5}  # given names of a mention, in nats
+_SURNAMES = {1: {0: -1.5, 1: 0.0, 2: -2.5}, 2: {0: -1.5, 1: -0.4, 2: 0.0, 3: -4.0}}
+_CALLED = 0.05  # share of the bearers of a name who are called by a nickname of it
+_RARE = -6.0
+_TITLE = 2.5  # what a title speaks for a surname
+_CLINICIAN = 0.7
+
+
+def order_parts(parts: Parts, mention: Mention, customs: Customs, names: Names) -> None:
+    """Say of each name and initial of a mention whether it is a given name or a surname.
+
+    parts (list[Part]): the words of the mention; their `kind` is set.
+    mention (Mention): the mention.
+    customs (Customs): the habits of the language.
+    names (Names): the lists of the language.
+    """
+    words = [part for part in parts if part.role in ("name", "initial")]
+    for part in words:
+        if part.maiden:
+            part.kind = "surname"
+    words = [part for part in words if not part.maiden]
+    if not words:
+        return
+    units = _units(words, parts, mention.text, names)
+    comma = _comma(units, mention.text)
+    for unit, kind in zip(units, _best(units, comma, mention, parts, customs, names), strict=True):
+        for part in unit:
+            part.kind = kind
+
+
+def title_before(mention: Mention, parts: Parts, customs: Customs) -> str:
+    """The title in or before a mention, folded; "" if there is none."""
+    for part in parts:
+        if part.role == "kept" and (part.folded in customs.titles or part.folded in customs.before_given):
+            return part.folded
+    words = fold(mention.before.replace(".", " ").replace(":", " : ")).split()
+    return words[-1] if words and (words[-1] in customs.titles or words[-1] in customs.before_given) else ""
+
+
+def _units(words: Parts, parts: Parts, text: str, names: Names) -> list[Parts]:
+    """Words that a hyphen joins are of one kind, so are those behind the particles of the first."""
+    units: list[Parts] = []
+    for part in words:
+        hyphen = bool(units) and text[units[-1][-1].end : part.start].strip() == "-"
+        linked = bool(units) and _is_linked(units[-1][-1], part, parts) and _is_one(part, part is words[-1], names)
+        if hyphen or linked:
+            units[-1].append(part)
+        else:
+            units.append([part])
+    return units
+
+
+def _is_one(part: Part, last: bool, names: Names) -> bool:
+    """Whether what follows a particle belongs to the given name before it: "María del Carmen García"."""
+    given = part.folded in names.particles["female"] or part.folded in names.particles["male"]
+    return given and not (last and part.folded in names.particles["surname"])
+
+
+def _is_linked(left: Part, right: Part, parts: Parts) -> bool:
+    """Whether particles stand between two words."""
+    return any(part.role == "particle" and left.end <= part.start < right.start for part in parts)
+
+
+def _comma(units: list[Parts], text: str) -> int:
+    """How many units stand before the comma; 0 if there is none between them."""
+    for place in range(1, len(units)):
+        if "," in text[units[place - 1][-1].end : units[place][0].start]:
+            return place
+    return 0
+
+
+def _best(units: list[Parts], comma: int, mention: Mention, parts: Parts, customs: Customs, names: Names) -> list[str]:
+    """The likeliest kinds of some units."""
+    size = len(units)
+    if comma:
+        return ["surname"] * comma + ["given"] * (size - comma)
+    scores = [_score(unit, customs, names) for unit in units]
+    lean = _lean(mention, parts, customs) if size == 1 else 0.0
+    best, kinds = -1e9, ["surname"] * size
+    for first in ("given", "surname"):
+        for number in range(size + 1) if first == "given" else range(1, size):
+            order = [first] * number + ["surname" if first == "given" else "given"] * (size - number)
+            given = order.count("given")
+            score = sum(pair[0] if kind == "given" else pair[1] for pair, kind in zip(scores, order, strict=True))
+            score += _GIVEN.get(given, _RARE) + _SURNAMES[customs.surnames].get(size - given, _RARE)
+            score += customs.reversed if first == "surname" else 0.0
+            score += lean if order == ["surname"] else 0.0
+            if score > best:
+                best, kinds = score, order
+    return kinds
+
+
+def _score(unit: Parts, customs: Customs, names: Names) -> tuple[float, float]:
+    """How likely a unit is as given name and as surname, in nats."""
+    given = surname = 0.0
+    for part in unit:
+        if part.role == "initial":
+            given += log(_INITIAL_GIVEN)
+            surname += log(1 - _INITIAL_GIVEN)
+            continue
+        key = part.lemma or part.folded
+        bearers = max((names.count("given", name) for name in customs.called.get(key, ())), default=0) * _CALLED
+        given += log(_UNLISTED + names.count("given", key) + bearers) - log(
+            names.totals["female"] + names.totals["male"]
+        )
+        surname += log(_UNLISTED + names.count("surname", key)) - log(names.totals["surname"])
+    return given, surname
+
+
+def _lean(mention: Mention, parts: Parts, customs: Customs) -> float:
+    """How far title and label speak for a surname where there is one word alone."""
+    title = title_before(mention, parts, customs)
+    if title:
+        return -_TITLE if title in customs.before_given else _TITLE
+    return _CLINICIAN if mention.label == "CLINICIAN" else -_CLINICIAN

@@ -1,0 +1,101 @@
+"""The replacer of persons: reads all mentions of a note together, draws once for each part of a name, writes them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from ..inflection import inflects
+from ..keys import IdentityKey
+from ..mention import Mention
+from ..persons import fold
+from .addresses import Address, read_address, write_address
+from .choice import Choices
+from .customs import load_customs
+from .identities import Note, Person, find_identities, sort_of
+from .lists import Names, load_names
+from .words import Parts
+from .writing import write_mention
+
+__all__ = ["ADDRESSES", "PERSONS", "replace_persons"]
+
+PERSONS = ("PATIENT", "RELATIVE", "PERSON", "CLINICIAN")
+"""Labels of names, in the order in which their surrogates are drawn."""
+
+ADDRESSES = frozenset({"USERNAME", "EMAIL"})
+"""Labels of what is made of names."""
+
+
+def replace_persons(
+    mentions: Sequence[Mention],
+    key: IdentityKey,
+    lang: str,
+    forbidden: Callable[[str], bool],
+    facts: Mapping[str, str] = MappingProxyType({}),
+) -> list[str | None]:
+    """Replace the persons of a note.
+
+    mentions (Sequence[Mention]): names, user names and e-mail addresses, in the order of the text.
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
+    facts (Mapping[str, str]): what is known of the patient: "name" in full, "sex" as "female" or "male".
+    RETURNS (list[Optional[str]]): for each mention the surrogate; None where none can be made safely.
+    """
+    names, customs = load_names(lang), load_customs(lang)
+    named = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
+    note = find_identities([mentions[i] for i in named], lang, customs, names, facts)
+    addresses = {
+        i: read_address(mention, note.persons, customs, names)
+        for i, mention in enumerate(mentions)
+        if mention.label in ADDRESSES
+    }
+    taken = note.taken.union(*(address.lemmas for address in addresses.values()))
+    choices = Choices(key, lang, names, customs, taken, forbidden)
+    _draw_in_order(note, {mention.variant for mention in mentions}, choices)
+    values = {fold(mention.text) for mention in mentions}
+    read = dict(zip(named, zip(note.mentions, note.owners, strict=True), strict=True))
+    made: list[str | None] = []
+    for i, mention in enumerate(mentions):
+        parts, person = read.get(i, (None, None))
+        made.append(_safe(_write(mention, parts, person, addresses.get(i), choices), mention, values, choices))
+    return made
+
+
+def _draw_in_order(note: Note, variants: set[int], choices: Choices) -> None:
+    """Draw the patient's names first, and those of one label by the alphabet.
+
+    A draw that falls on a surrogate in use is drawn again; so who comes first must not depend on where names stand.
+    """
+    for person in sorted(note.persons, key=_rank):
+        for variant in sorted(variants)[:1]:
+            for kind, lemma in person.parts:
+                choices.name(sort_of(kind, lemma, person, choices.names), lemma, variant)
+
+
+def _rank(person: Person) -> tuple[int, list[tuple[str, str]]]:
+    """Patient, relatives, others, clinicians; then by name."""
+    return min(map(PERSONS.index, person.labels), default=len(PERSONS)), sorted(person.parts)
+
+
+def _write(
+    mention: Mention, parts: Parts | None, person: Person | None, address: Address | None, choices: Choices
+) -> str | None:
+    """Write the surrogate of a mention of any kind."""
+    if address is not None:
+        return write_address(mention, address, choices)
+    if parts is None or (mention.label == "RELATIVE" and _is_riddle(parts, choices.names)):
+        return None
+    return write_mention(mention, parts, person, choices)
+
+
+def _is_riddle(parts: Parts, names: Names) -> bool:
+    """Whether a mention of a relative has a word in lower case that is neither a name nor a known word of kinship."""
+    return any(p.role == "name" and p.text.islower() and not names.is_listed(p.lemma) for p in parts)
+
+
+def _safe(made: str | None, mention: Mention, values: set[str], choices: Choices) -> str | None:
+    """What was made, unless it is the original, a value of the note, or forbidden as a whole."""
+    if not made or fold(made) in values or not made.strip():
+        return None
+    if mention.label in PERSONS and not inflects(choices.lang) and choices.forbidden(made):
+        return None
+    return made

@@ -1,0 +1,184 @@
+"""A surrogate written as the mention is: case, accents left away, hyphens, line breaks, grammatical case."""
+
+from unicodedata import combining, normalize
+
+from ..inflection import inflect, inflects
+from ..inflection.finnish import CASES
+from ..inflection.finnish_acronyms import inflect_acronym
+from ..inflection.finnish_analysis import write_clitic
+from ..mention import Mention
+from ..persons import fold
+from .choice import Choices
+from .identities import Person, sort_of
+from .kin import replace_kin, replace_number
+from .words import Part, Parts
+
+__all__ = ["like", "write_mention"]
+
+Edit = tuple[int, int, str]
+
+
+def write_mention(mention: Mention, parts: Parts, person: Person | None, choices: Choices) -> str | None:
+    """Write the surrogate of a mention.
+
+    mention (Mention): the mention.
+    parts (list[Part]): its words.
+    person (Optional[Person]): whose name it is.
+    choices (Choices): the surrogates of the note.
+    RETURNS (Optional[str]): the text; None if there is none that may be.
+    """
+    edits: list[Edit] = []
+    bare = any(_lacks_accents(part, choices) for part in parts if part.role == "name")
+    initials = _whose(parts, person)
+    for place, part in enumerate(parts):
+        if part.role == "name" and person is not None:
+            name = _surrogate(part, person, choices, mention.variant)
+            if name is None:
+                return None
+            edits += _edits_before(parts, place, name, person, mention.text, choices)
+            written = like(
+                part.text,
+                _without_accents(_inflected(name, part, choices.lang))
+                if bare
+                else _inflected(name, part, choices.lang),
+            )
+            edits.append((part.start, part.end, _with_break(part.text, written)))
+        elif part.role == "initial" and person is not None:
+            edits.append(_initial(part, initials.get(id(part)), person, choices, mention))
+        elif part.role == "kin":
+            word = replace_kin(part, choices, mention.variant)
+            if word is None:
+                return None
+            edits.append((part.start, part.end, _like_noun(part.text, word)))
+        elif part.role == "number":
+            age = mention.label == "RELATIVE"
+            edits.append((part.start, part.end, replace_number(part.text, age, choices.key, mention.variant)))
+    return _apply(mention.text, edits) if edits else None
+
+
+def like(text: str, name: str) -> str:
+    """Write a name in capitals or in lower case, if a text is.
+
+    text (str): the original word.
+    name (str): as lists write it.
+    RETURNS (str): the name.
+    """
+    if text.isupper() and len(text) > 1:
+        return name.upper()
+    return name.lower() if text.islower() else name
+
+
+def _like_noun(text: str, word: str) -> str:
+    """Write a common noun with the capitals of another."""
+    if text.isupper() and len(text) > 1:
+        return word.upper()
+    return word[0].upper() + word[1:] if text[0].isupper() else word
+
+
+def _surrogate(part: Part, person: Person, choices: Choices, variant: int) -> str | None:
+    """The surrogate of a part in the nominative."""
+    sort = sort_of(part.kind, part.lemma, person, choices.names)
+    name = choices.name(sort, part.lemma, variant)
+    return choices.nickname(name, part.known_as, variant) if name and part.known_as else name
+
+
+def _inflected(name: str, part: Part, lang: str) -> str:
+    """The surrogate in the case, the number and with the suffixes of the original."""
+    if part.reading is not None and inflects(lang):
+        found = part.reading
+        name = inflect(name, lang, found.case, kind=part.kind, number=found.number, possessive=found.possessive)
+    if part.ending and not part.ending.startswith(":"):
+        name = write_clitic(name, part.ending)
+    return name
+
+
+def _edits_before(parts: Parts, place: int, name: str, person: Person, text: str, choices: Choices) -> list[Edit]:
+    """Give a name its own particles in place of those of the original: "de la Fuente" becomes "del Río"."""
+    first = place
+    while first and parts[first - 1].role == "particle":
+        first -= 1
+    if first == place:
+        return []
+    part = parts[place]
+    sort = sort_of(part.kind, part.lemma, person, choices.names)
+    own = choices.names.particles[sort].get(fold(name), ())
+    run = parts[first:place]
+    gaps = [text[left.end : right.start] for left, right in zip(run, parts[first + 1 : place + 1], strict=True)]
+    breaks = next((gap for gap in gaps if "\n" in gap), "")
+    if not own:
+        return [(run[0].start, part.start, breaks.strip(" \t"))]
+    words = list(own)
+    if run[0].text.isupper() and len(run[0].text) > 1:
+        words = [word.upper() for word in own]
+    elif run[0].text[0].isupper():
+        words[0] = words[0][0].upper() + words[0][1:]
+    return [(run[0].start, part.start, " ".join(words) + (breaks or gaps[-1] or " "))]
+
+
+def _whose(parts: Parts, person: Person | None) -> dict[int, tuple[str, str]]:
+    """Which part of the person's name each initial of a mention stands for."""
+    if person is None:
+        return {}
+    used = {(part.kind, part.lemma) for part in parts if part.role == "name"}
+    found: dict[int, tuple[str, str]] = {}
+    for part in parts:
+        if part.role != "initial":
+            continue
+        fits = [whole for whole in person.parts if whole[1].startswith(part.folded) and whole not in used]
+        if fits:
+            best = min(fits, key=lambda whole: whole[0] != part.kind)
+            used.add(best)
+            found[id(part)] = best
+    return found
+
+
+def _initial(part: Part, whole: tuple[str, str] | None, person: Person, choices: Choices, mention: Mention) -> Edit:
+    """The initial of the surrogate, with the ending of the original behind a colon."""
+    name = None
+    if whole:
+        name = choices.name(sort_of(*whole, person, choices.names), whole[1], mention.variant)
+    letter = (name or choices.letter(part.kind, part.folded, mention.variant))[0].upper()
+    letter = letter if part.text.isupper() else letter.lower()
+    if part.ending.startswith(":"):
+        return part.start, part.end + len(part.ending), _end_alike(part, letter)
+    return part.start, part.end, letter
+
+
+def _end_alike(part: Part, letter: str) -> str:
+    """Put the ending of one letter behind another: "K:n", "S:ään", "A:han"."""
+    for case in CASES:
+        if inflect_acronym(part.text.upper(), case).lower() == (part.text + part.ending).lower():
+            return letter + inflect_acronym(letter.upper(), case)[1:]
+    return letter + part.ending
+
+
+def _lacks_accents(part: Part, choices: Choices) -> bool:
+    """Whether a name is written without the accents that it has in the lists."""
+    listed = next(
+        (
+            choices.names.write(sort, part.lemma)
+            for sort in choices.names.proper
+            if choices.names.write(sort, part.lemma)
+        ),
+        None,
+    )
+    return listed is not None and fold(listed) != listed.lower() and fold(part.text) == part.text.lower()
+
+
+def _without_accents(name: str) -> str:
+    """A name without its accents, its capitals as they are."""
+    return "".join(c for c in normalize("NFKD", name) if not combining(c))
+
+
+def _with_break(text: str, written: str) -> str:
+    """Keep the line break that cut a word in two: it follows the surrogate."""
+    return written + "".join(c for c in text if c in "\r\n")
+
+
+def _apply(text: str, edits: list[Edit]) -> str:
+    """Put the edits into the mention."""
+    out, last = [], 0
+    for start, end, new in sorted(edits):
+        out += [text[last:start], new]
+        last = end
+    return "".join((*out, text[last:]))

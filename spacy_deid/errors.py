@@ -244,6 +244,10 @@ class Errors:
     # inflection, two-column CoNLL
     D630 = "cannot inflect: '{value}' is not one of {known}"
     D631 = "{path}, line {line}: {reason}"
+    # dates
+    D660 = "unknown style of dates '{style}'. Known styles: {known}"
+    D661 = "no offset of at most {span} day(s) fits the rules of dates. Give a longer span, of at most {longest}"
+    D662 = "no words of dates for language '{lang}'. Known languages: {known}. Add resources/calendar/{lang}.toml"
     # the corpus workshop
     D600 = "template {path}, character {offset}: {reason}"
     D601 = "no slot '{slot}' in the templates of language '{lang}'"
@@ -280,6 +284,7 @@ class Errors:
         "or --key FILE"
     )
     D692 = "unknown label '{label}' in the strategies of a surrogate style. Known labels: {known}"
+    D693 = "pipeline '{name}' has no component 'deid_surrogate', which writes what is released"
 
     # medical dictionaries, phrase counts
     D700 = "{path}: not {format}: {reason}"

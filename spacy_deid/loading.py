@@ -16,7 +16,7 @@ from spacy.util import get_package_path, is_compatible_version, is_package
 from .errors import ConfigError, DeidError, Errors, Warnings
 from .saving import protect
 
-__all__ = ["load", "shipped_pipelines", "use_dictionaries", "use_operating_point", "use_surprisal"]
+__all__ = ["load", "shipped_pipelines", "use_dictionaries", "use_operating_point", "use_style", "use_surprisal"]
 
 
 def shipped_pipelines() -> dict[str, Path]:
@@ -34,6 +34,8 @@ def load(
     operating_point: str | None = None,
     dictionaries: str | Path | None = None,
     surprisal: Mapping[str, Any] | None = None,
+    style: str | None = None,
+    project_key: str | Path | Any = None,
     **kwargs: Any,
 ) -> Language:
     """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
@@ -43,6 +45,10 @@ def load(
         calibrated to; None for the one that it was saved with.
     dictionaries (Optional[Union[str, Path]]): folder of the hospital's own dictionaries; see `use_dictionaries`.
     surprisal (Optional[Mapping]): settings of `use_surprisal`, {} for scores alone; None for no scores.
+    style (Optional[str]): how replaced spans are written: "tag", "numbered", "mask", "remove" or "surrogate", for as
+        long as the pipeline lives; None for what it was saved with.
+    project_key (Optional[Union[str, Path, ProjectKey]]): file of the key that surrogates come from, or the key.
+        Nothing of it is saved.
     kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
     RETURNS (Language): the pipeline.
     RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
@@ -64,6 +70,8 @@ def load(
         use_dictionaries(nlp, dictionaries)
     if surprisal is not None:
         use_surprisal(nlp, **surprisal)
+    if style is not None or project_key is not None:
+        use_style(nlp, style, project_key)
     return nlp
 
 
@@ -116,6 +124,27 @@ def use_surprisal(
     budget = {"per_1000_words": review_per_1000}
     if review_per_1000 is not None and not _change(nlp, "deid_review", budget):
         nlp.add_pipe("deid_review", config=budget)
+
+
+def use_style(nlp: Language, style: str | None = None, project_key: str | Path | Any = None) -> None:
+    """Choose how a pipeline writes replaced spans, for as long as it lives. Nothing of the key is saved with it.
+
+    nlp (Language): the pipeline.
+    style (Optional[str]): the style's name; None to leave it.
+    project_key (Optional[Union[str, Path, ProjectKey]]): the key that surrogates come from; None to leave it.
+    RAISES: ConfigError if nothing in the pipeline writes surrogates (D693), for an unknown style (D507) or a key that
+        cannot be used (D640 - D642), and if a key is needed and there is none (D691).
+    """
+    parts = [cast(Any, nlp.get_pipe(part)) for part in _made_by_factory(nlp, "deid_surrogate")]
+    if not parts:
+        raise ConfigError(Errors.D693.format(name=f"{nlp.lang}_{nlp.meta['name']}"))
+    for part in parts:
+        if style is not None:
+            part.set_style(style)
+        if project_key is not None:
+            part.set_key(project_key)
+        if part.lacks_key:
+            raise ConfigError(Errors.D691)
 
 
 def _made_by_factory(nlp: Language, factory: str) -> list[str]:

@@ -23,6 +23,7 @@ from .redact import redact
 from .report import report
 from .sample import sample
 from .surprisal import surprisal
+from .surrogates import key
 from .synth import synth
 
 __all__ = ["app"]
@@ -37,6 +38,7 @@ app = typer.Typer(
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
 app.add_typer(dictionary)
+app.add_typer(key)
 app.add_typer(counts)
 app.add_typer(medical)
 app.add_typer(surprisal)

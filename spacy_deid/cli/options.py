@@ -36,6 +36,7 @@ class Style(StrEnum):
     numbered = "numbered"
     mask = "mask"
     remove = "remove"
+    surrogate = "surrogate"
 
 
 class Format(StrEnum):

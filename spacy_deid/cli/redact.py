@@ -35,6 +35,7 @@ from .options import (
 )
 from .redaction import Redaction, targets
 from .review import add_surprisal, open_review
+from .surrogates import Key, PatientIdFrom, give_key
 
 __all__ = ["redact"]
 
@@ -47,6 +48,8 @@ def redact(
     operating_point: OperatingPoint = None,
     dictionaries: Dictionaries = None,
     patient_field: PatientField = None,
+    key: Key = None,
+    patient_id_from: PatientIdFrom = None,
     policy: Annotated[str | None, typer.Option(help="What is done with each label: a name or a .toml file.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write NAME.trace.json: why each span was changed.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
@@ -80,7 +83,7 @@ def redact(
             )
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
-        stamp = configure(nlp, pipeline, style, policy)
+        stamp = configure(nlp, pipeline, style, policy, key)
         with open_review(review, review_budget) as found:
             redaction = Redaction(
                 nlp,
@@ -91,6 +94,7 @@ def redact(
                 patient_field,
                 trace,
                 found,
+                patient_id_from,
                 batch_size=batch_size,
                 n_process=n_process,
             )
@@ -154,13 +158,16 @@ def plan_files(
     )
 
 
-def configure(nlp: Language, pipeline: str, style: str | None, policy: str | None) -> dict[str, Any]:
-    """Set style and policy of a pipeline, and say what decides."""
+def configure(
+    nlp: Language, pipeline: str, style: str | None, policy: str | None, key: Path | None = None
+) -> dict[str, Any]:
+    """Set style, policy and key of a pipeline, and say what decides."""
     surrogate = find_component(nlp, "deid_surrogate", pipeline)
     if style:
         surrogate.set_style(str(style))
     if policy:
         surrogate.set_policy(policy)
+    give_key(surrogate, key)
     meta = {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)}
     versions = {"spacy_deid": __version__, "spacy": spacy_version}
     return {
@@ -192,6 +199,9 @@ def finish(redaction: Redaction, output: Path, report: Path | None) -> None:
         counts = {"files": files, "notes": tally.notes, "labels": dict(sorted(tally.labels.items()))}
         if tally.recovered:
             counts["recovered"] = dict(sorted(tally.recovered.items()))
+        if tally.identities:
+            counts["identities"] = dict(sorted(tally.identities.items()))
+            counts["no_surrogate"] = dict(sorted(tally.fallbacks.items()))
         if tally.dictionaries:
             counts["dictionaries"] = dict(sorted(tally.dictionaries.items()))
         write_whole(report, (json.dumps({**redaction.stamp, **counts}, indent=2) + "\n").encode("utf-8"))
@@ -202,6 +212,8 @@ def finish(redaction: Redaction, output: Path, report: Path | None) -> None:
             say(f"{count} note(s) searched without their patient's terms: {used.removeprefix('institution: ')}")
     if redaction.review:
         say(f"{redaction.review.spans} span(s) to look at")
+    if tally.fallbacks:
+        say(f"{tally.fallbacks.total()} span(s) with their tag: no surrogate could be made")
     spans = tally.labels.total()
     typer.echo(
         f"{tally.written} file(s) with {tally.notes} note(s) written to {output}, {spans} span(s) changed; "

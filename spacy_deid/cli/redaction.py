@@ -17,6 +17,7 @@ from ..spans import RECOVERED, read_evidence
 from .batches import Failure, cut, process
 from .review import Proposed, ReviewFile, take_review
 from .rows import Row, read_rows
+from .surrogates import PatientFrom, Used, patient_ids, take_used
 
 __all__ = ["Redaction", "Released", "Tally", "targets"]
 
@@ -31,6 +32,7 @@ class Released:
     dictionaries (Counter): what was used of the hospital's own dictionaries; empty if there are none.
     recovered (Counter): what was let go as medical, by the rule that says so.
     review (Proposed): what a person should look at; nothing if it was not asked for.
+    surrogates (Used): what of surrogates was used.
     """
 
     text: str = field(repr=False)
@@ -39,6 +41,7 @@ class Released:
     dictionaries: Counter[str]
     recovered: Counter[str]
     review: Proposed
+    surrogates: Used
 
     def record(self) -> dict[str, Any]:
         """What the trace says of the note: what of the dictionaries was used, if there are any, and the spans."""
@@ -56,6 +59,8 @@ class Tally:
     labels: Counter[str] = field(default_factory=Counter)
     dictionaries: Counter[str] = field(default_factory=Counter)
     recovered: Counter[str] = field(default_factory=Counter)
+    fallbacks: Counter[str] = field(default_factory=Counter)
+    identities: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[Path, str]] = field(default_factory=list)
 
     def fail(self, path: Path, reason: str) -> None:
@@ -68,6 +73,8 @@ class Tally:
         self.labels += note.labels
         self.dictionaries += note.dictionaries
         self.recovered += note.recovered
+        self.fallbacks += note.surrogates.fallbacks
+        self.identities += note.surrogates.identities
 
     def succeed(self, counts: "Tally") -> None:
         """Note a file that was written, with the counts of its notes."""
@@ -76,6 +83,8 @@ class Tally:
         self.labels += counts.labels
         self.dictionaries += counts.dictionaries
         self.recovered += counts.recovered
+        self.fallbacks += counts.fallbacks
+        self.identities += counts.identities
 
 
 def targets(output: Path, relative: Path, trace: bool) -> list[Path]:
@@ -96,6 +105,7 @@ class Redaction:
     patient_field (str): key of the patient's id in the rows of a JSONL file.
     trace (bool): whether to write traces.
     review (Optional[ReviewFile]): takes what a person should look at.
+    patient_from (Optional[PatientFrom]): what of a .txt file tells its patient.
     batch_size, n_process (int): as ``nlp.pipe``.
     """
 
@@ -107,6 +117,7 @@ class Redaction:
     patient_field: str | None = None
     trace: bool = False
     review: ReviewFile | None = None
+    patient_from: PatientFrom | None = None
     batch_size: int = 64
     n_process: int = 1
     tally: Tally = field(default_factory=Tally)
@@ -120,7 +131,9 @@ class Redaction:
         texts = (job for job in jobs if job.source.suffix.lower() != ".jsonl")
         read = self._read(texts, bar)
         for batch in cut(read, lambda item: len(item[1]), batch_size=self.batch_size, n_process=self.n_process):
-            for (job, _, encoding), result in zip(batch, self.release([item[1] for item in batch]), strict=True):
+            patients = patient_ids([item[0] for item in batch], self.patient_from)
+            released = self.release([item[1] for item in batch], patients)
+            for (job, _, encoding), result in zip(batch, released, strict=True):
                 self._finish(job, result, encoding)
                 bar.update(1)
         for job in jobs:
@@ -140,7 +153,7 @@ class Redaction:
         recovered = read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
         rules = Counter(item.rule for item in recovered)
         trace, review = doc._.deid_trace if self.trace else [], take_review(doc) if self.review else Proposed(0, [])
-        return Released(doc._.deid_text, trace, labels, used, rules, review)
+        return Released(doc._.deid_text, trace, labels, used, rules, review, take_used(doc))
 
     def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
         """Read the notes of .txt files: job, text, encoding."""

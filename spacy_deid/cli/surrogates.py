@@ -1,0 +1,102 @@
+"""What commands do with surrogates: the project key, whose note it is, what no surrogate could be made of."""
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from spacy.tokens import Doc
+
+from ..context import DECISIONS
+from ..errors import ConfigError, Errors
+from ..io import Job
+from ..surrogates.keys import ProjectKey
+from ..surrogates.strategies import FALLBACK
+from .console import reporting
+
+__all__ = ["Key", "PatientFrom", "PatientIdFrom", "Used", "give_key", "key", "patient_ids", "take_used"]
+
+Key = Annotated[Path | None, typer.Option(help="File of the project key, for surrogates. 'key new' makes one.")]
+
+
+class PatientFrom(StrEnum):
+    """What of a .txt file tells its patient."""
+
+    name = "name"
+    folder = "folder"
+
+
+PatientIdFrom = Annotated[
+    PatientFrom | None,
+    typer.Option(help="A .txt file's patient is told by its name (without .txt) or its folder's name."),
+]
+
+
+class Used(NamedTuple):
+    """What of surrogates was used in a note, as counts.
+
+    fallbacks (Counter): label → spans that have their tag, because no surrogate could be made.
+    identities (Counter): "patient" or "document": whose surrogates they are.
+    """
+
+    fallbacks: Counter[str]
+    identities: Counter[str]
+
+
+key = typer.Typer(name="key", no_args_is_help=True, help="Keys of surrogates.")
+
+
+@key.callback()
+def main() -> None:
+    """Keys of surrogates."""
+
+
+@key.command()
+def new(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write. Nobody but you will be able to read it.")
+    ],
+) -> None:
+    """Make a project key. Whoever has it can make the same surrogates again; without it nobody can."""
+    with reporting():
+        made = ProjectKey.make()
+        made.to_file(path)
+        typer.echo(f"key {made.fingerprint} written to {path}. Keep it apart from the notes, and keep a copy")
+
+
+def give_key(surrogate: Any, path: Path | None) -> None:
+    """Give a pipeline's ``deid_surrogate`` its key.
+
+    surrogate (Surrogate): the component, with the style that was chosen.
+    path (Optional[Path]): the file of the key; None for none.
+    RAISES: ConfigError if the style needs one and there is none (D691), or as `ProjectKey.from_file`.
+    """
+    if path is not None:
+        surrogate.set_key(path)
+    if surrogate.lacks_key:
+        raise ConfigError(Errors.D691)
+
+
+def patient_ids(jobs: Sequence[Job], source: PatientFrom | None) -> list[str]:
+    """The patients of files.
+
+    jobs (Sequence[Job]): the files.
+    source (Optional[PatientFrom]): what tells a patient; None if nothing does.
+    RETURNS (list[str]): as many ids as files, or none at all.
+    """
+    if source is None:
+        return []
+    return [job.source.stem if source == PatientFrom.name else job.source.absolute().parent.name for job in jobs]
+
+
+def take_used(doc: Doc) -> Used:
+    """Copy out of a Doc what of surrogates was used.
+
+    doc (Doc): a note that was redacted.
+    RETURNS (Used): counts, empty for other styles.
+    """
+    decided = doc.user_data[DECISIONS]
+    lacking = (label for _, _, label, action in decided["actions"] if action == FALLBACK)
+    return Used(Counter(lacking), Counter([decided["identity"]] if "identity" in decided else []))

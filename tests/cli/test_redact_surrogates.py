@@ -1,0 +1,139 @@
+"""redact in the style "surrogate": the key, whose note it is, what is said and written of it."""
+
+import json
+import stat
+
+import pytest
+from conftest import NOTE
+
+import spacy_deid
+from spacy_deid.errors import ConfigError
+from spacy_deid.surrogates.keys import ProjectKey
+
+
+@pytest.fixture
+def key(tmp_path):
+    path = tmp_path / "project.key"
+    ProjectKey(bytes(range(32))).to_file(path)
+    return path
+
+
+@pytest.fixture
+def notes(tmp_path):
+    for patient in ("17", "18"):
+        (tmp_path / "in" / patient).mkdir(parents=True)
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / "in" / patient / name).write_text(NOTE)
+    return tmp_path / "in"
+
+
+def released(tmp_path):
+    folder = tmp_path / "out"
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.txt")}
+
+
+def test_a_new_key_is_readable_by_its_owner_alone_and_serves(cli, redact, notes, tmp_path):
+    path = tmp_path / "new.key"
+    made = cli("key", "new", path)
+    assert made.exit_code == 0, made.stderr
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_text().strip() not in made.output
+    assert redact(notes, "--style", "surrogate", "--key", path).exit_code == 0
+
+
+def test_a_key_that_is_there_stays(cli, key):
+    before = key.read_text()
+    result = cli("key", "new", key)
+    assert result.exit_code == 1
+    assert key.read_text() == before
+
+
+def test_without_a_key_nothing_is_written_and_a_way_to_make_one_is_told(redact, notes, tmp_path):
+    result = redact(notes, "--style", "surrogate")
+    assert result.exit_code == 1
+    assert "spacy-deid key new FILE" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_key_that_others_may_read_is_refused(redact, notes, key, tmp_path):
+    key.chmod(0o640)
+    result = redact(notes, "--style", "surrogate", "--key", key)
+    assert result.exit_code == 1
+    assert "chmod 600" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", ["", "ab" * 31, "no key at all"])
+def test_a_key_that_is_none_is_refused(redact, notes, key, content):
+    key.write_text(content)
+    result = redact(notes, "--style", "surrogate", "--key", key)
+    assert result.exit_code == 1
+    assert "spacy-deid key new FILE" in result.stderr
+
+
+def test_notes_of_one_patient_get_the_same_surrogates(redact, notes, key, tmp_path):
+    result = redact(notes, "--style", "surrogate", "--key", key, "--patient-id-from", "folder")
+    assert result.exit_code == 0, result.stderr
+    texts = released(tmp_path)
+    assert len(texts) == 4
+    assert texts["17/a.txt"] == texts["17/b.txt"]
+    assert not [text for text in texts.values() if "Esparza" in text or "ana.lopez" in text]
+
+
+def test_the_name_of_a_file_may_tell_its_patient(redact, notes, key, tmp_path):
+    assert redact(notes, "--style", "surrogate", "--key", key, "--patient-id-from", "name").exit_code == 0
+    texts = released(tmp_path)
+    assert texts["17/a.txt"] == texts["18/a.txt"]
+
+
+def test_report_and_trace_say_whose_surrogates_they_are_and_hold_no_key(redact, notes, key, tmp_path):
+    report = tmp_path / "report.json"
+    result = redact(notes, "--style", "surrogate", "--key", key, "--trace", "--report", report)
+    assert result.exit_code == 0, result.stderr
+    said = json.loads(report.read_text())
+    assert said["style"] == "surrogate"
+    assert said["identities"] == {"document": 4}
+    assert set(said["no_surrogate"]) <= set(said["labels"])
+    trace = json.loads((tmp_path / "out" / "17" / "a.trace.json").read_text())
+    assert {row["identity"] for row in trace["spans"]} == {"document"}
+    secret = key.read_text().strip()
+    assert not [path for path in (tmp_path / "out").rglob("*.json") if secret in path.read_text()]
+    assert secret not in report.read_text() + result.output
+
+
+def test_rows_name_their_patients_by_a_field(redact, key, tmp_path):
+    rows = [{"pid": pid, "text": NOTE} for pid in ("17", 17, None)]
+    path = tmp_path / "notes.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ("--text-field", "text", "--patient-field", "pid", "--report", tmp_path / "report.json")
+    result = redact(path, "--style", "surrogate", "--key", key, *options)
+    assert result.exit_code == 0, result.stderr
+    first, second, _ = [
+        json.loads(line)["text"] for line in (tmp_path / "out" / "notes.jsonl").read_text().splitlines()
+    ]
+    assert first == second
+    assert json.loads((tmp_path / "report.json").read_text())["identities"] == {"document": 1, "patient": 2}
+
+
+# Loading
+
+
+def test_a_pipeline_is_loaded_with_style_and_key(pipeline_folder, key):
+    nlp = spacy_deid.load(pipeline_folder, style="surrogate", project_key=key)
+    doc = nlp(NOTE)
+    assert doc._.deid_trace[0]["style"] == "surrogate"
+    assert "Esparza" not in doc._.deid_text
+
+
+def test_a_pipeline_is_not_loaded_without_the_key_it_needs(pipeline_folder):
+    with pytest.raises(ConfigError, match="spacy-deid key new"):
+        spacy_deid.load(pipeline_folder, style="surrogate")
+
+
+def test_any_style_can_be_chosen_when_loading(pipeline_folder):
+    assert "[CITY_1]" in spacy_deid.load(pipeline_folder, style="numbered")(NOTE)._.deid_text
+
+
+def test_a_pipeline_that_writes_no_surrogates_has_no_style(pipeline_folder, key):
+    with pytest.raises(ConfigError, match="no component 'deid_surrogate'"):
+        spacy_deid.load(pipeline_folder, exclude=["deid_surrogate"], project_key=key)

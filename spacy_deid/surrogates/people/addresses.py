@@ -175,8 +175,9 @@ def _write_run(text: str, pieces: Sequence[Piece], person: Person, choices: Choi
         if not kind:
             out += original
             continue
+        name: str | None
         if len(lemma) == 1:
-            name: str | None = choices.letter(kind, lemma, variant)
+            name = choices.letter(kind, lemma, variant)
         else:
             name = choices.name(sort_of(kind, lemma, person, choices.names), lemma, variant)
         if name is None:

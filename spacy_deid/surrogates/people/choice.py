@@ -76,24 +76,23 @@ class Choices:
         known = [n for n in self.customs.nicknames.get(fold(name), ()) if n.isalpha() and self._may_be(n, known_as)]
         return self.key.draw("person", "nickname", fold(name), known_as, str(variant)).choice(known) if known else name
 
-    def letter(self, kind: str, letter: str, variant: int) -> str:
+    def letter(self, kind: str, letter: str, variant: int) -> str | None:
         """The surrogate of an initial of whose name nothing more is known: another letter, as such names are likely.
 
         kind (str): "given" or "surname".
         letter (str): the initial, folded.
         variant (int): as the mention has it.
-        RETURNS (str): a capital.
+        RETURNS (Optional[str]): a capital; None if the language has no lists.
         """
         part = (kind, letter, variant)
-        if part not in self._letters:
-            letters, weights = self.names.letters("surname" if kind == "surname" else "female")
-            sums = [sum(weights[: i + 1]) for i in range(len(weights))]
+        letters, sums = self.names.letters("surname" if kind == "surname" else "female")
+        if part not in self._letters and letters:
             draw = self.key.draw("person", "initial", kind, letter, str(variant))
-            used = {other for (k, _, v), other in self._letters.items() if (k, v) == (kind, variant)}
-            drawn = (letters[draw.position(sums)] for _ in range(_DRAWS))
-            usual = next((new for new in drawn if fold(new) != letter and new not in used), "")
-            self._letters[part] = usual or next(new for new in "MKTLSRHA" if fold(new) != letter)
-        return self._letters[part]
+            used = {new for (k, _, v), new in self._letters.items() if (k, v) == (kind, variant)}
+            drawn = [letters[draw.position(sums)] for _ in range(_DRAWS)]
+            others = [new for new in drawn if fold(new) != letter]
+            self._letters[part] = next((new for new in others if new not in used), others[0])
+        return self._letters.get(part)
 
     def _choose(self, sort: str, lemma: str, variant: int) -> str | None:
         """Draw until a name may be the surrogate."""

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import accumulate, product
 from math import log
 from typing import NamedTuple
 
@@ -143,13 +143,13 @@ class Names:
         return self._pools[whole]
 
     def letters(self, sort: str) -> tuple[list[str], list[int]]:
-        """First letters of a sort of names, and how many bear a name with each."""
+        """First letters of a sort of names, and running sums of how many bear a name with each."""
         if sort not in self._alphabets:
             counted: Counter[str] = Counter()
             for name, bearers in self.counts[sort].items():
                 counted[name[:1].upper()] += bearers
             letters = sorted(letter for letter in counted if letter.isalpha())
-            self._alphabets[sort] = letters, [counted[letter] for letter in letters]
+            self._alphabets[sort] = letters, list(accumulate(counted[letter] for letter in letters))
         return self._alphabets[sort]
 
     def ending_likelihood(self, name: str) -> float:

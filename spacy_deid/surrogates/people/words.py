@@ -104,13 +104,12 @@ def _role(parts: Parts, place: int, mention: Mention, customs: Customs, names: N
         return "kin" if word in customs.kin else "kept"
     if len(word) == 1 and (part.text.isupper() or word not in customs.particles):
         return "kept" if _is_letter_title(parts, place, customs, names, after) else "initial"
-    if (
-        followed
-        and word in customs.titles
-        and all(other.role == "kept" for other in parts[:place])
-        and (after == "." or part.text.islower() or names.count("given", word) < _COMMON)
-    ):
-        return "kept"
+    if word in customs.titles and all(other.role == "kept" for other in parts[:place]):
+        plain = after == "." or part.text.islower()
+        if plain and (followed or not names.is_listed(word)):
+            return "kept"
+        if followed and names.count("given", word) < _COMMON:
+            return "kept"
     if place and word in customs.suffixes and _is_suffix(parts, place, text, after):
         return "kept"
     if followed and word in customs.particles and not _is_given(part, place, parts, names):

@@ -44,7 +44,10 @@ def write_mention(mention: Mention, parts: Parts, person: Person | None, choices
             )
             edits.append((part.start, part.end, _with_break(part.text, written)))
         elif part.role == "initial" and person is not None:
-            edits.append(_initial(part, initials.get(id(part)), person, choices, mention))
+            letter = _letter(part, initials.get(id(part)), person, choices, mention.variant)
+            if letter is None:
+                return None
+            edits.append((part.start, part.end + len(part.ending), _end_alike(part, letter)))
         elif part.role == "kin":
             word = replace_kin(part, choices, mention.variant)
             if word is None:
@@ -132,21 +135,18 @@ def _whose(parts: Parts, person: Person | None) -> dict[int, tuple[str, str]]:
     return found
 
 
-def _initial(part: Part, whole: tuple[str, str] | None, person: Person, choices: Choices, mention: Mention) -> Edit:
-    """The initial of the surrogate, with the ending of the original behind a colon."""
-    name = None
+def _letter(part: Part, whole: tuple[str, str] | None, person: Person, choices: Choices, variant: int) -> str | None:
+    """The initial of the surrogate."""
     if whole:
-        name = choices.name(sort_of(*whole, person, choices.names), whole[1], mention.variant)
-    letter = (name or choices.letter(part.kind, part.folded, mention.variant))[0].upper()
-    letter = letter if part.text.isupper() else letter.lower()
-    if part.ending.startswith(":"):
-        return part.start, part.end + len(part.ending), _end_alike(part, letter)
-    return part.start, part.end, letter
+        name = choices.name(sort_of(*whole, person, choices.names), whole[1], variant)
+    else:
+        name = choices.letter(part.kind, part.folded, variant)
+    return name and (name[0].upper() if part.text.isupper() else name[0].lower())
 
 
 def _end_alike(part: Part, letter: str) -> str:
     """Put the ending of one letter behind another: "K:n", "S:ään", "A:han"."""
-    for case in CASES:
+    for case in CASES if part.ending else ():
         if inflect_acronym(part.text.upper(), case).lower() == (part.text + part.ending).lower():
             return letter + inflect_acronym(letter.upper(), case)[1:]
     return letter + part.ending

@@ -20,7 +20,7 @@ class Edit:
     """Replace ``text[start:end]`` by ``replacement``. Holds no original text.
 
     start, end (int): characters in the original.
-    label (str): canonical label of what stood there.
+    label (str): canonical label of what stood there; "" for a word that goes with a value, as "an" with "Irish".
     replacement (str): what the released text holds instead.
     """
 

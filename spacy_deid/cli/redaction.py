@@ -148,7 +148,7 @@ class Redaction:
 
     def _take(self, doc: Doc) -> Released:
         """Copy out of a Doc what is written of it."""
-        labels = Counter(edit.label for edit in doc._.deid_edits)
+        labels = Counter(edit.label for edit in doc._.deid_edits if edit.label)
         used = Counter(group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs)
         recovered = read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
         rules = Counter(item.rule for item in recovered)

@@ -24,9 +24,11 @@ from ..medical.context_data import eponym_names
 from ..offsets import Edit
 from ..policies import Policy, load_policy
 from ..spans import MERGED, RECOVERED
+from ..surrogates.agreement import agree
 from ..surrogates.forbidden import Forbidden, offensive_words
 from ..surrogates.generalize import GENERALIZERS
 from ..surrogates.keys import IdentityKey, ProjectKey
+from ..surrogates.mention import Mention
 from ..surrogates.note import PERSONS, find_mentions, replace_mentions
 from ..surrogates.persons import number_mentions, number_persons
 from ..surrogates.strategies import Replacement
@@ -222,13 +224,25 @@ class Surrogate:
         RETURNS (tuple): edits, and [start, end, label, action] of every span, changed or kept.
         """
         doubts = [not disputed.isdisjoint(range(span.start, span.end)) for span in spans]
-        edits, decisions = [], []
+        edits: list[Edit] = []
+        decisions: list[list[Any]] = []
         for span, replacement, doubt in zip(spans, self._write(spans, doubts), doubts, strict=True):
             action, text = self._act(span, replacement, doubt)
-            decisions.append([span.start_char, span.end_char, span.label_, action])
             if text is not None:
+                before = self._before(span, text) if action == "replace" else None
+                edits += [before] if before and (not decisions or before.start >= decisions[-1][1]) else []
                 edits.append(Edit(span.start_char, span.end_char, span.label_, text))
+            decisions.append([span.start_char, span.end_char, span.label_, action])
         return edits, decisions
+
+    def _before(self, span: Span, text: str) -> Edit | None:
+        """The edit of the word before a span, if it must change with a surrogate: "a" and "an"."""
+        if not isinstance(self.style, SurrogateStyle):
+            return None
+        start, near = span.start_char, span.doc[max(0, span.start - 3) : span.end]
+        mention = Mention(span.text, span.label_, near.text[: start - near.start_char])
+        changed = agree(mention, text, span.doc.lang_)
+        return Edit(start - changed[0], start - changed[1], "", changed[2]) if changed else None
 
     def _write(self, spans: Sequence[Span], doubts: Sequence[bool]) -> list[Replacement]:
         """What the style puts in place of each span, and what it calls that."""
@@ -246,6 +260,7 @@ class Surrogate:
             self.style.strategies,
             Forbidden(mentions, doc.lang_, _never(doc.lang_)),
             self.style.dates,
+            facts={name: str(doc._.ehr[name]) for name in ("name", "sex") if doc._.ehr.get(name)},
             year=self.policy.year,
             firm={i for i, doubt in enumerate(doubts) if doubt},
         )

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from .keys import IdentityKey
 from .mention import Mention
+from .people import replace_persons
+from .people.replace import ADDRESSES, PERSONS
 
 __all__ = ["REPLACERS", "Replacer", "Request", "allow_all", "replacer_of"]
 
@@ -17,7 +20,8 @@ class Request:
     key (IdentityKey): the key of the patient.
     lang (str): ISO 639-1 code.
     forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
-    facts (Mapping[str, str]): what is known of the patient beside the note.
+    date_rules (Optional[DateRules]): what is done with dates and ages.
+    facts (Mapping[str, str]): what is known of the patient beside the note: "name", "sex".
     """
 
     key: IdentityKey
@@ -30,14 +34,19 @@ class Request:
 # For each mention a surrogate, None where none can be made safely.
 Replacer = Callable[[Sequence[Mention], Request], Sequence[str | None]]
 
-REPLACERS: Mapping[Replacer, frozenset[str]] = {}
+
+def allow_all(value: str) -> bool:
+    """Forbid nothing."""
+    return False
+
+
+def _persons(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_persons(mentions, request.key, request.lang, request.forbidden, request.facts)
+
+
+REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType({_persons: frozenset(PERSONS) | ADDRESSES})
 
 
 def replacer_of(label: str) -> Replacer | None:
     """The replacer of a label, None if there is none."""
     return next((replacer for replacer, labels in REPLACERS.items() if label in labels), None)
-
-
-def allow_all(value: str) -> bool:
-    """Forbid nothing."""
-    return False

@@ -39,7 +39,7 @@ def add_surprisal(
     use_surprisal(nlp, threshold, None if budget is None else budget * _SHARE, **({"model": model} if model else {}))
     if wanted and not any(nlp.get_pipe_meta(part).factory == "deid_review" for part in nlp.pipe_names):
         nlp.add_pipe("deid_review")
-    _ = find_component(nlp, "deid_surprisal", f"{nlp.lang}_{nlp.meta['name']}").model
+    _ = find_component(nlp, "deid_surprisal", f"{nlp.lang}_{nlp.meta['name']}").language_model
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ class Surprisal:
         return {**self.__dict__, "_model": None, "_properties": {}}
 
     @property
-    def model(self) -> MaskedLM:
+    def language_model(self) -> MaskedLM:
         """The model, loaded when it is first needed.
 
         RAISES: ConfigError if it cannot be loaded (D800, D802 – D807) or no model was chosen (D813).
@@ -178,7 +178,7 @@ class Surprisal:
         """
         words = [[token.i for token in doc if any(map(str.isalnum, token.text))] for doc in docs]
         notes = [self._note(doc, places) for doc, places in zip(docs, words, strict=True)]
-        model = self.model  # loaded now, and with it the properties of its pieces
+        model = self.language_model  # loaded now, and with it the properties of its pieces
         scores = score_words(
             model, notes, self.mode, properties=self._properties, length=self.window, batch=self.batch
         )
@@ -186,11 +186,11 @@ class Surprisal:
 
     def _note(self, doc: Doc, words: Sequence[int]) -> NoteWords:
         """A note as the model sees it."""
-        encoded = self.model.pieces.encode(doc.text)
+        encoded = self.language_model.pieces.encode(doc.text)
         starts = np.array([doc[word].idx for word in words], dtype=np.int64)
         ends = starts + np.array([len(doc[word]) for word in words], dtype=np.int64)
-        longest = half_overlap(min(self.window or self.model.length, self.model.length))
-        first, last, aligned = align_words(encoded, starts, ends, self.model.pieces.unknown, longest)
+        longest = half_overlap(min(self.window or self.language_model.length, self.language_model.length))
+        first, last, aligned = align_words(encoded, starts, ends, self.language_model.pieces.unknown, longest)
         return NoteWords(encoded.ids, first, last, aligned, self.masking.find(doc, words), self.candidates(doc, words))
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
@@ -207,7 +207,7 @@ class Surprisal:
         starts = [doc[word].idx for word in words]
         ends = [start + len(doc[word]) for start, word in zip(starts, words, strict=True)]
         doc.user_data[SCORES] = {
-            "model": self.model.name,
+            "model": self.language_model.name,
             "mode": self.mode.name,
             "masking": self.masking.name,
             "score": self.score.name,
@@ -223,4 +223,4 @@ class Surprisal:
         evidence = [
             Evidence(starts[i], ends[i], self.label, self.name, float(scores[i]), self.score.name) for i in above
         ]
-        write_evidence(doc, self.key, evidence, version=self.model.name)
+        write_evidence(doc, self.key, evidence, version=self.language_model.name)

@@ -33,6 +33,7 @@ def export_model(model: Any, tokenizer_file: Path, folder: Path, name: str) -> i
     """
     import onnx
 
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent) as made:
         work = Path(made)
         _trace(model, work / "plain.onnx")

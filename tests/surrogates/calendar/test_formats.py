@@ -1,0 +1,236 @@
+"""Every format that notes write dates in: what is moved, and that all else stays."""
+
+import re
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from surrogates.calendar.moving import TEN, TODAY, habits_of, moved
+
+from spacy_deid.surrogates.calendar.grammar import load_grammar
+from spacy_deid.surrogates.calendar.rules import Shift
+from spacy_deid.surrogates.calendar.words import load_words
+
+TABLES = Path(__file__).parent / "tables"
+ROWS = [
+    pytest.param(path.stem, *(part.replace("\\n", "\n") for part in line.split(" => ")), id=f"{path.stem}:{line}")
+    for path in sorted(TABLES.glob("*.txt"))
+    for line in path.read_text(encoding="utf8").splitlines()[1:]
+]
+
+MONTHS = {
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split(),
+    "en": "January February March April May June July August September October November December".split(),
+    "fi": "tammi helmi maalis huhti touko kesä heinä elo syys loka marras joulu".split(),
+}
+SHORT = {
+    "es": "ene feb mar abr may jun jul ago sep oct nov dic".split(),
+    "en": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(),
+}
+
+# Full dates: %-d and %-m without leading zero, %B and %b names, %o the English ordinal.
+NUMERIC = ["%d/%m/%Y", "%-d/%-m/%Y", "%d-%m-%Y", "%-d-%-m-%y", "%d/%m/%y", "%d.%m.%Y", "%-d.%-m.%Y", "%d / %m / %Y"]
+NUMERIC += ["%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y-%m-%dT08:30:00", "%-d/%-m/%Y 17:45", "%d/%m-%Y", "%-d/%m/%Y"]
+WRITTEN = {
+    "es": [
+        "%-d de %B de %Y",
+        "%d de %B de %Y",
+        "%-d de %B del %Y",
+        "el %-d %B %Y",
+        "%-d-%b-%Y",
+        "%d-%b-%y",
+        "%-d %b %Y",
+    ],
+    "en": ["%B %-d, %Y", "%b %-d, %Y", "%B %-d%o, %Y", "%-d %B %Y", "%d %b %y", "%-d%o of %B, %Y", "%^B %-d, %Y"],
+    "fi": ["%-d.%-m.-%y", "%-d. %Bkuuta %Y", "%d. %Bkuuta %Y", "%Bkuun %-d. päivänä %Y", "%-d. päivänä %Bkuuta %Y"],
+}
+WRITTEN["es"] += ["%-d DE %^B DE %Y", "%-d\nde %B de %Y", "%-d-%B-%Y", "día %-d de %B del año %Y"]
+WRITTEN["en"] += ["%d-%b-%Y", "%-d-%b-%y", "%B\n%-d, %Y", "the %-d%o of %B %Y"]
+WRITTEN["fi"] += ["%-d.%-m.%Y klo 8.30", "%-d. %^BKUUTA %Y", "%-d.\n%Bkuuta %Y"]
+SWAPPED = [f.replace("%d/%m", "%m/%d").replace("%-d/%-m", "%-m/%-d").replace("%-d/%m", "%-m/%d") for f in NUMERIC]
+FULL = {lang: [*(SWAPPED if lang == "en" else NUMERIC), *forms] for lang, forms in WRITTEN.items()}
+PARTIAL = {
+    "es": ["%B de %Y", "%B", "%m/%Y", "%-m/%Y", "%Y-%m", "%b-%y", "%Y", "en %Y", "finales de %B de %Y"],
+    "en": ["%B %Y", "%B", "%m/%Y", "%-m/%Y", "%Y-%m", "%b '%y", "%Y", "in %Y", "mid-%B %Y"],
+    "fi": ["%Bkuussa %Y", "%Bkuu", "%m/%Y", "%-m/%Y", "%-m/%y", "%Bkuun %Y", "%Y", "vuonna %Y", "%Bkuun alussa"],
+}
+LANGS = st.sampled_from(sorted(FULL))
+DAYS = st.dates(date(1935, 1, 1), date(2023, 12, 31))
+SHIFTS = st.builds(
+    Shift,
+    days=st.integers(-1500, 1500).filter(bool),
+    months=st.integers(-50, 50).filter(lambda n: n % 12),
+    quarters=st.integers(-17, 17).filter(lambda n: n % 4),
+    years=st.integers(-5, 5).filter(bool),
+    decades=st.integers(-2, 2).filter(bool),
+)
+
+
+def write(day, form, lang):
+    """A date in a format."""
+    ends = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+    name, short = MONTHS[lang][day.month - 1], SHORT.get(lang, MONTHS[lang])[day.month - 1]
+    slots = {"%-d": f"{day.day}", "%-m": f"{day.month}", "%d": f"{day.day:02}", "%m": f"{day.month:02}"}
+    slots |= {"%Y": f"{day.year:04}", "%y": f"{day.year % 100:02}", "%B": name, "%^B": name.upper(), "%b": short}
+    slots["%o"] = ends.get(day.day, "th")
+    return re.sub(r"%(?:-[dm]|\^B|[dmYyBbo])", lambda slot: slots[slot[0]], form)
+
+
+@st.composite
+def dates(draw, forms):
+    """A language, a format, and a day."""
+    lang = draw(LANGS)
+    return lang, draw(st.sampled_from(forms[lang])), draw(DAYS)
+
+
+def evidence(form, lang):
+    """A date that shows beyond doubt how a format is written."""
+    return write(date(2013, 9, 5), form, lang), write(date(2013, 2, 27), form, lang)
+
+
+@pytest.mark.parametrize(("lang", "text", "expected"), ROWS)
+def test_a_date_of_the_table_moves_and_keeps_its_format(lang, text, expected):
+    assert moved(text, lang) == expected
+
+
+@pytest.mark.parametrize("lang", ["es", "en", "fi"])
+def test_each_language_has_a_table(lang):
+    assert sum(row.values[0] == lang for row in ROWS) >= 60
+
+
+@given(dates(FULL), SHIFTS)
+@settings(deadline=None, max_examples=400)
+def test_a_full_date_moves_by_the_offset_in_its_own_format(case, shift):
+    lang, form, day = case
+    expected = write(day + timedelta(days=shift.days), form, lang)
+    out = moved(write(day, form, lang), lang, shift, habits=habits_of(evidence(form, lang), lang), today=day)
+    assert out == expected
+
+
+@given(dates(FULL), SHIFTS)
+@settings(deadline=None, max_examples=300)
+def test_moved_there_and_back_a_date_is_what_it_was(case, shift):
+    lang, form, day = case
+    text, habits = write(day, form, lang), habits_of(evidence(form, lang), lang)
+    there = moved(text, lang, shift, habits=habits, today=day)
+    assert moved(there, lang, shift.back(), habits=habits, today=day + timedelta(days=shift.days)) == text
+
+
+@given(dates(PARTIAL), SHIFTS)
+@settings(deadline=None, max_examples=200)
+def test_moved_there_and_back_a_part_of_a_date_is_what_it_was(case, shift):
+    lang, form, day = case
+    text, habits = write(day, form, lang), habits_of(evidence(form, lang), lang)
+    there = moved(text, lang, shift, habits=habits, today=day)
+    assert there is not None
+    assert there.lower() != text.lower()
+    assert moved(there, lang, shift.back(), habits=habits, today=day + timedelta(days=shift.days)) == text
+
+
+@given(LANGS, DAYS, st.integers(-180, 180), SHIFTS)
+@settings(deadline=None, max_examples=200)
+def test_a_day_without_a_year_keeps_its_distance_to_the_note(lang, note, apart, shift):
+    day = note + timedelta(days=apart)
+    assume((day.month, day.day) != (2, 29))
+    form = "%m/%d" if lang == "en" else "%d.%m."
+    habits = habits_of(evidence(f"{form}/%Y" if lang == "en" else f"{form}%Y", lang), lang)
+    expected = write(day + timedelta(days=shift.days), form, lang)
+    out = moved(write(day, form, lang), lang, shift, habits=habits, today=note)
+    assert out == (expected if expected != write(day, form, lang) else None)
+
+
+@given(LANGS, DAYS, DAYS, SHIFTS)
+@settings(deadline=None, max_examples=100)
+def test_the_interval_of_two_dates_is_kept_in_days(lang, day, other, shift):
+    iso = [moved(d.isoformat(), lang, shift) for d in (day, other)]
+    assert (date.fromisoformat(iso[1]) - date.fromisoformat(iso[0])) == other - day
+
+
+@given(st.text(max_size=60), LANGS)
+@settings(deadline=None, max_examples=300)
+def test_any_text_is_read_or_refused(text, lang):
+    out = moved(text, lang)
+    assert out is None or isinstance(out, str)
+
+
+@given(st.text("0123456789/.-– dealto,'ºymarzoMch", max_size=30), LANGS)
+@settings(deadline=None, max_examples=500)
+def test_anything_like_a_date_is_read_or_refused(text, lang):
+    out = moved(text, lang)
+    assert out is None or isinstance(out, str)
+
+
+@pytest.mark.parametrize("text", ["31/02/2014", "45/13/2014", "00/00/0000", "99/99/99", "31/04", "29/02/2013"])
+def test_a_day_that_no_calendar_has_raises_nothing(text):
+    out = moved(text, "es")
+    assert out is None or out != text
+
+
+@pytest.mark.parametrize(
+    "text", ["12 de marzo Dr. García", "12/03/2014 NHC 123456", "Ana", "", " ", "5551234", "a" * 5000]
+)
+def test_what_is_not_a_date_to_its_end_is_refused(text):
+    assert moved(text, "es") is None
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"), [("es", "ayer"), ("es", "hace 3 días"), ("en", "3 days ago"), ("fi", "eilen")]
+)
+def test_relative_days_stay(lang, text):
+    assert moved(text, lang) == text
+
+
+@pytest.mark.parametrize(
+    ("note", "text", "expected"),
+    [
+        (["25/03/2014"], "03/04/2014", "13/04/2014"),
+        (["03/25/2014"], "03/04/2014", "03/14/2014"),
+        ([], "03/04/2014", "03/14/2014"),
+        (["03/25/2014", "25/03/2014", "26/03/2014"], "03/04/2014", "13/04/2014"),
+    ],
+)
+def test_the_note_decides_the_order_of_day_and_month(note, text, expected):
+    assert moved(text, "en", habits=habits_of([*note, text], "en")) == expected
+
+
+def test_british_english_puts_the_day_first():
+    assert moved("03/04/2014", "en-GB") == "13/04/2014"
+
+
+@pytest.mark.parametrize(("note", "expected"), [("2/3/2014", "5/10/2014"), ("02/03/2014", "05/10/2014")])
+def test_the_note_decides_on_leading_zeros(note, expected):
+    shift = Shift(days=-8, months=1, quarters=1, years=1, decades=1)
+    assert moved("13/10/2014", "es", shift, habits=habits_of([note, "13/10/2014"], "es")) == expected
+
+
+def test_two_figures_of_a_year_are_of_the_century_that_fits():
+    leap = Shift(days=1, months=1, quarters=1, years=1, decades=1)
+    assert moved("28/02/24", "es", leap, before="Fecha de nacimiento: ") == "29/02/24"
+    assert moved("28/02/1900", "es", leap) == "01/03/1900"
+
+
+def test_the_shift_of_the_tables_is_what_they_say():
+    assert (TEN.days, TEN.months, TEN.years, TODAY) == (10, 1, 1, date(2014, 6, 15))
+
+
+@pytest.mark.parametrize("lang", ["es", "en", "fi"])
+def test_names_of_months_and_weekdays_agree_with_cldr(lang):
+    babel = pytest.importorskip("babel.dates")
+    words = load_words(lang).names
+    months = babel.get_month_names("wide", "stand-alone", locale=lang)
+    days = babel.get_day_names("wide", "stand-alone", locale=lang)
+    assert [words["months"].find(months[i])[0][1] for i in range(1, 13)] == list(range(12))
+    assert [words["weekdays"].find(days[i])[0][1] for i in range(7)] == list(range(7))
+
+
+@pytest.mark.parametrize("lang", ["es", "en", "fi"])
+def test_families_of_names_are_complete(lang):
+    counts = {"months": 12, "weekdays": 7, "seasons": 4, "days": 31, "tens": 10}
+    for kind, count in counts.items():
+        assert {len(family.forms) for family in load_words(lang).names[kind].families} == {count}
+
+
+def test_a_hostile_text_is_read_in_linear_time():
+    assert load_grammar("es").read("1/" * 99 + "x") is None

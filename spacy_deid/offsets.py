@@ -10,7 +10,7 @@ from typing import Literal
 
 from .errors import DeidError, Errors
 
-__all__ = ["Edit", "Side", "apply_edits", "check_edits", "map_offset"]
+__all__ = ["Edit", "Side", "apply_edits", "check_edits", "map_offset", "move_spans"]
 
 Side = Literal["original", "released"]
 
@@ -86,6 +86,25 @@ def map_offset(edits: Sequence[Edit], offset: int, length: int, side: Side = "or
     if i < 0:
         return offset
     return there[i][0] if offset < here[i][1] else there[i][1] + offset - here[i][1]
+
+
+def move_spans(edits: Sequence[Edit], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Carry the spans that were decided on to the released text.
+
+    edits (Sequence[Edit]): edits in the order of the text.
+    spans (Sequence[tuple]): start and end in the original, in order. Each is a whole edit or unchanged text.
+    RETURNS (list[tuple]): start and end in the released text; a span of which nothing is left is empty.
+    """
+    starts, ends, shifted = _table(edits)
+    out = []
+    for start, end in spans:
+        i = bisect_right(starts, start) - 1
+        if i >= 0 and (starts[i], ends[i]) == (start, end):
+            out.append(shifted[i])
+            continue
+        shift = shifted[i][1] - ends[i] if i >= 0 else 0
+        out.append((start + shift, end + shift))
+    return out
 
 
 def _table(edits: Sequence[Edit]) -> tuple[list[int], list[int], list[tuple[int, int]]]:

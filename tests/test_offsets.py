@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import DeidError
-from spacy_deid.offsets import Edit, apply_edits, check_edits, map_offset
+from spacy_deid.offsets import Edit, apply_edits, check_edits, map_offset, move_spans
 
 TEXT = "Nombre: Ana. Tel: 600."
 EDITS = [Edit(8, 11, "PATIENT", "[PATIENT]"), Edit(18, 21, "PHONE", "")]
@@ -102,3 +102,18 @@ def test_edits_that_overlap_or_stand_in_the_wrong_order_are_refused(second):
 
 def test_an_edit_holds_no_original_text():
     assert set(Edit.__slots__) == {"start", "end", "label", "replacement"}
+
+
+def test_spans_go_with_their_edits():
+    edits = [Edit(0, 3, "PATIENT", "Lucía"), Edit(8, 9, "", "an"), Edit(10, 15, "CITY", "")]
+    assert move_spans(edits, [(0, 3), (4, 7), (10, 15), (16, 20)]) == [(0, 5), (6, 9), (13, 13), (14, 18)]
+    assert move_spans([], [(2, 4)]) == [(2, 4)]
+
+
+@given(edited())
+def test_spans_of_edits_are_where_the_replacements_are(sample):
+    text, edits = sample
+    released = apply_edits(text, edits)
+    moved = move_spans(edits, [(edit.start, edit.end) for edit in edits if edit.start < edit.end])
+    kept = [edit.replacement for edit in edits if edit.start < edit.end]
+    assert [released[start:end] for start, end in moved] == kept

@@ -1,6 +1,6 @@
-"""``spacy-deid annotate``: what was detected, as annotations of the original text."""
+"""``spacy-deid annotate``: what was detected, as annotations of the original text, or of one with surrogates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,8 +16,9 @@ from ..evaluation.documents import AnnotatedText, Entity
 from ..evaluation.i2b2 import write_i2b2
 from ..evaluation.jsonl import write_jsonl
 from ..io import Job, check_encoding, decode, find_notes, plan, read_bytes, whole_file
+from ..offsets import move_spans
 from ..spans import MERGED, require_groups
-from .batches import Failure, cut, load_pipeline, process
+from .batches import Failure, cut, find_component, load_pipeline, process
 from .console import progress, reporting, say
 from .options import (
     BatchSize,
@@ -32,6 +33,7 @@ from .options import (
     Resume,
     Scheme,
 )
+from .surrogates import Key, PatientFrom, PatientIdFrom, give_key, patient_ids
 
 __all__ = ["annotate"]
 
@@ -46,6 +48,11 @@ def annotate(
     scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = Scheme.canonical,
     operating_point: OperatingPoint = None,
     dictionaries: Dictionaries = None,
+    surrogates: Annotated[
+        bool, typer.Option("--surrogates", help="Write the text with surrogates, and the annotation of that.")
+    ] = False,
+    key: Key = None,
+    patient_id_from: PatientIdFrom = None,
     encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
     resume: Resume = False,
@@ -54,8 +61,9 @@ def annotate(
 ) -> None:
     """Write what a pipeline detects in .txt notes, with the offsets of the original text.
 
-    The files hold the notes themselves: they are for evaluation and review, not for release. "brat" and "i2b2" write
-    files for each note, "jsonl" and "spacy" one file, documents.*, for all.
+    The files hold the notes themselves: they are for evaluation and review, not for release. With --surrogates they
+    hold what is released in the style "surrogate", and can train another model. "brat" and "i2b2" write files for each
+    note, "jsonl" and "spacy" one file, documents.*, for all.
     """
     with reporting():
         codec = check_encoding(encoding)
@@ -63,9 +71,15 @@ def annotate(
             raise ConfigError(Errors.D412.format(first="resume", second="overwrite" if overwrite else f"to {to}"))
         jobs, skipped = _plan(paths, output, to, overwrite, resume)
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
+        if surrogates:
+            part = find_component(nlp, "deid_surrogate", pipeline)
+            part.set_style("surrogate")
+            give_key(part, key)
+        take = _take_released if surrogates else _take
         failed: list[tuple[Path, str]] = []
         with progress(len(jobs)) as bar:
-            found = _detect(nlp, _read(jobs, codec, failed, bar), failed, bar, batch_size, n_process)
+            notes = _read(jobs, codec, failed, bar)
+            found = _detect(nlp, notes, take, failed, bar, patient_id_from, batch_size, n_process)
             written = _write(found, output, to, scheme, nlp, failed)
         for path, reason in failed:
             say(f"failed: {path}: {reason.removeprefix(f'{path}: ')}")
@@ -105,29 +119,38 @@ def _read(jobs: Sequence[Job], encoding: str, failed: list[tuple[Path, str]], ba
 def _detect(
     nlp: Language,
     notes: Iterator[tuple[Job, str]],
+    take: Callable[[Doc], tuple[str, tuple[Entity, ...]]],
     failed: list[tuple[Path, str]],
     bar: Any,
+    patient_from: PatientFrom | None,
     batch_size: int,
     n_process: int,
 ) -> Iterator[tuple[Job, AnnotatedText]]:
     """Run the pipeline over the notes."""
     for batch in cut(notes, lambda note: len(note[1]), batch_size=batch_size, n_process=n_process):
-        texts = [text for _, text in batch]
-        for (job, text), result in zip(
-            batch, process(nlp, texts, _take, batch_size=batch_size, n_process=n_process), strict=True
-        ):
+        sizes = {"batch_size": batch_size, "n_process": n_process}
+        patients = patient_ids([job for job, _ in batch], patient_from)
+        results = process(nlp, [text for _, text in batch], take, **sizes, patients=patients)
+        for (job, _), result in zip(batch, results, strict=True):
             bar.update(1)
             if isinstance(result, Failure):
                 failed.append((job.source, result.reason))
             else:
-                yield job, AnnotatedText(job.relative.with_suffix("").as_posix(), text, result)
+                yield job, AnnotatedText(job.relative.with_suffix("").as_posix(), *result)
 
 
-def _take(doc: Doc) -> tuple[Entity, ...]:
-    """Copy the entities out of a Doc. RAISES: NotDeidentified (D501) if a step did not run."""
+def _take(doc: Doc) -> tuple[str, tuple[Entity, ...]]:
+    """Copy text and entities out of a Doc. RAISES: NotDeidentified (D501) if a step did not run."""
     require_groups(doc, [MERGED])
     require_groups(doc, doc.spans[MERGED].attrs.get("sources", [MERGED]))
-    return tuple(Entity(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents)
+    return doc.text, tuple(Entity(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents)
+
+
+def _take_released(doc: Doc) -> tuple[str, tuple[Entity, ...]]:
+    """Copy the released text and its entities out of a Doc. RAISES: as ``doc._.deid_text``."""
+    moved = move_spans(doc._.deid_edits, [(ent.start_char, ent.end_char) for ent in doc.ents])
+    found = zip(moved, doc.ents, strict=True)
+    return doc._.deid_text, tuple(Entity(start, end, ent.label_) for (start, end), ent in found if start < end)
 
 
 def _write(

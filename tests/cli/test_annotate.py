@@ -6,6 +6,7 @@ import pytest
 from conftest import NOTE
 
 from spacy_deid.evaluation import read_folder
+from spacy_deid.surrogates.keys import ProjectKey
 
 FOUND = ["Puerto Esparza", "ana.lopez@ejemplo.es"]
 
@@ -78,3 +79,38 @@ def test_run_is_resumed_note_by_note(annotate, tmp_path: Path):
     assert "1 note(s) annotated" in result.stdout
     assert "1 skipped" in result.stdout
     assert annotate("--to", "jsonl", "--resume").exit_code == 1
+
+
+# With surrogates
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "project.key"
+    ProjectKey(bytes(range(32))).to_file(path)
+    return path
+
+
+@pytest.mark.parametrize("to", ["brat", "i2b2", "jsonl", "spacy"])
+def test_the_text_with_surrogates_is_written_with_the_labels_of_the_original(annotate, tmp_path: Path, key: Path, to):
+    (tmp_path / "notes" / "a.txt").write_bytes(NOTE.encode())
+    result = annotate("--to", to, "--surrogates", "--key", key)
+    assert result.exit_code == 0, result.stderr
+    (document,) = read_folder(tmp_path / "out")
+    assert [entity.label for entity in document.entities] == ["CITY", "EMAIL"]
+    for entity, surface in zip(document.entities, FOUND, strict=True):
+        assert surface not in document.text
+        assert document.text[entity.start - 2] in "n:"
+        assert document.text[entity.start - 1] == " "
+    start, end = [(e.start, e.end) for e in document.entities]
+    assert document.text[: start[0]] == "Nombre: Ana.\nVive en "
+    assert document.text[start[1] : end[0]] == ".\nCorreo: "
+    assert document.text[end[1] :] == "\n"
+
+
+def test_surrogates_are_not_written_without_a_key(annotate, tmp_path: Path):
+    (tmp_path / "notes" / "a.txt").write_text(NOTE)
+    result = annotate("--to", "brat", "--surrogates")
+    assert result.exit_code == 1
+    assert "spacy-deid key new" in result.stderr
+    assert not (tmp_path / "out").exists()

@@ -276,6 +276,7 @@ class Errors:
     D644 = "no patient id: notes without one would all get the surrogates of one person. Give each its own"
     D645 = "nothing to draw from: no options, or weights or a probability that are none"
     D646 = "key {path}: cannot be written: {reason}. A key that is there is never replaced"
+    D670 = "surrogates of numbers need the package 'libffx': pip install 'spacy-deid[surrogates]'"
 
     # strategies and styles of surrogates
     D690 = "a probability of {value} is none: it must be from 0 to 1"

@@ -1,0 +1,233 @@
+"""Telephones that ring nowhere, addresses that lead nowhere, postal codes by the three-digit rule."""
+
+import ipaddress
+import re
+from importlib.resources import files
+
+import phonenumbers
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.numbers import replace_ids
+from spacy_deid.surrogates.numbers.postal import is_small_area
+
+PROJECT = ProjectKey(bytes(range(32)))
+KEY = PROJECT.patient("4711")
+
+
+def replace(lang, label, *texts, key=KEY):
+    return replace_ids([Mention(text, label) for text in texts], key, lang, lambda value: False)
+
+
+def digits(text):
+    return re.sub(r"\D", "", text)
+
+
+def shape(text):
+    return re.sub(r"\d", "9", text)
+
+
+PHONES = [
+    ("es", "612 345 678", "ES"),
+    ("es", "612345678", "ES"),
+    ("es", "91 234 56 78", "ES"),
+    ("es", "+34 912 34 56 78", "ES"),
+    ("es", "0034 612345678", "ES"),
+    ("fi", "040 123 4567", "FI"),
+    ("fi", "0400 123456", "FI"),
+    ("fi", "+358 50 1234567", "FI"),
+    ("fi", "(09) 471 1234", "FI"),
+    ("fi", "013-123 456", "FI"),
+]
+
+
+@pytest.mark.parametrize(("lang", "text", "region"), PHONES)
+def test_a_surrogate_stands_behind_a_prefix_that_is_given_to_nobody(lang, text, region):
+    for n in range(20):
+        new = replace(lang, "PHONE", text, key=PROJECT.patient(str(n)))[0]
+        assert shape(new) == shape(text)
+        assert not phonenumbers.is_valid_number(phonenumbers.parse(new, region))
+        assert phonenumbers.is_possible_number(phonenumbers.parse(new, region))
+
+
+@pytest.mark.parametrize("text", ["(212) 736-5000", "212.736.5000", "1-800-736-5000", "+1 305 736 5000", "2127365000"])
+def test_a_number_of_north_america_is_one_for_fiction(text):
+    new = replace("en", "PHONE", text)[0]
+    assert shape(new) == shape(text)
+    assert re.fullmatch(r"1?[2-9]\d\d55501\d\d", digits(new))
+
+
+def test_local_numbers_of_north_america_are_for_fiction_as_well():
+    assert re.fullmatch(r"555-01\d\d", replace("en", "PHONE", "736-5000")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("07911 123456", r"07700 900\d{3}"),
+        ("+44 7911 123456", r"\+44 7700 900\d{3}"),
+        ("0808 157 0123", r"0808 157 0\d{3}"),
+        ("0300 123 1234", r"0306 999 0\d{3}"),
+    ],
+)
+def test_a_british_number_is_one_for_drama(text, pattern):
+    assert re.fullmatch(pattern, replace("en", "PHONE", text)[0])
+
+
+def test_a_british_landline_is_one_for_drama():
+    drama = r"(01[1-6]\d4960|01914980|02079460|02896496|02920180|01632960)\d{3}"
+    for n in range(30):
+        assert re.fullmatch(drama, digits(replace("en", "PHONE", "020 7946 1958", key=PROJECT.patient(str(n)))[0]))
+    assert re.fullmatch(r"\+44 \(0\)\d\d \d{4} \d{4}", replace("en", "PHONE", "+44 (0)20 7946 1958")[0])
+
+
+def test_a_number_has_one_surrogate_with_and_without_its_country_code():
+    plain, coded, zeros = replace("es", "PHONE", "612 345 678", "+34 612345678", "0034612345678")
+    assert digits(coded)[2:] == digits(plain) == digits(zeros)[4:]
+    plain, coded = replace("fi", "PHONE", "040 123 4567", "+358401234567")
+    assert "0" + digits(coded)[3:] == digits(plain)
+
+
+def test_an_extension_changes_too():
+    assert re.fullmatch(r"1-\d{3}-555-01\d\d x\d{3}", replace("en", "PHONE", "1-800-736-5000 x123")[0])
+    assert re.fullmatch(r"ext\. \d-\d{4}", replace("en", "PHONE", "ext. 4-1234")[0])
+
+
+@pytest.mark.parametrize("text", ["1-800-FLOWERS", "call the ward", ""])
+def test_a_number_with_words_has_no_surrogate(text):
+    assert replace("en", "PHONE", text) == [None]
+
+
+def test_numbers_of_a_note_get_different_surrogates_while_there_are_any():
+    texts = [f"736-{n}" for n in range(5000, 5150)]
+    made = [value for value in replace("en", "PHONE", *texts) if value]
+    assert len(set(made)) == len(made) >= 80
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.from_regex(r"\+?[0-9][0-9 ()-]{0,14}", fullmatch=True), st.sampled_from(["es", "en", "fi", "xx"]))
+def test_whatever_looks_like_a_number_is_replaced_in_its_form(text, lang):
+    new = replace(lang, "PHONE", text)[0]
+    assert new is None or (shape(new) == shape(text) and new != text)
+
+
+BLOCKS = [ipaddress.ip_network(n) for n in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10.0.3.4",
+        "192.168.1.1",
+        "172.16.254.1",
+        "2001:470:1f:9::12",
+        "fe80::1",
+        "::1",
+        "2a00:1450:4003:80f:0:0:0:200e",
+    ],
+)
+def test_an_address_is_one_for_documentation(text):
+    new = ipaddress.ip_address(replace("es", "IP_ADDRESS", text)[0])
+    assert any(new in block for block in BLOCKS)
+
+
+def test_ports_networks_and_groups_of_an_address_stay():
+    assert re.fullmatch(r"\d+\.\d+\.\d+\.\d+:8080", replace("es", "IP_ADDRESS", "10.0.3.4:8080")[0])
+    assert replace("es", "IP_ADDRESS", "10.0.3.4/24")[0].endswith("/24")
+    assert replace("es", "IP_ADDRESS", "2a00:1450:4003:80f:0:0:0:200e")[0].count(":") == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("AB:12:CD:34:EF:56", r"00:00:5E:00:53:[0-9A-F]{2}"),
+        ("ab-12-cd-34-ef-56", r"00-00-5e-00-53-[0-9a-f]{2}"),
+        ("ab12.cd34.ef56", r"0000\.5e00\.53[0-9a-f]{2}"),
+    ],
+)
+def test_a_mac_address_is_one_for_documentation(text, pattern):
+    assert re.fullmatch(pattern, replace("es", "IP_ADDRESS", text)[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("www.hospital.es", r"www\.[a-z]+-[a-z]+\.(example\.(org|com|net)|test)"),
+        ("http://hospital.es/", r"http://[a-z]+-[a-z]+\.(example\.(org|com|net)|test)/"),
+        (
+            "https://x.es:8080/a/Garcia_12.pdf?id=77#top",
+            r"https://[a-z.-]+:8080/[a-z]/[A-Z][a-z]+_\d\d\.pdf\?[a-z]+=\d\d#[a-z]+",
+        ),
+        ("ftp://ana:clave@hospital.es/x", r"ftp://[a-z.-]+/[a-z]"),
+        ("WWW.HOSPITAL.ES", r"WWW\.[A-Z]+-[A-Z]+\.(EXAMPLE\.(ORG|COM|NET)|TEST)"),
+    ],
+)
+def test_a_web_address_keeps_its_shape_and_none_of_its_words(text, pattern):
+    new = replace("es", "URL", text)[0]
+    assert re.fullmatch(pattern, new)
+    kept = set(re.findall(r"[a-z]{3,}", new.lower())) & set(re.findall(r"[a-z]{3,}", text.lower()))
+    assert kept <= {"www", "http", "https", "ftp", "pdf"}
+
+
+def test_pages_of_one_host_have_one_surrogate_host():
+    one, other = replace("es", "URL", "http://www.hospital.es/a", "https://www.hospital.es/b/c")
+    assert one.split("/")[2] == other.split("/")[2]
+
+
+def test_what_is_no_web_address_has_no_surrogate():
+    assert replace("es", "URL", "la web del hospital", "") == [None, None]
+
+
+@pytest.mark.parametrize("text", ["10001", "90210-1234", "33101"])
+def test_a_zip_code_keeps_three_digits_where_many_people_live(text):
+    new = replace("en", "ZIP", text)[0]
+    assert new[:3] == text[:3]
+    assert new != text
+    assert shape(new) == shape(text)
+
+
+@pytest.mark.parametrize("text", ["03601", "05901-1234", "06301", "82101", "88888", "00501", "20301", "09012"])
+def test_the_first_digits_of_a_small_area_become_000(text):
+    new = replace("en", "ZIP", text)[0]
+    assert new.startswith("000")
+    assert new[3:] != text[3:]
+
+
+def test_small_areas_are_those_of_the_census():
+    lines = (files("spacy_deid") / "resources/surrogates/zip_areas.csv").read_text(encoding="utf8").splitlines()[1:]
+    people = {prefix: int(number) for prefix, number in (line.split(",") for line in lines)}
+    assert len(people) > 900
+    assert 330_000_000 < sum(people.values()) < 340_000_000
+    assert all(is_small_area(prefix) for prefix, number in people.items() if number <= 20_000)
+    large = [prefix for prefix in people if not is_small_area(prefix)]
+    assert len(large) > 850
+    assert all(people[prefix] > 20_000 for prefix in large)
+
+
+@pytest.mark.parametrize(("lang", "pattern"), [("es", r"(0[1-9]|[1-4]\d|5[0-2])\d{3}"), ("fi", r"\d{4}0")])
+def test_codes_of_one_province_become_codes_of_one_other_province(lang, pattern):
+    texts = ["00100", "00120", "33100"] if lang == "fi" else ["28046", "28010", "08036"]
+    new = replace(lang, "ZIP", *texts)
+    assert all(re.fullmatch(pattern, value) for value in new)
+    assert new[0][:2] == new[1][:2] != new[2][:2]
+    assert new[0][:2] != texts[0][:2]
+    assert len(set(new)) == 3
+
+
+def test_every_province_becomes_another():
+    codes = [f"{n:02}123" for n in range(1, 53)]
+    new = replace("es", "ZIP", *codes)
+    assert len({value[:2] for value in new}) == 52
+    assert all(a[:2] != b[:2] for a, b in zip(codes, new, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"), [("SW1A 2AA", r"[A-Z]{2}[1-9][A-Z] \d[A-Z]{2}"), ("m1 4et", r"[a-z][1-9] \d[a-z]{2}")]
+)
+def test_british_codes_keep_their_form(text, pattern):
+    new = replace("en", "ZIP", text)[0]
+    assert re.fullmatch(pattern, new)
+    assert new[:2] != text[:2]

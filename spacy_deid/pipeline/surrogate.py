@@ -259,7 +259,7 @@ class Surrogate:
             doc.lang_,
             self.style.strategies,
             Forbidden(mentions, doc.lang_, _never(doc.lang_)),
-            self.style.dates,
+            self.style.rules_of(doc._.ehr.get("note_date")),
             facts={name: str(doc._.ehr[name]) for name in ("name", "sex") if doc._.ehr.get(name)},
             year=self.policy.year,
             firm={i for i, doubt in enumerate(doubts) if doubt},

@@ -16,6 +16,7 @@ from typing import Any
 
 from spacy.util import registry
 
+from ..surrogates.calendar import DateRules
 from ..surrogates.strategies import (
     Strategy,
     check_probability,
@@ -30,6 +31,7 @@ from ..surrogates.style import SurrogateStyle
 
 __all__ = [
     "make_consistent_strategy",
+    "make_date_rules",
     "make_generalize_strategy",
     "make_keep_strategy",
     "make_markov_strategy",
@@ -40,15 +42,35 @@ __all__ = [
 
 
 @registry.misc("spacy_deid.surrogate_style.v1")
-def make_surrogate_style(default: Strategy | None = None, labels: dict[str, Any] | None = None) -> SurrogateStyle:
+def make_surrogate_style(
+    default: Strategy | None = None, labels: dict[str, Any] | None = None, dates: DateRules | None = None
+) -> SurrogateStyle:
     """Make the style "surrogate".
 
     default (Optional[Strategy]): strategy of the labels that are not listed; None for `consistent`.
     labels (Optional[dict]): canonical label → strategy. Of the type Any, because what is registered is checked
         before it is made.
+    dates (Optional[DateRules]): what is done with dates and ages; None for a shift of at most three years.
     RAISES: ConfigError (D692) for an unknown label.
     """
-    return SurrogateStyle(default or consistent, labels or {})
+    return SurrogateStyle(default or consistent, labels or {}, dates)
+
+
+@registry.misc("spacy_deid.date_rules.v1")
+def make_date_rules(
+    style: str = "shift", span: int = 1095, past: bool = False, keep_weekday: bool = False, season: int | None = None
+) -> DateRules:
+    """Make rules of dates and ages.
+
+    style (str): "shift" moves all dates of a patient by the same number of days; "year" leaves their year alone;
+        "safe_harbor" as well, and leaves no weekday or season either.
+    span (int): the offset is at most so many days, to the past or the future.
+    past (bool): only to the past.
+    keep_weekday (bool): Mondays stay Mondays.
+    season (Optional[int]): the offset is at most so many days away from whole years, so that the season stays.
+    RAISES: ConfigError for an unknown style (D660), or if no offset fits (D661).
+    """
+    return DateRules(style=style, span=span, past=past, keep_weekday=keep_weekday, season=season)
 
 
 @registry.misc("spacy_deid.consistent_strategy.v1")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import count
 from types import MappingProxyType
-from typing import Any
 
+from .calendar import DateRules
 from .keys import IdentityKey
 from .mention import AROUND, Mention
 from .persons import fold, number_persons
@@ -39,7 +39,7 @@ def replace_mentions(
     lang: str,
     strategies: Mapping[str, Strategy],
     forbidden: Callable[[str], bool] = allow_all,
-    date_rules: Any = None,
+    date_rules: DateRules | None = None,
     *,
     facts: Mapping[str, str] = MappingProxyType({}),
     year: int = 0,

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
+from ..errors import ConfigError
+from .calendar import LABELS as DATES
+from .calendar import DateRules, replace_dates
+from .calendar.words import load_words
 from .keys import IdentityKey
 from .mention import Mention
 from .people import replace_persons
@@ -27,7 +30,7 @@ class Request:
     key: IdentityKey
     lang: str
     forbidden: Callable[[str], bool]
-    date_rules: Any = None
+    date_rules: DateRules | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -44,7 +47,17 @@ def _persons(mentions: Sequence[Mention], request: Request) -> list[str | None]:
     return replace_persons(mentions, request.key, request.lang, request.forbidden, request.facts)
 
 
-REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType({_persons: frozenset(PERSONS) | ADDRESSES})
+def _dates(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    try:
+        load_words(request.lang)
+    except ConfigError:  # a language without words of dates: none can be read
+        return [None] * len(mentions)
+    return replace_dates(mentions, request.key, request.lang, request.date_rules)
+
+
+REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType(
+    {_persons: frozenset(PERSONS) | ADDRESSES, _dates: DATES}
+)
 
 
 def replacer_of(label: str) -> Replacer | None:

@@ -1,11 +1,13 @@
 """The style "surrogate": realistic values in place of the real ones, by a strategy for each label."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
+from .calendar import DateRules
 from .strategies import RELEASING, Strategy, consistent
 
 __all__ = ["SurrogateStyle"]
@@ -23,7 +25,7 @@ class SurrogateStyle:
 
     default: Strategy = consistent
     labels: Mapping[str, Strategy] = field(default_factory=dict)
-    dates: Any = None
+    dates: DateRules | None = None
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.labels) - set(LABELS)):
@@ -37,3 +39,18 @@ class SurrogateStyle:
     def releases(self, label: str) -> bool:
         """Whether values of a label, or something of them, may stay."""
         return self.labels.get(label, self.default) in RELEASING
+
+    def rules_of(self, note_date: Any) -> DateRules | None:
+        """The rules of dates of one note.
+
+        note_date (Any): the date of the note, if it is known: a date, or a text that begins with one in ISO 8601.
+        RETURNS (Optional[DateRules]): the rules, with the date as their reference.
+        """
+        if isinstance(note_date, datetime):
+            note_date = note_date.date()
+        if isinstance(note_date, str):
+            try:
+                note_date = date.fromisoformat(note_date[:10])
+            except ValueError:
+                return self.dates
+        return replace(self.dates or DateRules(), reference=note_date) if isinstance(note_date, date) else self.dates

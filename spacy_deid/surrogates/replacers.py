@@ -10,6 +10,8 @@ from .calendar import DateRules, replace_dates
 from .calendar.words import load_words
 from .keys import IdentityKey
 from .mention import Mention
+from .numbers import LABELS as NUMBERS
+from .numbers import replace_ids
 from .people import replace_persons
 from .people.replace import ADDRESSES, PERSONS
 
@@ -55,8 +57,12 @@ def _dates(mentions: Sequence[Mention], request: Request) -> list[str | None]:
     return replace_dates(mentions, request.key, request.lang, request.date_rules)
 
 
+def _numbers(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_ids(mentions, request.key, request.lang, request.forbidden, request.date_rules)
+
+
 REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType(
-    {_persons: frozenset(PERSONS) | ADDRESSES, _dates: DATES}
+    {_persons: frozenset(PERSONS) | ADDRESSES, _dates: DATES, _numbers: NUMBERS}
 )
 
 

@@ -32,6 +32,8 @@ DOCUMENTS = (
     "docs/model_card_en.md",
     "docs/model_card_es.md",
     "docs/model_card_fi.md",
+    "docs/model_card_masked_lm.md",
+    "docs/surprisal.md",
     "docs/peers.md",
     "docs/recovery.md",
     "docs/transformers.md",

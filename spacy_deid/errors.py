@@ -276,6 +276,9 @@ class Errors:
     D644 = "no patient id: notes without one would all get the surrogates of one person. Give each its own"
     D645 = "nothing to draw from: no options, or weights or a probability that are none"
     D646 = "key {path}: cannot be written: {reason}. A key that is there is never replaced"
+    D647 = "{kind} {path}: {reason}"
+    D648 = "key {key} lies in the folder of {path}: whoever copies the folder has both. Move the key elsewhere"
+    D649 = "sealed files need the package 'cryptography': pip install 'spacy-deid[surrogates]'"
     D670 = "surrogates of numbers need the package 'libffx': pip install 'spacy-deid[surrogates]'"
 
     # strategies and styles of surrogates

@@ -25,6 +25,7 @@ from .sample import sample
 from .surprisal import surprisal
 from .surrogates import key
 from .synth import synth
+from .vault import vault
 
 __all__ = ["app"]
 
@@ -42,6 +43,7 @@ app.add_typer(key)
 app.add_typer(counts)
 app.add_typer(medical)
 app.add_typer(surprisal)
+app.add_typer(vault)
 
 
 def _print_version(value: bool) -> None:

@@ -1,0 +1,193 @@
+"""Files that only the holder of a project key can read, with a log of every use beside them.
+
+A file is sealed with AES-256-GCM (NIST SP 800-38D) under a key that is derived for it and for this one writing
+(HKDF, RFC 5869, with a fresh salt). It is written whole or not at all. The key is never in it nor in its log.
+
+    magic │ fingerprint of the key, 8 │ salt, 16 │ nonce, 12 │ ciphertext and tag, 16
+"""
+
+import getpass
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConfigError, Errors
+from .keys import ProjectKey, hkdf
+
+__all__ = ["SealedFile", "check_apart"]
+
+_FINGERPRINT, _SALT, _NONCE = 8, 16, 12
+
+
+def check_apart(path: str | Path, key_path: str | Path) -> None:
+    """Make sure that a key does not lie beside what it opens.
+
+    path (Union[str, Path]): the sealed file.
+    key_path (Union[str, Path]): the file of the key.
+    RAISES: ConfigError (D648) if both lie in one folder: whoever copies the folder has everything.
+    """
+    if Path(path).resolve().parent == Path(key_path).resolve().parent:
+        raise ConfigError(Errors.D648.format(key=key_path, path=path))
+
+
+class SealedFile:
+    """One sealed file.
+
+    path (Union[str, Path]): the file.
+    key (ProjectKey): what it is sealed with.
+    kind (str): what the file holds, "vault" or "salts".
+    user (Optional[str]): who uses it, for the log; None: who is logged in.
+    """
+
+    def __init__(self, path: str | Path, key: ProjectKey, kind: str, user: str | None = None) -> None:
+        self.path = Path(path)
+        self._key, self._kind, self._user = key, kind, _user() if user is None else user
+        self._magic = f"spacy_deid {kind} 1\n".encode()
+
+    def __repr__(self) -> str:
+        return f"SealedFile({str(self.path)!r}, {self._kind})"
+
+    @property
+    def log(self) -> Path:
+        """The log of every use, one JSON object a line: time, user, action, count. Lines are added, never changed."""
+        return self.path.with_name(f"{self.path.name}.log")
+
+    def read(self, action: str) -> Any:
+        """Open the file.
+
+        action (str): what for. A refusal is logged.
+        RETURNS: what was written.
+        RAISES: ConfigError if it is not there, sealed with another key, damaged or of another version (D647).
+        """
+        try:
+            return json.loads(self._unseal(self._bytes()))
+        except ConfigError:
+            with suppress(ConfigError):  # the reason of the refusal is what counts
+                self.record(f"{action} refused", 0)
+            raise
+
+    def write(self, content: Any) -> None:
+        """Seal the file anew, whole or not at all.
+
+        content: anything that JSON can hold.
+        RAISES: ConfigError (D647) if it cannot be written; the old file stays.
+        """
+        salt, nonce = secrets.token_bytes(_SALT), secrets.token_bytes(_NONCE)
+        head = self._magic + self._fingerprint() + salt + nonce
+        # A lone half of a surrogate pair is no UTF-8: JSON writes it as an escape.
+        text = json.dumps(content, separators=(",", ":")).encode("ascii")
+        data = head + _aes(self._file_key(salt)).encrypt(nonce, text, head)
+        temporary = self.path.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except OSError as error:
+            raise self._refusal(os.strerror(error.errno or 0)) from None
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+
+    def record(self, action: str, count: int) -> None:
+        """Add a line to the log.
+
+        action (str): what is done.
+        count (int): how many entries it concerns.
+        RAISES: ConfigError (D647) if it cannot be written. What is not logged is not done.
+        """
+        line = {
+            "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "user": self._user,
+            "action": action,
+            "count": count,
+        }
+        with self._open_log() as handle:
+            self._append(handle, json.dumps(line) + "\n")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from changing the file meanwhile."""
+        with self._open_log() as handle:
+            with suppress(ImportError):  # Windows has no fcntl
+                import fcntl
+
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    @contextmanager
+    def _open_log(self) -> Iterator[int]:
+        try:
+            handle = os.open(self.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        except OSError as error:
+            raise self._refusal(f"its log cannot be written: {os.strerror(error.errno or 0)}") from None
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _append(self, handle: int, line: str) -> None:
+        try:
+            os.write(handle, line.encode())
+            os.fsync(handle)
+        except OSError as error:
+            raise self._refusal(f"its log cannot be written: {os.strerror(error.errno or 0)}") from None
+
+    def _bytes(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise self._refusal(os.strerror(error.errno or 0)) from None
+
+    def _unseal(self, data: bytes) -> bytes:
+        """The text of the file."""
+        start = len(self._magic)
+        end = start + _FINGERPRINT + _SALT + _NONCE
+        if not data.startswith(self._magic) or len(data) < end:
+            raise self._refusal(f"not a {self._kind} file of this version")
+        if not hmac.compare_digest(data[start : start + _FINGERPRINT], self._fingerprint()):
+            raise self._refusal("sealed with another key. Nothing was changed")
+        salt, nonce = data[end - _NONCE - _SALT : end - _NONCE], data[end - _NONCE : end]
+        cipher = _aes(self._file_key(salt))
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            return bytes(cipher.decrypt(nonce, data[end:], data[:end]))
+        except InvalidTag:
+            raise self._refusal("damaged, or changed by somebody without the key. Nothing was changed") from None
+
+    def _fingerprint(self) -> bytes:
+        return self._key.derive(f"{self._kind} fingerprint", _FINGERPRINT)
+
+    def _file_key(self, salt: bytes) -> bytes:
+        return hkdf(self._key.derive(self._kind), salt, b"file")
+
+    def _refusal(self, reason: str) -> ConfigError:
+        return ConfigError(Errors.D647.format(kind=self._kind, path=self.path, reason=reason))
+
+
+def _aes(key: bytes) -> Any:
+    """AES-256-GCM.
+
+    RAISES: ConfigError (D649) if the package is not installed.
+    """
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise ConfigError(Errors.D649) from None
+    return AESGCM(key)
+
+
+def _user() -> str:
+    """Who is logged in."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"

@@ -1,0 +1,95 @@
+"""``spacy-deid vault``."""
+
+import csv
+import stat
+
+import pytest
+
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.salts import Salts
+from spacy_deid.surrogates.vault import Entry, Vault
+
+CANARIES = ("Canaria", "Villarrubia")
+
+
+@pytest.fixture
+def key(tmp_path):
+    (tmp_path / "keys").mkdir()
+    path = tmp_path / "keys" / "key"
+    ProjectKey(bytes(range(32))).to_file(path)
+    return path
+
+
+@pytest.fixture
+def vault(tmp_path, key):
+    path = tmp_path / "hospital.vault"
+    entries = [
+        Entry("4711", "a", "PATIENT", "Ana Canaria", "Eva Soto"),
+        Entry("4711", "a", "CITY", "Villarrubia", "Almorox"),
+        Entry("4712", "b", "CITY", "Villarrubia", "Yepes"),
+    ]
+    Vault.create(path, ProjectKey.from_file(key)).add(entries)
+    return path
+
+
+def clean(result, code=0):
+    text = result.output + str(result.exception)
+    assert result.exit_code == code, text
+    assert not [value for value in CANARIES if value in text]
+    return result.output
+
+
+def test_list_counts_by_label_and_by_patient(cli, vault, key):
+    assert clean(cli("vault", "list", vault, "--key", key)) == "CITY\t2\nPATIENT\t1\n3 entries of 2 patient(s)\n"
+    assert "4711\t2\n4712\t1\n" in clean(cli("vault", "list", vault, "--key", key, "--patients"))
+
+
+def test_export_writes_originals_to_a_file_for_its_owner(cli, vault, key, tmp_path):
+    out = tmp_path / "out.csv"
+    assert "2 entries" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--patient", "4711"))
+    rows = list(csv.DictReader(out.read_text(encoding="utf8").splitlines()))
+    assert [row["original"] for row in rows] == ["Ana Canaria", "Villarrubia"]
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert "Choose --overwrite" in clean(cli("vault", "export", vault, "--key", key, "--out", out), 1)
+    assert "3 entries" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--overwrite"))
+
+
+def test_purge_removes_patients_and_their_salts(cli, vault, key, tmp_path):
+    salts = tmp_path / "hospital.salts"
+    before = Salts(salts, ProjectKey.from_file(key)).of("4711")
+    said = clean(cli("vault", "purge", vault, "--key", key, "--patient", "4711", "--salts", salts))
+    assert said == "2 entries removed, 1 salt(s) destroyed\n"
+    assert len(Vault.open(vault, ProjectKey.from_file(key)).export()) == 1
+    assert Salts(salts, ProjectKey.from_file(key)).of("4711") != before
+    assert clean(cli("vault", "purge", vault, "--key", key, "--all")) == "1 entries removed\n"
+
+
+def test_purge_wants_to_know_whom(cli, vault, key, tmp_path):
+    assert "--patient is missing" in clean(cli("vault", "purge", vault, "--key", key), 1)
+    assert "exclude each other" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--patient", "1"), 1)
+    assert "exclude each other" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--salts", "x"), 1)
+    missing = clean(cli("vault", "purge", vault, "--key", key, "--patient", "4711", "--salts", tmp_path / "none"), 1)
+    assert "no such file" in missing
+    assert len(Vault.open(vault, ProjectKey.from_file(key)).export()) == 3
+
+
+def test_another_key_opens_nothing(cli, vault, tmp_path):
+    other = tmp_path / "keys" / "other"
+    ProjectKey.make().to_file(other)
+    for command in (["list"], ["purge", "--all"], ["export", "--out", tmp_path / "out.csv"]):
+        assert "another key" in clean(cli("vault", command[0], vault, "--key", other, *command[1:]), 1)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_key_beside_the_vault_is_refused(cli, vault, key, tmp_path):
+    key.rename(tmp_path / "key")
+    assert "lies in the folder" in clean(cli("vault", "list", vault, "--key", tmp_path / "key"), 1)
+
+
+def test_a_key_made_by_the_command_opens_a_vault(cli, tmp_path):
+    (tmp_path / "safe").mkdir()
+    assert cli("key", "new", tmp_path / "safe" / "key").exit_code == 0
+    Vault.create(tmp_path / "v", ProjectKey.from_file(tmp_path / "safe" / "key"))
+    assert "0 entries of 0 patient(s)" in clean(
+        cli("vault", "list", tmp_path / "v", "--key", tmp_path / "safe" / "key")
+    )

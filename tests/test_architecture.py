@@ -42,6 +42,7 @@ ARROWS = {
     # background: a word of the language is no name with a slip of the pen
     "pipeline": "background context dictionaries errors labels masked_lm medical ml offsets patterns policies spans "
     "surrogates",
+    "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
     "offsets policies sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",

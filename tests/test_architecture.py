@@ -44,7 +44,7 @@ ARROWS = {
     "surrogates",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
-    "offsets policies sampling saving spans surrogates synth",
+    "offsets policies release sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }

@@ -37,6 +37,7 @@ _ENDINGS = {
 _PARTITIVES = ("tta", "ttä", "ta", "tä", "a", "ä")
 _PLURALS = {**_ENDINGS, "t": "nom", "ten": "gen", "en": "gen", "den": "gen", "in": "ill", "hin": "ill", "siin": "ill"}
 _CLITICS = ("kinko", "kinkö", "kohan", "köhän", "kin", "kaan", "kään", "han", "hän", "ko", "kö", "pa", "pä")
+_PLURAL_SIGNS = frozenset("ij")
 _LEAST = 2  # letters of a stem
 _FRONT = str.maketrans("ao", "äö")
 _BACK = str.maketrans("äö", "ao")
@@ -54,10 +55,12 @@ def read_form(form: str, known: Callable[[str], bool], kinds: tuple[str, ...] = 
     itself = Reading(form, kind=kinds[0])
     if form.endswith("nen") and known(form):
         return [itself]
-    for shapes in (_singular, _plural, _possessed):
-        found = _verify(form, shapes(form), known, kinds)
-        if found:
-            return [*found, itself]
+    found = _verify(form, _singular(form), known, kinds)
+    if form.endswith(("t", "ten")) or not _PLURAL_SIGNS.isdisjoint(form[-6:-1]):
+        found += _verify(form, _plural(form), known, kinds)
+    found = found or _verify(form, _possessed(form), known, kinds)
+    if found:
+        return [*found, itself]
     if known(form):
         return [itself]
     return [*_verify(form, _singular(form), lambda name: len(name) > _LEAST, kinds), itself]
@@ -125,6 +128,10 @@ def _nominatives(stem: str) -> Iterator[str]:
     yield from (stem, stem + "i")
     if stem[-1] == "s":
         yield stem[:-1] + "nen"
+    if stem[-1] == "t":
+        yield from (stem[:-1] + "si", stem[:-1] + "s")
+    if stem[-1] == "n":
+        yield stem[:-1] + "mi"
     if stem[-1] not in VOWELS:
         return
     if stem.endswith("kse"):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..persons import fold
 from .lists import load_names_words, read_names_toml
 
-__all__ = ["Customs", "load_customs"]
+__all__ = ["Customs", "fold_word", "load_customs"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def load_customs(lang: str) -> Customs:
         particles=frozenset(load_names_words("particles")),
         suffixes=frozenset((*load_names_words("suffixes"), *load_names_words("credentials"))),
         marker=_any_of(own.get("markers", {}).get("maiden", ())),
-        short={fold(word): full for word, full in own.get("short", {}).items()},
+        short={fold_word(word): full for word, full in own.get("short", {}).items()},
         nicknames=nicknames,
         called=called,
         kin={
@@ -81,7 +81,16 @@ def load_customs(lang: str) -> Customs:
     )
 
 
+def fold_word(word: str) -> str:
+    """Fold a word of a name, but keep the mark of a short form apart from a letter: "Mª" is no "Ma".
+
+    word (str): as written.
+    RETURNS (str): folded.
+    """
+    return fold(word.replace("ª", "").replace(".", "")) + "ª" if "ª" in word else fold(word)
+
+
 def _any_of(words: tuple[str, ...] | list[str]) -> re.Pattern[str]:
-    """A pattern for any of some words; one that never matches for none."""
+    """A pattern for any of some words, as they are written ("O. S." are initials); never matches for none."""
     longest = sorted(words, key=len, reverse=True)
-    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)" if words else r"(?!)", re.I)
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)" if words else r"(?!)")

@@ -1,7 +1,7 @@
 """The lemma of each word of the names of a note: one for all its cases, spellings and slips of the pen."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
 
 from rapidfuzz.distance import OSA
@@ -96,7 +96,7 @@ def _likelihood(reading: Reading, names: Names) -> float:
     folded = fold(reading.nominative)
     share = _MARKED if reading.possessive or reading.number == "plur" else _SHARES.get(reading.case, _OTHER_CASE)
     if names.is_listed(folded):
-        return share + log(1 + names.count("given", folded) + names.count("surname", folded)) + _BEARERS
+        return share + log(1 + names.count(reading.kind, folded)) + _BEARERS
     return share + names.ending_likelihood(reading.nominative)
 
 
@@ -112,16 +112,21 @@ def _mend(mentions: Sequence[Parts], words: Parts, names: Names) -> None:
             for cut in _cuts(word):
                 near[cut].add(word)
     together = {frozenset((a.lemma, b.lemma)) for parts in mentions for a in parts for b in parts if a is not b}
-    meant = {}
-    for slip in slips:
-        others = {word for cut in _cuts(slip) for word in near[cut]} - {slip}
-        others = {o for o in others if OSA.distance(slip, o) == 1 and frozenset((slip, o)) not in together}
-        if others:
-            best = max(others, key=lambda other: (names.is_listed(other), counts[other], other))
-            if (names.is_listed(best), counts[best], best) > (False, counts[slip], slip):
-                meant[slip] = best
+    alike = {slip: _alike(slip, near, together) for slip in slips}
+
+    def weight(word: str) -> tuple[bool, int, int, str]:
+        return names.is_listed(word), counts[word], len(alike.get(word, ())), word
+
+    best = {slip: max(others, key=weight) for slip, others in alike.items() if others}
+    meant = {slip: word for slip, word in best.items() if weight(word) > weight(slip)}
     for part in words:
         part.lemma = _follow(part.lemma, meant)
+
+
+def _alike(slip: str, near: Mapping[str, set[str]], together: Collection[frozenset[str]]) -> list[str]:
+    """The words one slip away, less those that stand in one name with it."""
+    others = {word for cut in _cuts(slip) for word in near[cut]} - {slip}
+    return [o for o in others if OSA.distance(slip, o) == 1 and frozenset((slip, o)) not in together]
 
 
 def _follow(word: str, meant: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..inflection.finnish_analysis import Reading
 from ..mention import Mention
 from ..persons import fold
-from .customs import Customs
+from .customs import Customs, fold_word
 from .lists import Names
 
 __all__ = ["Part", "Parts", "read_parts"]
@@ -14,7 +14,7 @@ __all__ = ["Part", "Parts", "read_parts"]
 _LETTERS = r"[^\W\d_\u00aa\u00ba][\u0300-\u036f]*"
 # A word that a line break cuts in two is one word: "Virta-\nnen".
 _CUT = rf"(?:-[ \t]*\r?\n[ \t]*[a-zà-öø-ÿ](?:{_LETTERS})*)?"
-_WORD = re.compile(rf"(?:{_LETTERS})+(?:['’´](?:{_LETTERS})+)*{_CUT}|\d+|(?<=[Mm])\.?ª")
+_WORD = re.compile(rf"[Mm]\.?ª|(?:{_LETTERS})+(?:['’´](?:{_LETTERS})+)*{_CUT}|\d+")
 _BREAK = re.compile(r"-[ \t]*\r?\n[ \t]*")
 _POSSESSIVE = re.compile(r"['’´]s$", re.I)
 _COLON = re.compile(r":[^\W\d_]{1,6}(?!\w)")
@@ -80,7 +80,7 @@ def read_parts(mention: Mention, customs: Customs, names: Names) -> Parts:
         if possessive and end - start > len(possessive.group()) + 1:
             end -= len(possessive.group())
         word = text[start:end]
-        part = Part(word, start, end, "name", fold(_BREAK.sub("", word)))
+        part = Part(word, start, end, "name", fold_word(_BREAK.sub("", word)))
         part.maiden = any(stop <= start for _, stop in kept)
         if colon := _COLON.match(text, end):
             part.ending, done = colon.group(), colon.end()
@@ -98,8 +98,6 @@ def _role(parts: Parts, place: int, mention: Mention, customs: Customs, names: N
     followed = place < len(parts) - 1
     if word.isdigit():
         return "number"
-    if set(part.text) <= set("ªa."):
-        return "kept"
     if mention.label == "RELATIVE" and (word in customs.kin or word in customs.beside) and _is_plain(part, text):
         return "kin" if word in customs.kin else "kept"
     if len(word) == 1 and (part.text.isupper() or word not in customs.particles):

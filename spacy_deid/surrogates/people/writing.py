@@ -11,6 +11,7 @@ from ..persons import fold
 from .choice import Choices
 from .identities import Person, sort_of
 from .kin import replace_kin, replace_number
+from .strata import SORTS
 from .words import Part, Parts
 
 __all__ = ["like", "write_mention"]
@@ -154,15 +155,10 @@ def _end_alike(part: Part, letter: str) -> str:
 
 def _lacks_accents(part: Part, choices: Choices) -> bool:
     """Whether a name is written without the accents that it has in the lists."""
-    listed = next(
-        (
-            choices.names.write(sort, part.lemma)
-            for sort in choices.names.proper
-            if choices.names.write(sort, part.lemma)
-        ),
-        None,
-    )
-    return listed is not None and fold(listed) != listed.lower() and fold(part.text) == part.text.lower()
+    if part.folded in choices.customs.short:
+        return False
+    listed = next((name for sort in SORTS if (name := choices.names.write(sort, part.lemma))), None)
+    return listed is not None and fold(listed) != listed.lower() and part.folded == part.text.lower()
 
 
 def _without_accents(name: str) -> str:

@@ -67,7 +67,7 @@ def write(form, name):
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_every_mention_of_a_person_has_parts_of_the_same_surrogate(lang, data):
     name = data.draw(full_names(lang))
@@ -80,7 +80,7 @@ def test_every_mention_of_a_person_has_parts_of_the_same_surrogate(lang, data):
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_no_word_of_an_original_is_left(lang, data):
     originals = data.draw(st.lists(full_names(lang), min_size=1, max_size=8))
@@ -93,7 +93,7 @@ def test_no_word_of_an_original_is_left(lang, data):
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_persons_who_differ_get_surrogates_that_differ(lang, data):
     originals = data.draw(st.lists(full_names(lang), min_size=2, max_size=8, unique_by=lambda n: fold(" ".join(n))))
@@ -103,7 +103,7 @@ def test_persons_who_differ_get_surrogates_that_differ(lang, data):
     assert len({fold(text) for text in made}) >= len(set(folded))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(name=full_names("fi"), case=st.sampled_from(("gen", "par", "ine", "ela", "ade", "abl", "all", "ess", "tra")))
 def test_no_form_of_a_finnish_surrogate_is_a_form_of_the_original(name, case):
     original, surrogate = " ".join(name), replace([" ".join(name)], "fi")[0]
@@ -164,7 +164,7 @@ def test_a_mention_without_a_name_has_no_surrogate(text):
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=12), max_size=4), label=st.sampled_from(("PATIENT", "RELATIVE", "EMAIL")))
 def test_any_text_is_replaced_or_given_up(lang, texts, label):
     for text, made in zip(texts, replace(texts, lang, label), strict=True):

@@ -1,0 +1,158 @@
+"""English mini notes: which mentions must agree, and how their surrogates are written. All persons are invented."""
+
+import re
+
+import pytest
+
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.people import needs_article_change, replace_persons
+from spacy_deid.surrogates.people.customs import load_customs
+from spacy_deid.surrogates.people.lists import load_names
+from spacy_deid.surrogates.persons import fold
+
+KEYS = [ProjectKey(bytes(range(32))).patient(str(n)) for n in range(3)]
+EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=range(3))
+NAMES = load_names("en")
+
+
+def replace(key, *texts, label="PATIENT", facts=None):
+    mentions = [Mention(text, label) if isinstance(text, str) else Mention(*text) for text in texts]
+    return replace_persons(mentions, key, "en", lambda value: False, facts or {})
+
+
+@EVERY_KEY
+def test_all_forms_of_a_name_follow_one_person(key):
+    made = replace(
+        key,
+        "John Smith",
+        "J. Smith",
+        "Smith, John",
+        "JOHN",
+        "Mr. Smith",
+        "Smith's",
+        "J.S.",
+        "JS",
+        ("john.smith@hospital.example.edu", "EMAIL"),
+        ("jsmith82", "USERNAME"),
+        ("smithj", "USERNAME"),
+        "john\nsmith",
+    )
+    given, surname = made[0].split()
+    assert made[1:8] == [
+        f"{given[0]}. {surname}",
+        f"{surname}, {given}",
+        given.upper(),
+        f"Mr. {surname}",
+        f"{surname}'s",
+        f"{given[0]}.{surname[0]}.",
+        given[0] + surname[0],
+    ]
+    assert made[8].startswith(f"{fold(given)}.{fold(surname)}@")
+    assert re.fullmatch(f"{fold(given)[0]}{fold(surname)}\\d\\d", made[9])
+    assert made[10] == fold(surname) + fold(given)[0]
+    assert made[11] == f"{given}\n{surname}".lower()
+
+
+@EVERY_KEY
+def test_a_middle_name_and_its_initial_agree(key):
+    made = replace(key, "Emily Rose Baker", "Emily R. Baker", "E. R. Baker")
+    given, middle, surname = made[0].split()
+    assert made[1:] == [f"{given} {middle[0]}. {surname}", f"{given[0]}. {middle[0]}. {surname}"]
+
+
+@EVERY_KEY
+def test_relatives_share_the_surname_and_not_the_given_name(key):
+    made = replace(key, "John Smith", ("Mary Smith", "RELATIVE"), ("Mary", "RELATIVE"), ("Smith", "PATIENT"))
+    assert made[0].split()[1] == made[1].split()[1] == made[3]
+    assert made[0].split()[0] != made[1].split()[0] == made[2]
+
+
+@EVERY_KEY
+def test_a_maiden_name_is_a_surname_of_the_person(key):
+    made = replace(key, "Mary Smith née Baker", "Mary Baker", "Smith", "Baker")
+    given, surname, marker, maiden = made[0].split()
+    assert marker == "née"
+    assert made[1:] == [f"{given} {maiden}", surname, maiden]
+
+
+@EVERY_KEY
+def test_a_nickname_is_written_as_a_nickname(key):
+    made = replace(key, "Robert Smith", "Bob", 'Robert "Bob" Smith')
+    given = made[0].split()[0]
+    known = load_customs("en").nicknames.get(fold(given), ())
+    assert made[1] in (*known, given)
+    assert made[2] == f'{given} "{made[1]}" {made[0].split()[1]}'
+
+
+@EVERY_KEY
+def test_two_persons_of_one_surname_stay_two(key):
+    made = replace(key, ("Anna Jones", "CLINICIAN"), ("Peter Jones", "CLINICIAN"), ("Dr. Jones", "CLINICIAN"))
+    assert made[0].split()[1] == made[1].split()[1] == made[2].split()[1]
+    assert made[0] != made[1]
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    "text", ["Smith-Jones", "O'Brien", "McDonald", "DEBUSK,S.", "Baker, MD", "Smith Jr.", "William Smith III", "Li"]
+)
+def test_what_joins_and_follows_names_stays(key, text):
+    made = replace(key, text)[0]
+    assert made is not None
+    for kept in ("-", ",", "MD", "Jr.", "III"):
+        assert (kept in made) == (kept in text)
+
+
+@EVERY_KEY
+def test_the_sex_is_kept(key):
+    made = replace(key, "Mary Smith", ("John Baker", "RELATIVE"), ("Mr. Leslie Carver", "CLINICIAN"))
+    first = [fold(text.removeprefix("Mr. ").split()[0]) for text in made]
+    for sex, other, name in zip(("female", "male", "male"), ("male", "female", "female"), first, strict=True):
+        assert NAMES.count(sex, name) >= NAMES.count(other, name)
+
+
+@EVERY_KEY
+def test_initials_of_nobody_become_other_initials(key):
+    made = replace(key, "K. L.", "K.L.", ("Anna Smith", "CLINICIAN"))
+    assert re.fullmatch(r"[A-Z]\. [A-Z]\.", made[0])
+    assert made[1] == made[0].replace(" ", "")
+    assert made[0][0] != "K"
+    assert made[0][3] != "L"
+
+
+@EVERY_KEY
+def test_a_single_letter_becomes_another(key):
+    assert re.fullmatch("[A-Z]", replace(key, "K")[0])
+    assert replace(key, "K")[0] != "K"
+
+
+@EVERY_KEY
+def test_a_user_name_that_is_no_name_is_replaced(key):
+    made = replace(key, ("qz77xk", "USERNAME"), ("sunflower_9@yahoo.com", "EMAIL"))
+    assert None not in made
+    assert "sunflower" not in made[1]
+    assert "yahoo" not in made[1]
+
+
+@pytest.mark.parametrize(
+    ("original", "surrogate", "changes"),
+    [
+        ("Smith", "Allen", True),
+        ("Smith", "Baker", False),
+        ("Allen", "Owens", False),
+        ("M. Smith", "T. Baker", True),
+        ("Eugene", "Baker", False),
+        ("Upton", "Young", True),
+        ("Hourani", "Allen", False),
+    ],
+)
+def test_an_article_changes_with_the_sound(original, surrogate, changes):
+    assert needs_article_change(original, surrogate) is changes
+
+
+@pytest.mark.parametrize(
+    ("original", "surrogate", "changes"),
+    [("Ana", "Isabel", True), ("Ana", "Hilario", True), ("Ana", "Iago", False), ("Ana", "Óscar", True)],
+)
+def test_a_spanish_conjunction_changes_with_the_sound(original, surrogate, changes):
+    assert needs_article_change(original, surrogate, "es") is changes

@@ -1,0 +1,208 @@
+"""Spanish mini notes: which mentions must agree, and how their surrogates are written. All persons are invented."""
+
+import re
+
+import pytest
+
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.people import replace_persons
+from spacy_deid.surrogates.people.customs import load_customs
+from spacy_deid.surrogates.people.lists import load_names
+from spacy_deid.surrogates.persons import fold
+
+KEYS = [ProjectKey(bytes(range(32))).patient(str(n)) for n in range(3)]
+EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=range(3))
+NAMES = load_names("es")
+
+
+def replace(key, *texts, label="PATIENT", facts=None):
+    mentions = [Mention(text, label) if isinstance(text, str) else Mention(*text) for text in texts]
+    return replace_persons(mentions, key, "es", lambda value: False, facts or {})
+
+
+@EVERY_KEY
+def test_all_forms_of_a_name_with_two_surnames_agree(key):
+    made = replace(
+        key, "Ana García López", "García López", "GARCÍA LÓPEZ, ANA", "A. García", "A.G.L.", "Ana", "López García, Ana"
+    )
+    given, first, second = made[0].split()
+    assert made[1:] == [
+        f"{first} {second}",
+        f"{first.upper()} {second.upper()}, {given.upper()}",
+        f"{given[0]}. {first}",
+        f"{given[0]}.{first[0]}.{second[0]}.",
+        given,
+        f"{second} {first}, {given}",
+    ]
+
+
+@EVERY_KEY
+def test_relatives_share_the_surname(key):
+    made = replace(key, "Ana García López", ("Luis García Mora", "RELATIVE"), ("Pilar López Sanz", "RELATIVE"))
+    _, first, second = made[0].split()
+    assert made[1].split()[1] == first
+    assert made[2].split()[1] == second
+    assert len({name.split()[0] for name in made}) == 3
+
+
+@EVERY_KEY
+def test_a_surname_with_a_particle_keeps_a_particle_that_agrees(key):
+    made = replace(key, ("Dra. de la Fuente", "CLINICIAN"), ("Teresa de la Torre Ruiz", "CLINICIAN"))
+    title, *particles, core = made[0].split()
+    assert title == "Dra."
+    assert tuple(particles) in ((), NAMES.particles["surname"].get(fold(core), ()))
+    _, *particles, core, _ = made[1].split()
+    assert tuple(particles) == NAMES.particles["surname"][fold(core)]
+    assert particles[0].startswith("de")
+
+
+@EVERY_KEY
+def test_a_given_name_with_a_particle_gets_one_that_takes_it(key):
+    made = replace(key, "María del Carmen Ruiz", "Carmen", "Ruiz")
+    head, *particles, core, surname = made[0].split()
+    assert made[1:] == [core, surname]
+    assert tuple(particles) == NAMES.particles["female"][fold(core)]
+    assert NAMES.count("female", fold(head)) > NAMES.count("male", fold(head))
+
+
+@EVERY_KEY
+def test_a_particle_in_capitals_stays_in_capitals(key):
+    made = replace(key, "TERESA DE LA TORRE")[0]
+    assert made.isupper()
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    ("text", "before", "sex"),
+    [
+        ("Lucía Mora", "", "female"),
+        ("Andrés Mora", "", "male"),
+        ("Zuriñe Mora", "La Sra. ", "female"),
+        ("Ander Mora", "El Sr. ", "male"),
+        ("José María Mora", "", "male"),
+        ("María José Mora", "", "female"),
+    ],
+)
+def test_the_sex_of_a_person_is_kept(key, text, before, sex):
+    given = fold(replace(key, (text, "PATIENT", before))[0].split()[0])
+    other = {"female": "male", "male": "female"}[sex]
+    in_group = any(given in {fold(name) for name in group} for group in NAMES.members[sex].values())
+    assert NAMES.count(sex, given) >= NAMES.count(other, given)
+    assert NAMES.count(sex, given) or in_group
+
+
+@EVERY_KEY
+def test_a_nickname_is_the_same_person(key):
+    made = replace(key, "Francisco Mora", "Paco", "Francisco")
+    given, surname = made[0].split()
+    assert made[2] == given
+    assert surname not in made[1]
+    assert made[1] in (*load_customs("es").nicknames.get(fold(given), ()), given)
+
+
+@EVERY_KEY
+def test_a_nickname_alone_in_another_note_is_drawn_for_the_full_name(key):
+    together = replace(key, "Francisco Mora", "Paco")[1]
+    assert replace(key, "Paco")[0] == together
+
+
+@EVERY_KEY
+def test_a_slip_of_the_pen_is_the_same_person(key):
+    made = replace(key, "Ana Villanueva", "Villanuev", "Vilalnueva", "Ana Villanueva Mora")
+    assert made[1] == made[2] == made[0].split()[1] == made[3].split()[1]
+
+
+@EVERY_KEY
+def test_accents_that_the_note_leaves_away_are_left_away(key):
+    made = replace(key, "RODRIGUEZ MARTIN, JOSE", "José Rodríguez Martín")
+    assert made[0].isascii() or "Ñ" not in made[0]
+    assert fold(made[0]) == fold(" ".join((*made[1].split()[1:3],)) + ", " + made[1].split()[0])
+    assert made[0] == fold(made[0]).upper()
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    "text", ["ana garcía lópez", "ANA GARCÍA LÓPEZ", "Ana\nGarcía\nLópez", "Ana  García-López", "García, Ana"]
+)
+def test_case_spacing_and_punctuation_stay(key, text):
+    made = replace(key, text)[0]
+    assert re.sub(r"\w+", "x", made) == re.sub(r"\w+", "x", text)
+    assert (made.islower(), made.isupper()) == (text.islower(), text.isupper())
+
+
+@EVERY_KEY
+def test_titles_and_the_like_stay(key):
+    made = replace(key, ("D. Juan Mora", "PATIENT"), ("Dña. Ana Mora", "RELATIVE"), ("Dr. Mora Sanz", "CLINICIAN"))
+    assert [text.split()[0] for text in made] == ["D.", "Dña.", "Dr."]
+
+
+@EVERY_KEY
+def test_addresses_are_made_of_the_surrogate(key):
+    made = replace(
+        key,
+        "Ana García López",
+        ("ana.garcia82@gmail.com", "EMAIL"),
+        ("agarcia", "USERNAME"),
+        ("garcialopez@example.org", "EMAIL"),
+        ("AGL", "PATIENT"),
+    )
+    given, first, second = (fold(word) for word in made[0].split())
+    local, _, domain = made[1].partition("@")
+    assert local[: -len("82")] == f"{given}.{first}"
+    assert local[-2:].isdigit()
+    assert local[-2:] != "82"
+    assert domain.rpartition("example")[2] in (".com", ".org", ".net")
+    assert made[2] == given[0] + first
+    assert made[3].partition("@")[0] == first + second
+    assert made[3].partition("@")[2] != "example.org"
+    assert made[4] == (given[0] + first[0] + second[0]).upper()
+
+
+@EVERY_KEY
+def test_an_address_alone_in_another_note_has_the_names_of_the_person(key):
+    given, surname = replace(key, "Ana García")[0].split()
+    made = replace(key, ("ana.garcia@gmail.com", "EMAIL"), ("agarcia@gmail.com", "EMAIL"))
+    assert made[0].partition("@")[0] == f"{fold(given)}.{fold(surname)}"
+    assert made[1].partition("@")[0].endswith(fold(surname))
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("madre", r"[a-zíñ]+"),
+        ("Hermana", r"[A-Z][a-zíñ]+"),
+        ("HIJO", r"[A-ZÍÑ]+"),
+        ("hermano mayor de 6 años", r"[a-zíñ]+ mayor de \d años"),
+        ("2 hijas", r"\d \w+s"),
+    ],
+)
+def test_a_word_of_kinship_becomes_another_one(key, text, form):
+    made = replace(key, text, label="RELATIVE")[0]
+    assert re.fullmatch(form, made)
+    assert made != text
+
+
+@pytest.mark.parametrize("text", ["materna", "una niet", "qwrt"])
+def test_a_relative_that_cannot_be_read_has_no_surrogate(text):
+    assert replace(KEYS[0], text, label="RELATIVE") == [None]
+
+
+@EVERY_KEY
+def test_what_the_record_knows_of_the_patient_is_used(key):
+    facts = {"name": "Ana García López", "sex": "female"}
+    given, first, second = replace(key, "Ana García López")[0].split()
+    assert replace(key, "A. G. L.", facts=facts) == [f"{given[0]}. {first[0]}. {second[0]}."]
+
+
+@EVERY_KEY
+def test_short_forms_are_the_names_they_stand_for(key):
+    made = replace(key, "Mª Pilar Fdez. Mora", "María Pilar Fernández Mora")
+    assert made[0].replace(".", "") == made[1]
+
+
+@EVERY_KEY
+def test_names_of_another_origin_stay_of_it(key):
+    made = replace(key, "Fátima Benali", ("Vasile Popescu", "CLINICIAN"))
+    assert NAMES.stratum("surname", fold(made[1].split()[1])).group == "romanian"

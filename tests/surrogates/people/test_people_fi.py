@@ -1,0 +1,158 @@
+"""Finnish mini notes: the case, number and suffix of a mention go over to its surrogate. All persons are invented."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.surrogates.inflection.finnish import CASES
+from spacy_deid.surrogates.inflection.finnish_analysis import read_form
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.people import replace_persons
+from spacy_deid.surrogates.people.lists import load_names
+from spacy_deid.surrogates.persons import fold
+
+KEYS = [ProjectKey(bytes(range(32))).patient(str(n)) for n in range(2)]
+EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=range(2))
+NAMES = load_names("fi")
+SURNAMES = ["Virtanen", "Mäki", "Lahti", "Salmi", "Koski", "Rinne", "Kangas", "Niemi", "Mattila", "Vuori", "Susi"]
+GIVEN = ["Anna", "Pekka", "Outi", "Tuomas", "Markus", "Satu", "Heikki", "Inkeri", "Aino"]
+
+
+def replace(key, *texts, label="PATIENT", facts=None):
+    mentions = [Mention(text, label) if isinstance(text, str) else Mention(*text) for text in texts]
+    return replace_persons(mentions, key, "fi", lambda value: False, facts or {})
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("surname", SURNAMES)
+def test_the_case_of_a_surname_goes_over(key, surname, case):
+    made = replace(key, f"Anna {surname}", inflect(surname, "fi", case, kind="surname"))
+    assert made[1] == inflect(made[0].split()[1], "fi", case, kind="surname")
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", GIVEN)
+def test_the_case_of_a_given_name_goes_over(key, name, case):
+    made = replace(key, f"{name} Virtanen", inflect(name, "fi", case, kind="given"))
+    assert made[1] == inflect(made[0].split()[0], "fi", case, kind="given")
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("case", [case for case in CASES if case != "com"])
+def test_the_last_word_of_a_full_name_inflects(key, case):
+    made = replace(key, "Anna Virtanen", inflect("Anna Virtanen", "fi", case), "VIRTANEN ANNA")
+    assert made[1] == inflect(made[0], "fi", case)
+    assert made[2] == " ".join(made[0].upper().split()[::-1])
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("case", ["nom", "gen", "par", "ine", "ade", "all", "ill"])
+def test_the_plural_of_a_family_goes_over(key, case):
+    made = replace(key, "Anna Virtanen", inflect("Virtanen", "fi", case, kind="surname", number="plur"))
+    assert made[1] == inflect(made[0].split()[1], "fi", case, kind="surname", number="plur")
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("person", ["1sg", "1pl"])
+@pytest.mark.parametrize("case", ["nom", "all", "ade"])
+def test_a_possessive_suffix_goes_over(key, case, person):
+    made = replace(key, "Anna Virtanen", inflect("Anna", "fi", case, kind="given", possessive=person))
+    assert made[1] == inflect(made[0].split()[0], "fi", case, kind="given", possessive=person)
+
+
+@EVERY_KEY
+def test_an_inflected_form_alone_has_the_surrogate_of_the_full_name(key):
+    given_name, surname = replace(key, "Anna Virtanen")[0].split()
+    assert replace(key, "Virtasen") == [inflect(surname, "fi", "gen", kind="surname")]
+    assert replace(key, "Annalle") == [inflect(given_name, "fi", "all", kind="given")]
+
+
+@EVERY_KEY
+def test_double_given_names_keep_their_hyphen_and_inflect_at_the_end(key):
+    made = replace(key, "Anna-Maija Koskinen", "Anna-Maijan", "Maija", "A-M Koskisen")
+    double, surname = made[0].split()
+    first, second = double.split("-")
+    assert made[1] == f"{first}-{inflect(second, 'fi', 'gen', kind='given')}"
+    assert made[2] == second
+    assert made[3] == f"{first[0]}-{second[0]} {inflect(surname, 'fi', 'gen', kind='surname')}"
+
+
+@EVERY_KEY
+def test_a_maiden_name_is_a_surname_of_the_person(key):
+    made = replace(key, "Anna Virtanen o.s. Lahti", "Lahden", "Virtasen")
+    _given, surname, marker, maiden = made[0].split()
+    assert marker == "o.s."
+    assert made[1] == inflect(maiden, "fi", "gen", kind="surname")
+    assert made[2] == inflect(surname, "fi", "gen", kind="surname")
+
+
+@EVERY_KEY
+def test_initials_take_their_ending_along(key):
+    made = replace(key, "Anna Virtanen", "A.V:n", "AV:lle", "A. Virtasella")
+    given_name, surname = made[0].split()
+    assert made[1:3] == [f"{given_name[0]}.{surname[0]}:n", f"{given_name[0]}{surname[0]}:lle"]
+    assert made[3] == f"{given_name[0]}. {inflect(surname, 'fi', 'ade', kind='surname')}"
+
+
+@EVERY_KEY
+def test_titles_stay_and_clitics_go_over(key):
+    made = replace(key, ("tri Mäkelälle", "CLINICIAN"), ("Mäkelä", "CLINICIAN"), ("Mäkeläkin", "CLINICIAN"))
+    assert made[0] == f"tri {inflect(made[1], 'fi', 'all', kind='surname')}"
+    assert made[2] == made[1] + "kin"
+
+
+@EVERY_KEY
+def test_a_slip_of_the_pen_is_the_same_person(key):
+    made = replace(key, "Anna Lindqvistinen", "Lindqvstinen", "Lindqvistinne")
+    assert made[1] == made[2] == made[0].split()[1]
+
+
+@EVERY_KEY
+def test_an_unlisted_name_agrees_in_all_cases(key):
+    made = replace(key, "Teivosen", "Teivonen", "Teivoselle", "Teivosta")
+    assert made == [inflect(made[1], "fi", case, kind="surname") for case in ("gen", "nom", "all", "par")]
+
+
+@EVERY_KEY
+def test_relatives_share_the_surname(key):
+    made = replace(key, "Anna Virtanen", ("Pekka Virtanen", "RELATIVE"), ("Pekalla", "RELATIVE"), "Virtanen Anna")
+    assert made[0].split()[1] == made[1].split()[1] == made[3].split()[0]
+    assert made[2] == inflect(made[1].split()[0], "fi", "ade", kind="given")
+
+
+@EVERY_KEY
+def test_an_address_has_no_dots_on_its_letters(key):
+    made = replace(key, "Päivi Mäkelä", ("paivi.makela@sairaala.example.fi", "EMAIL"))
+    assert made[1].partition("@")[0] == ".".join(fold(word) for word in made[0].split())
+
+
+@EVERY_KEY
+def test_a_name_of_another_origin_stays_of_it(key):
+    surname = replace(key, "Abdi Warsame")[0].split()[1]
+    assert NAMES.stratum("surname", fold(surname)).group == "somali"
+
+
+@EVERY_KEY
+def test_names_in_nen_become_names_in_nen(key):
+    assert all(re.search("nen$", text) for text in replace(key, "Virtanen", "Korhonen", "Teivonen"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(name=st.sampled_from(SURNAMES), case=st.sampled_from(CASES), number=st.sampled_from(("sing", "plur")))
+def test_every_form_is_read_as_one_of_its_name(name, case, number):
+    form = inflect(name.lower(), "fi", case, kind="surname", number=number)
+    readings = read_form(form, lambda word: NAMES.is_listed(fold(word)))
+    assert (name.lower(), form) in {
+        (r.nominative, inflect(r.nominative, "fi", r.case, kind=r.kind, number=r.number)) for r in readings
+    }
+
+
+@pytest.mark.parametrize("form", ["a", "ab", "x", "--", "", "nnn", "ssa"])
+def test_what_is_no_form_is_read_as_itself(form):
+    assert read_form(form, lambda word: False)[-1].nominative == form

@@ -13,6 +13,8 @@ __all__ = ["replace_age"]
 
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?:[.,]\d+)?(?!\d)\+?")
 _IN_YEAR = {"days": 365.2425, "weeks": 52.1775, "months": 12.0, "years": 1.0}
+_LONGEST = 200  # characters of a mention; more is no age
+_NEAR = 40  # characters behind a number that its unit is looked for in
 _PLAUSIBLE_YEAR = range(1850, 2101)
 
 
@@ -27,7 +29,7 @@ def replace_age(text: str, after: str, lang: str) -> str | None:
     """
     words = load_words(lang)
     unknown, old = _patterns(lang)
-    if unknown.search(old.sub(" ", text)) or not re.search(r"\w", text):
+    if len(text) > _LONGEST or unknown.search(old.sub(" ", text)) or not re.search(r"\w", text):
         return None
     if any(n.isdecimal() and int(n) in _PLAUSIBLE_YEAR for n in _NUMBER.findall(text)):
         return None
@@ -38,7 +40,7 @@ def replace_age(text: str, after: str, lang: str) -> str | None:
 def _figures(match: re.Match[str], text: str, after: str, words: Words) -> str:
     """A number, or "90+" if it tells an age of 90 years or more."""
     value = float(match[0].rstrip("+").replace(",", "."))
-    behind = text[match.end() :] + " " + after
+    behind = (text[match.end() :] + " " + after)[:_NEAR]
     unit = next((u for u, form in words.settings["age"]["units"].items() if _begins(form, behind)), "years")
     if value / _IN_YEAR[unit] < OLDEST:
         return match[0]

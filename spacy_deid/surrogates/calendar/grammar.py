@@ -47,7 +47,13 @@ _LOOSE = (
     ("year", r"['’\-](?P<y>\d\d)(?!\d)"),
 )
 _WEEKDAY = (("weekday", r"<WW>(?=[.,]?\s*\d{1,2}\s*[/.\-]\s*\d)"), ("weekday", "<WW>"))
-_LAST = (("alone", r"(?P<d>\d{1,2})(?!\d)<OO>"),)
+# Only where no other figures stand beside it.
+_LONE = (
+    ("day", r"(?P<a>0[1-9]|[12]\d|3[01])(?P<b>0[1-9]|1[0-2])(?P<y>\d{4}|\d\d)(?!\d)"),
+    ("day", r"(?P<a>0[1-9]|1[0-2])(?P<b>0[1-9]|[12]\d|3[01])(?P<y>\d{4}|\d\d)(?!\d)"),
+    ("year", r"(?P<y>[1-9]\d{3})(?!\d)"),
+    ("alone", r"(?P<d>\d{1,2})(?!\d)<OO>"),
+)
 
 # The kinds of the word patterns of a language's file, in the order that they are tried in.
 _KINDS = ("day", "month", "season", "decade", "week", "holiday", "kept")
@@ -58,7 +64,7 @@ _SLIPS = (
     (r"(\d\d)/(\d\d)[7&(](\d{4})", r"\1/\2/\3"),
     (r"(\d\d)/(\d\d)(\d{4})", r"\1/\2/\3"),
     (r"(\d\d)(\d\d)([/.\-])(\d{4})", r"\1\3\2\3\4"),
-    (r"([0-3]\d)([01]\d)((?:19|20)\d\d)", r"\1/\2/\3"),
+    (r"(\d\d)(\d)([./])(\d{4}|\d\d)", r"\1\3\2\3\4"),
     (r"(\d{1,2})([/.\-])\d(\d\d)\2(\d{4})", r"\1\2\3\2\4"),
     (r"(\d{1,2})([/.\-])(\d\d)\d\2(\d{4})", r"\1\2\3\2\4"),
     (r"([0-3]?\d)[,;:*\\|_+](?:\s*)([01]?\d)[,;:*\\|_+/](?:\s*)(\d{4})", r"\1/\2/\3"),
@@ -93,8 +99,10 @@ class Grammar:
         self.words = words
         own = words.settings["patterns"]
         self._slots = self._fill()
-        rows = [*_DATES, *((kind, _spaced(p)) for kind in _KINDS for p in own.get(kind, [])), *_LOOSE, *_LAST]
-        self._patterns = [(kind, self._compile(p)) for kind, p in (_WEEKDAY[0], *rows[:-1], _WEEKDAY[1], rows[-1])]
+        own_rows = ((kind, _spaced(p)) for kind in _KINDS for p in own.get(kind, []))
+        rows = (*_DATES, *own_rows, *_LOOSE, _WEEKDAY[1])
+        self._patterns = [(kind, self._compile(p), False) for kind, p in (_WEEKDAY[0], *rows)]
+        self._patterns += [(kind, self._compile(p), True) for kind, p in _LONE]
         fillers = "|".join(sorted(map(_spaced, words.settings["fillers"]), key=len, reverse=True))
         self._filler = self._compile(rf"\s+|[^\w\s]|(?:{fillers})(?!\w)")
 
@@ -135,7 +143,8 @@ class Grammar:
         RETURNS (Optional[str]): text that can be read.
         """
         mended = (re.sub(rf"^\s*{slip}\s*$", better, text) for slip, better in _SLIPS)
-        for candidate in (*mended, self._spelled(text)):
+        figures = re.sub(r"(?<=\d)[lI]|[lI](?=\d)", "1", re.sub(r"(?<=\d)[Oo]|[Oo](?=\d)", "0", text))
+        for candidate in (*mended, figures, self._spelled(text)):
             if candidate != text and self.read(candidate):
                 return candidate
         return None
@@ -176,9 +185,9 @@ class Grammar:
     def _options(self, text: str, at: int) -> Iterator[tuple[Atom | None, int]]:
         """All that may begin at a place: atoms first, then fillers (None)."""
         if not (at and text[at - 1].isalpha() and text[at].isalpha()):
-            for kind, pattern in self._patterns:
+            for kind, pattern, lone in self._patterns:
                 match = pattern.match(text, at)
-                if match and match.end() > at and not (kind == "alone" and _has_figures(text, match)):
+                if match and match.end() > at and not (lone and _has_figures(text, match)):
                     yield Atom(kind, at, match.end(), _places(match)), match.end()
             match = self._filler.match(text, at)
             if match and match.end() > at:

@@ -58,8 +58,8 @@ def _padded(readings: Sequence[Reading]) -> dict[tuple[bool, str], bool]:
     for reading in readings:
         for atom in reading.atoms:
             for field in ("d", "m"):
-                written = reading.piece(atom, field)
-                year_first = atom.places.get("y", atom.places.get(field, (0, 0))) < atom.places.get(field, (0, 0))
+                written, place = reading.piece(atom, field), atom.places.get(field, (0, 0))
+                year_first = atom.places.get("y", place) < place
                 if not year_first and (written.startswith("0") or len(written) == 1):
                     votes["M" in atom.places, field] += 1 if len(written) > 1 else -1
     return {key: vote > 0 for key, vote in votes.items()}

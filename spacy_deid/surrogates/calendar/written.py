@@ -78,14 +78,20 @@ class Written:
         like, words = self.piece(field), "M" in self.places or self.atom.kind == "alone"
         if like.startswith("0") or len(like) != 2:
             return f"{value:0{len(like)}d}"
-        if "y" in self.places and self.places["y"] < self.places[field] and not words:
-            return f"{value:02d}"  # 2014-03-05
+        if not words and self._is_rigid(field):
+            return f"{value:02d}"
         habit = self.move.habits.padded.get((words, field))
         if habit is None:
             other = self.piece("m" if field == "d" else "d")
             told = other.startswith("0") or len(other) == 1
             habit = len(other) > 1 if told else not words and bool(self.move.words.settings["padded"])
         return f"{value:02d}" if habit else str(value)
+
+    def _is_rigid(self, field: str) -> bool:
+        """Whether a date always has two figures there: the year stands first, or nothing between its parts."""
+        year, (start, end) = self.places.get("y"), self.places[field]
+        starts, ends = zip(*(self.places[f] for f in "dmy" if f in self.places), strict=True)
+        return year is not None and (year[0] < start or start in ends or end in starts)
 
     def year_like(self, value: int, field: str = "y") -> str:
         """A year in as many figures as stand there.

@@ -16,7 +16,7 @@ PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("patient 1")
 NOTE = date(2014, 6, 15)
 KEYS = st.integers(0, 10_000).map(lambda n: PROJECT.patient(str(n)))
-DAYS = st.dates(date(1930, 1, 1), date(2025, 12, 31))
+DAYS = st.dates(date(1940, 1, 1), date(2025, 12, 31))
 
 
 def replace(*texts, lang="es", label="DATE", key=KEY, before="", after="", variant=0, **rules):

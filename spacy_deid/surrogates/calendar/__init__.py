@@ -8,7 +8,7 @@ A date that no calendar has (31/02) runs on into the next month. Ages up to 89 y
 
 What tells an age over 89 does not stay: ages become "90+", and a date more than 90 years before the note is moved on
 by whole years until it tells an age of 90. An age that only follows from more than one mention ("at 70, 25 years ago")
-is not found.
+is not found, and where such a patient has notes of several years, each counts from its own date.
 
 What cannot be read to its end has no surrogate (None): half a date must not stay.
 """

@@ -11,6 +11,8 @@ from spacy_deid.surrogates.calendar import DateRules, Shift, replace_dates
 from spacy_deid.surrogates.calendar.rules import offsets
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.note import find_mentions
+from spacy_deid.synth.corpus import make_corpus
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("patient 1")
@@ -276,3 +278,13 @@ def test_nothing_secret_or_of_the_note_is_shown():
 
 def test_a_mention_of_another_label_is_let_alone():
     assert replace_dates([Mention("12/03/2014", "MRN")], KEY, "es") == [None]
+
+
+@pytest.mark.parametrize("lang", ["es", "en", "fi"])
+def test_dates_and_ages_of_made_up_notes_have_surrogates(lang):
+    made = []
+    for note in make_corpus(lang, 40, 11, noise=0.0):
+        spans = [(e.start, e.end, e.label) for e in note.entities if e.label in ("DATE", "AGE")]
+        made += replace_dates(find_mentions(note.text, spans), KEY, lang)
+    assert len(made) > 30
+    assert made.count(None) <= 0.01 * len(made)

@@ -24,6 +24,8 @@ __all__ = ["LEAST", "Chance", "decode", "encode"]
 LEAST = 1_000_000
 """Values that a domain of the cipher has at least (NIST SP 800-38G revision 1, draft)."""
 
+_RING = 256  # a domain that is small enough to be put into a keyed order whole
+
 Parts = Sequence[Sequence[str]]
 
 
@@ -62,8 +64,12 @@ class Chance:
         value (int): from 0 to size - 1.
         size (int): of the domain.
         context (str): what the number is.
-        RETURNS (int): a number of the domain. Different numbers have different ones if the domain is large enough.
+        RETURNS (int): a number of the domain. Different numbers have different ones, but for domains between 256 and a
+            million values.
         """
+        if size <= _RING:
+            ring = self.draw("ring", *context, str(size)).shuffled(range(size))
+            return ring[(ring.index(value) + 1) % size]  # nothing becomes itself
         if size < LEAST:
             return self.draw("small", *context, str(size), str(value)).below(size)
         tweak = b"\x00".join(part.encode() for part in context)

@@ -10,6 +10,8 @@ __all__ = ["DIGITS", "LETTERS", "Kind", "numbered", "plain_parts", "spread"]
 
 DIGITS = "0123456789"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
+_SILENT = re.compile(f"[{CONSONANTS}]{{3,}}")
 
 Finish = Callable[[str], str | None]
 
@@ -71,9 +73,12 @@ def numbered(first: int, last: int, width: int) -> Sequence[str]:
 def plain_parts(code: str) -> Parts:
     """What may stand in a code of no known kind: letters for letters, digits for digits.
 
-    Leading zeros stay, and the first digit behind them is none: numbers that count keep their length that way.
+    Leading zeros stay, and the first digit behind them is none: numbers that count keep their length that way. Three
+    consonants or more in a row stay consonants, as no surrogate may be read as a word.
     """
     parts: list[str] = [DIGITS if char in DIGITS else LETTERS for char in code]
+    for run in _SILENT.finditer(code):
+        parts[run.start() : run.end()] = [CONSONANTS] * len(run[0])
     for i, char in enumerate(code):
         if char in DIGITS:
             parts[i] = "0" if char == "0" else DIGITS[1:]

@@ -54,13 +54,17 @@ def _iban_parts(code: str) -> Parts:
 
 
 def _iban(code: str) -> str:
+    return code[:2] + checks.iban_check(code[:2], code[4:]) + code[4:]
+
+
+def _home_iban(code: str) -> str:
     """With the check digits that Spanish and Finnish accounts have within."""
     country, account = code[:2], code[4:]
-    if country == "ES" and len(account) == 20 and account.isdecimal():
+    if country == "ES":
         account = account[:8] + checks.spanish_account_check(account[:8], account[10:]) + account[10:]
-    if country == "FI" and len(account) == 14 and account.isdecimal():
+    if country == "FI":
         account = account[:-1] + checks.luhn(account[:-1])
-    return country + checks.iban_check(country, account) + account
+    return _iban(f"{country}00{account}")
 
 
 def _vin_parts(code: str) -> Parts:
@@ -117,6 +121,7 @@ KINDS: Sequence[Kind] = (
         _ES,
         r"^\D*(?:0[1-9]|[1-4]\d|5[0-2])",
     ),
+    Kind("IBAN", r"(?:ES\d{22}|FI\d{16})", _iban_parts, _home_iban),
     Kind("IBAN", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", _iban_parts, _iban),
     Kind("VIN", rf"[{_VIN}0-9]{{8}}[X0-9][A-HJ-NPR-TV-Y1-9][{_VIN}0-9]{{7}}", _vin_parts, _vin),
     Kind("MBI", rf"[1-9][{_MBI}][{_MBI}0-9]\d[{_MBI}][{_MBI}0-9]\d[{_MBI}]{{2}}\d\d", _mbi_parts),

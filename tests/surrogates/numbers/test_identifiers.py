@@ -40,6 +40,7 @@ CASES = [
     ("es", "INSURANCE_ID", "28 12345678 40", "nuss"),
     ("es", "INSURANCE_ID", "28/1234567/17", ""),
     ("es", "ACCOUNT", "ES91 2100 0418 4502 0005 1332", "iban"),
+    ("fi", "ACCOUNT", "FI58 5830 2992 4034 69", "iban"),
     ("fi", "ACCOUNT", "FI21 1234 5600 0007 85", "iban"),
     ("fi", "ID_OTHER", "0112038-9", "business_id_fi"),
     ("en", "LICENSE", "1234567893", "npi"),
@@ -210,6 +211,22 @@ def test_no_surrogate_is_another_number_of_the_note():
     new = replace("en", ("MRN", "45671"), ("MRN", f"{first[:2]}-{first[2:]}"))
     assert new[0] != first
     assert new[0] not in (None, "45671")
+
+
+@pytest.mark.parametrize("texts", [[f"{n:02} {n:02}" for n in range(1, 53)], [str(n) for n in range(10, 100)]])
+def test_small_domains_are_permuted_whole(texts):
+    alone = [one("es", "LICENSE", text) for text in texts]
+    assert len(set(alone)) == len(texts)
+
+
+def test_a_bank_account_stays_in_its_country_and_keeps_its_inner_check_digits():
+    new = one("es", "ACCOUNT", "ES91 2100 0418 4502 0005 1332").replace(" ", "")
+    weights = (1, 2, 4, 8, 5, 10, 9, 7, 3, 6)
+    for digits, check in ((f"00{new[4:12]}", new[12]), (new[14:], new[13])):
+        rest = 11 - sum(int(d) * w for d, w in zip(digits, weights, strict=True)) % 11
+        assert str({11: 0, 10: 1}.get(rest, rest)) == check
+    assert get_validator("luhn")(one("fi", "ACCOUNT", "FI21 1234 5600 0007 85")[4:])
+    assert new[:2] == "ES"
 
 
 @given(st.from_regex(r"[A-Z]{0,4}[0-9]{1,12}", fullmatch=True), st.integers(0))

@@ -2,6 +2,7 @@
 
 import json
 import stat
+import sys
 import threading
 
 import pytest
@@ -183,6 +184,13 @@ def test_a_vault_that_is_not_there_is_refused_and_leaves_no_log(tmp_path):
     with pytest.raises(ConfigError, match="no such file"):
         Vault.open(tmp_path / "none", KEY)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_vault_without_its_package_is_refused(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises(ConfigError, match=r"pip install 'spacy-deid\[surrogates\]'"):
+        Vault.create(path, KEY)
+    assert not path.exists()
 
 
 def test_a_key_beside_its_vault_is_refused(tmp_path):

@@ -1,15 +1,16 @@
 """Chance for numbers: a format-preserving cipher where it is strong enough, a keyed draw elsewhere.
 
 Two different originals never have the same ciphertext, so surrogates cannot collide from one note to the next. The
-cipher is FF1 of NIST SP 800-38G (2016), by the package libffx: MIT licence, version 2 of 2026, tested against the
-samples of NIST here as well. Of the two ciphers of that standard NIST withdrew FF3 (second public draft of revision 1,
-February 2025), so FF1 is what is left. The draft asks for a million values at least. A smaller domain has keyed draws,
-and so has every kind whose surrogates come from a reserved range that is smaller than the kind itself; there the
-replacer sees to it that two originals of a note differ.
+cipher is FF1 of NIST SP 800-38G (2016), by the package libffx. Of the two ciphers of that standard NIST withdrew FF3
+(second public draft of revision 1, February 2025), so FF1 is what is left. The draft asks for a million values at
+least. A smaller domain is put into a keyed order whole if it is very small, and has keyed draws if it is not; so has
+every kind whose surrogates come from a reserved range that is smaller than the kind itself. There the replacer sees to
+it that two originals of a note differ.
 
-Other packages on the index in November 2026: fpr-ff1 (MIT, kept, but Python 3.12 and later only), fastfpe (MIT, kept;
-strings alone, no domain that is no power), pyffx and pyfpe (2019 and 2021, another cipher than the standard's, and
-GPL), ff3 (FF3 alone).
+The package, in November 2026: version 2.0.1 of September 2026, MIT licence, pure Python upon cryptography, by one
+maintainer who calls it beta, and its FF1 over whole numbers is declared never to change; the tests hold it to the
+samples of NIST and to ciphertexts of ours. Of the others on the index, fpr-ff1 (MIT) wants Python 3.12, fastfpe (MIT)
+has strings but no domain of whole numbers, ff3 has FF3 alone, and pyffx, pyfpe and fpe have had no release since 2021.
 """
 
 from collections.abc import Sequence

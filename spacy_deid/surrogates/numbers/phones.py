@@ -1,6 +1,6 @@
 """Telephone numbers that ring nowhere.
 
-- North America: 555-0100 to 555-0199, in any area code (ATIS-0300115, "555 NXX line number reference").
+- North America: 555-0100 to 555-0199, in any area code (North American Numbering Plan Administrator, 555 line numbers).
 - United Kingdom: Ofcom's numbers for drama, "Telephone numbers for drama use".
 - Spain and Finland set none apart: neither the Spanish plan (Real Decreto 2296/2004; CNMC, public register of numbers)
   nor the Finnish one (Traficom, regulation 32) knows numbers for fiction. Surrogates stand behind prefixes that are

@@ -1,12 +1,14 @@
 """Identifiers keep their form and their check digits, and nobody's number stays."""
 
 import re
+import sys
 from datetime import date
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_deid.errors import ConfigError
 from spacy_deid.patterns.validators import get_validator
 from spacy_deid.surrogates.calendar import DateRules, Shift
 from spacy_deid.surrogates.keys import ProjectKey
@@ -256,6 +258,12 @@ def test_the_cipher_permutes_and_is_pinned():
     chance = Chance(KEY)
     assert len({chance.permute(n, 1_000_003, "x") for n in range(2000)}) == 2000
     assert [chance.permute(n, 10**8, "x", "0") for n in (0, 1, 2)] == [59786615, 53436587, 98354457]
+
+
+def test_without_the_ciphers_package_there_are_no_other_surrogates(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ffx", None)
+    with pytest.raises(ConfigError, match=r"pip install 'spacy-deid\[surrogates\]'"):
+        one("es", "NATIONAL_ID", "12345678Z")
 
 
 def test_nothing_of_a_note_is_in_a_repr():

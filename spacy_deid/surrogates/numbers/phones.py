@@ -1,12 +1,12 @@
 """Telephone numbers that ring nowhere.
 
-- North America: 555-0100 to 555-0199, in any area code (North American Numbering Plan Administrator, 555 line numbers).
+- North America: 555-0100 to 555-0199, in any area code (North American Numbering Plan Administrator).
 - United Kingdom: Ofcom's numbers for drama, "Telephone numbers for drama use".
-- Spain and Finland set none apart: neither the Spanish plan (Real Decreto 2296/2004; CNMC, public register of numbers)
-  nor the Finnish one (Traficom, regulation 32) knows numbers for fiction. Surrogates stand behind prefixes that are
-  given to nobody. Spain: 75, 76 and 77, kept for when mobile numbers run out, and the provinces' codes 929, 940, 970
-  and 989, which no province has. Finland: mobile 049, and landlines whose number would begin with 9. The numbering
-  plans of the package phonenumbers (Google's libphonenumber, version 9) agree: it calls none of them valid.
+- Spain and Finland: no range for fiction was found, neither with the Spanish plan (Real Decreto 2296/2004; CNMC) nor
+  with the Finnish one (Traficom, regulation 32). Surrogates stand behind prefixes that are given to nobody. Spain: 75,
+  76 and 77, in reserve until mobile numbers run out (the ministry in El País, 8 September 2017), and 929, 940, 970 and
+  989, which are no province's. Finland: mobile 049, and landlines whose number would begin with 9. The numbering plans
+  of the package phonenumbers (Google's libphonenumber, version 9) call none of them valid, which the tests check.
 - Other countries: keyed digits behind the country code; they may be somebody's.
 
 The area code is replaced too: it tells a region smaller than a state. Trunk zero, country code, extension and blanks

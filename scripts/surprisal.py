@@ -244,7 +244,8 @@ def draw(lang: str, chosen: Mapping[str, Variant], metrics: Path, figures: Path)
 def recurring_names(
     lang: str, notes: Sequence[AnnotatedText], variants: Sequence[Variant]
 ) -> Iterator[tuple[str, float]]:
-    """PR-AUC of names that stand in a note in more than one form, among what is no PHI in those notes.
+    """PR-AUC of names that stand in a note in more than one form, among what is no PHI in those notes; and how
+    surprising they are, which is what masking their other forms should raise.
 
     YIELDS (tuple): name of a row, and the figure; none for a language whose names have one form.
     """
@@ -256,6 +257,8 @@ def recurring_names(
     again = np.concatenate([recurring(nlp.make_doc(note.text), note, lemmatizer) for note in notes])
     for variant in variants:
         table = variant.test
+        if variant.score == "surprisal":
+            yield f"names in more than one form, {variant.name}, mean nats", float(table.value[again].mean())
         within = np.isin(table.document, np.unique(table.document[again]))
         table = table.select(within & (again | ~table.gold))
         area = average_precision(table.gold, table.value)

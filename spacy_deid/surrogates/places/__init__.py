@@ -1,0 +1,98 @@
+"""Surrogates of places, institutions and professions.
+
+`replace_places` keeps what a reader needs and changes what tells the one place from others:
+
+- towns, regions, countries (CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER): a region becomes another one of its
+  kind, its towns and postal codes those of the other, of about as many inhabitants (`geography`);
+- STREET: kind of road, floor and marks stay (`streets`);
+- HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`), acronyms become
+  acronyms (`acronyms`); ROOM: numbers are drawn (`rooms`);
+- PROFESSION: another one of the sector (`professions`).
+
+Spanish articles, gender and number, English "a" and "an", Finnish case, number and possessive suffix fit the
+surrogate.
+SEX and OTHER have no surrogate: where the policy keeps the sex, the strategy `keep` says so, and this replacer is not
+asked; where it does not, another word for the same sex would give it away, and one for the other would be wrong.
+
+Equal values have equal surrogates in all notes of a patient, different ones of a note different ones. A surrogate is
+never a value of the note.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from ..keys import IdentityKey
+from ..mention import Mention
+from ..persons import fold
+from .geography import Geography
+from .institutions import replace_institution
+from .professions import replace_profession
+from .rooms import replace_department, replace_room
+from .runs import kinds_of
+from .state import Note
+from .streets import replace_street
+from .writing import split_marks, tokens
+
+__all__ = ["LABELS", "replace_places"]
+
+_PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
+_INSTITUTIONS = frozenset({"HOSPITAL", "HEALTH_CENTER", "ORGANIZATION"})
+
+_OTHERS: Mapping[str, Callable[[Mention, Note], str | None]] = MappingProxyType(
+    {"STREET": replace_street, "PROFESSION": replace_profession, "ROOM": replace_room}
+)
+_BREAKS = "\r\n"
+_SHORTEST = 3  # letters of a word that tells one institution from others
+
+LABELS = _PLACES | _INSTITUTIONS | {"STREET", "DEPARTMENT", "ROOM", "PROFESSION", "SEX", "OTHER"}
+"""The labels that `replace_places` answers for."""
+
+
+def replace_places(
+    mentions: Sequence[Mention], key: IdentityKey, lang: str, forbidden: Callable[[str], bool]
+) -> list[str | None]:
+    """Replace the places, institutions and professions of a note.
+
+    mentions (Sequence[Mention]): all of them, in the order of the text; labels of `LABELS`.
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
+    RETURNS (list[Optional[str]]): a surrogate for each, written as the mention is; None where there is none.
+    """
+    note = Note(key, lang, forbidden, (mention.text for mention in mentions))
+    geography = Geography(note)
+    for mention in mentions:
+        for value in _parts(mention, geography):
+            note.avoid(value)
+    return [_other(mention, _replace(mention, note, geography)) for mention in mentions]
+
+
+def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
+    """The nominative of a place, and the words that are proper to an institution."""
+    if mention.label in _PLACES:
+        found = geography.find(split_marks(mention.text)[1], mention.label)
+        if found:
+            yield found[0].name
+    elif mention.label in _INSTITUTIONS:
+        known = kinds_of(geography.lang)
+        yield from (word for _, word in tokens(mention.text) if len(word) > _SHORTEST and fold(word) not in known)
+
+
+def _replace(mention: Mention, note: Note, geography: Geography) -> str | None:
+    """Replace one mention."""
+    if mention.label in _PLACES:
+        return geography.replace(mention)
+    if mention.label in _INSTITUTIONS:
+        return replace_institution(mention, note, geography)
+    if mention.label == "DEPARTMENT":
+        return replace_department(mention, note, geography)
+    make = _OTHERS.get(mention.label)
+    return make(mention, note) if make else None
+
+
+def _other(mention: Mention, made: str | None) -> str | None:
+    """A surrogate with the line breaks of the original, if it is something else."""
+    if made is None or not made.strip() or fold(made) == fold(mention.text):
+        return None
+    breaks = "".join(c for c in mention.text if c in _BREAKS)
+    return made + breaks[sum(c in _BREAKS for c in made) :]

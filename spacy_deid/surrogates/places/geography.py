@@ -1,0 +1,244 @@
+"""Towns, regions and countries: a region becomes another one of its kind, and its towns those of the other.
+
+For each patient the regions of a kind (large provinces, states, countries of a continent) stand in a circle, in an
+order drawn with the key, and each becomes the next one. So a town, its province and the first digits of its postal
+code stay together, and no two regions become the same. A town becomes one of about as many inhabitants, a capital one.
+"""
+
+import re
+
+from ..mention import Mention
+from ..persons import fold
+from .finnish_forms import guess_case, in_case, place_forms
+from .gazetteer import Gazetteer, Place, load_gazetteer, load_words
+from .state import Note
+from .writing import dress, redraw, split_marks
+
+__all__ = ["Geography"]
+
+_KINDS = {"COUNTRY": ("country", "region", "city"), "STATE": ("region", "country", "city")}
+_ANY = ("city", "region", "country")
+_PARTS = re.compile(r"(\s*[,.;/()\n]+\s*|\s+-\s+)")
+_POSTAL = re.compile(r"(?:es?-)?(\d\d)[ .]?\d{3}", re.IGNORECASE)
+_HINT = re.compile(r"[\s,(]{1,3}([^\W\d_][\w .'-]{0,30})")
+_HEAD = re.compile(
+    r"(?:isla|islas|provincia|municipio|villa|barrio|ciudad|comarca|valle|departamento|estado|región|distrito|partido|"
+    r"city|county|town|state|province)\s+(?:(?:de|del|of)\s+)?(?:(?:la|las|los|el|the)\s+(?=[A-ZÁÉÍÓÚ]))?",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(r"\s+(?:county|parish|township|borough|province|metropolitana)$", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(d?el|la|los|las)\s+$", re.IGNORECASE)
+_SHORT = 4  # letters of a short form of a region
+
+
+class Geography:
+    """The places of one note.
+
+    note (Note): what its surrogates share.
+    """
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self.lang = note.lang
+        self._gazetteer: Gazetteer = load_gazetteer(note.lang)
+        self._words = load_words(note.lang)
+
+    def replace(self, mention: Mention) -> str | None:
+        """Replace a mention of a place.
+
+        mention (Mention): label CITY, STATE, COUNTRY, TERRITORY or LOCATION_OTHER.
+        RETURNS (Optional[str]): the surrogate as the mention is written; None if there is none.
+        """
+        before, core, after = split_marks(mention.text)
+        if not core:
+            return None
+        made = self._numbers(core, mention) if any(c.isdigit() for c in core) else self._named(core, mention)
+        if made is None:
+            return None
+        if after.startswith(".") and ("." in core or self._is_short(core)):
+            after = after[1:]
+        return before + dress(made, core) + after
+
+    def find(self, text: str, label: str = "CITY") -> tuple[Place, str] | None:
+        """Find a place.
+
+        text (str): as written, in Finnish in any case.
+        label (str): label, which tells a town from a region of its name.
+        RETURNS (Optional[tuple[Place, str]]): the place and its case; None if it is not known.
+        """
+        name, case = place_forms().get(fold(text), ("", "")) if self._note.lang == "fi" else (text, "nom")
+        found = self._gazetteer.find(name)
+        for kind in _KINDS.get(label, _ANY):
+            for place in found:
+                if place.kind == kind:
+                    return place, case
+        return None
+
+    def place(self, place: Place, variant: int = 0) -> str | None:
+        """The surrogate of a known place, in the nominative and the same all over the note."""
+        return self._note.once(("place", place, variant), lambda: self._place(place, variant))
+
+    def unknown(self, name: str, variant: int = 0) -> str | None:
+        """The surrogate of a place that no list has: a small town or a village."""
+        pool = self._gazetteer.small or list(self._gazetteer.countries.values())
+        return self._note.once(
+            ("unknown", fold(name), variant),
+            lambda: self._note.pick(f"city {variant}", pool, "unknown", fold(name), str(variant)),
+        )
+
+    def _named(self, core: str, mention: Mention) -> str | None:
+        """The surrogate of words."""
+        if (found := self.find(core, mention.label)) is not None:
+            return self._known(core, self._hinted(found[0], core, mention), found[1], mention)
+        if (adjective := self._nationality(core, mention.variant)) is not None:
+            return adjective
+        pieces = _PARTS.split(core)
+        if len(pieces) > 1:
+            parts = [self._named(p, mention) if i % 2 == 0 and p else p for i, p in enumerate(pieces)]
+            return None if None in parts else "".join(part or "" for part in parts)
+        for pattern in (_HEAD, _TAIL):
+            around = pattern.match(core) if pattern is _HEAD else pattern.search(core)
+            if around and around.group() != core:
+                rest = self._named(core[: around.start()] + core[around.end() :], mention)
+                return rest and (around.group() + rest if pattern is _HEAD else rest + around.group())
+        return self._guessed(core, mention)
+
+    def _guessed(self, core: str, mention: Mention) -> str | None:
+        """A place that no list has, in the case that its ending tells."""
+        if mention.label == "COUNTRY":
+            names = sorted(self._gazetteer.countries.values())
+            made = self._note.pick(f"region {mention.variant}", names, "country", fold(core), str(mention.variant))
+        else:
+            made = self.unknown(core, mention.variant)
+        return in_case(made, guess_case(core)) if made and self._note.lang == "fi" else made
+
+    def _known(self, core: str, place: Place, case: str, mention: Mention) -> str | None:
+        """A known place: its short form for a short form, without an article if that stands before."""
+        if self._note.lang == "es" and (article := _ARTICLE.search(mention.before)):
+            word = article[1].lower().removeprefix("d")
+            if self._gazetteer.find(f"{word} {core}"):
+                return self._after_article(word, core, mention.variant)
+        made = self.place(place, mention.variant)
+        if made is None:
+            return None
+        if place.kind == "region" and self._is_short(core):
+            return self._code(made)
+        return in_case(made, case) if self._note.lang == "fi" else made
+
+    def _after_article(self, article: str, core: str, variant: int) -> str | None:
+        """A town with the same article, without it: "la [Coruña]" becomes "la [Carolina]"."""
+        pool = [name[len(article) + 1 :] for name in self._gazetteer.small if fold(name).startswith(article + " ")]
+        return self._note.pick(f"city {variant}", pool, "article", article, fold(core), str(variant))
+
+    def _hinted(self, place: Place, core: str, mention: Mention) -> Place:
+        """Of several towns with a name, the one of the region that stands behind it."""
+        others = [other for other in self._gazetteer.find(place.name) if other.kind == place.kind == "city"]
+        hint = _HINT.match(mention.after) if len(others) > 1 else None
+        if hint is None:
+            return self._note.once(("city", fold(core)), lambda: place)
+        words = hint[1].split()
+        named = {p.region for n in (3, 2, 1) for p in self._gazetteer.find(" ".join(words[:n])) if p.kind == "region"}
+        keys = {region for region, name in self._gazetteer.regions.items() if named & {region, name}}
+        best = next((other for other in others if other.region in keys), place)
+        return self._note.once(("city", fold(core)), lambda: best)
+
+    def _place(self, place: Place, variant: int) -> str | None:
+        """Make the surrogate of a known place."""
+        region = self.region(self._region_of(place), variant)
+        if place.kind != "city":
+            return region and self._gazetteer.regions.get(region, self._gazetteer.countries.get(region))
+        family, capitals = f"city {variant}", self._gazetteer.capitals
+        if region is None:
+            return self.unknown(place.name, variant)
+        if (
+            capitals.get(place.region) == place.name
+            and region in capitals
+            and self._note.take(family, capitals[region])
+        ):
+            return capitals[region]
+        for near, towns in enumerate(self._gazetteer.towns(region, place.band)):
+            if made := self._note.pick(family, towns, *place[:3], str(near), str(variant)):
+                return made
+        return self.unknown(place.name, variant)
+
+    def region(self, region: str, variant: int = 0) -> str | None:
+        """The region that stands for another one, the same all over the note; None if there is none."""
+        return self._note.once(("region", region, variant), lambda: self._region(region, variant))
+
+    def _region(self, region: str, variant: int) -> str | None:
+        """The next one in the circle of its kind that is free."""
+        circle = self._gazetteer.cycles.get(region, ())
+        order = self._note.once(
+            ("circle", tuple(circle), variant),
+            lambda: self._note.draw("circle", *circle, str(variant)).shuffled(circle),
+        )
+        if region not in order:
+            return None
+        start = order.index(region)
+        names = {**self._gazetteer.regions, **self._gazetteer.countries}
+        for other in (*order[start + 1 :], *order[:start]):
+            if names[other] != names[region] and self._note.take(f"region {variant}", names[other]):
+                return other
+        return None
+
+    def _region_of(self, place: Place) -> str:
+        """The key of a place's region."""
+        if place.kind == "city" or place.region in self._gazetteer.cycles:
+            return place.region
+        return next(key for key, name in self._gazetteer.regions.items() if name == place.name)
+
+    def _is_short(self, core: str) -> bool:
+        """Whether a region stands in its short form."""
+        return len(core) <= _SHORT and "region_codes" in self._words and self.find(core, "STATE") is not None
+
+    def _code(self, name: str) -> str:
+        """The short form of a region."""
+        codes = {full: code for code, full in self._words.get("region_names", {}).items()}
+        return str(codes.get(name) or self._words["region_codes"].get(name, name))
+
+    def _nationality(self, core: str, variant: int) -> str | None:
+        """An adjective of nationality becomes that of the country that stands for its own."""
+        table: dict[str, list[str]] = self._words.get("nationalities", {})
+        folded = fold(core)
+        for code, forms in table.items():
+            for place, form in enumerate(forms):
+                plural = folded in (fold(form) + "s", fold(form) + "es")
+                if folded == fold(form) or plural:
+                    same = (place, forms[0] == forms[1])
+                    made = self._adjective(code, same, table, variant)
+                    return made and (_plural(made) if plural else made)
+        return None
+
+    def _adjective(self, code: str, same: tuple[int, bool], table: dict[str, list[str]], variant: int) -> str | None:
+        """The adjective of the country that stands for another, or of any that has one."""
+        gender = same[0]
+        other = self.region("@" + code, variant)
+        if other and other[1:] in table and (not same[1] or len(set(table[other[1:]])) == 1):
+            return table[other[1:]][gender]
+        pool = [forms[gender] for key, forms in table.items() if key != code and (not same[1] or len(set(forms)) == 1)]
+        return self._note.pick(f"adjective {variant}", pool, "adjective", code, str(variant))
+
+    def _numbers(self, core: str, mention: Mention) -> str | None:
+        """A postal code: the first digits of the province that stands for its own, the others drawn."""
+        if mention.label == "COUNTRY":
+            return None
+        context = ("zip", fold(core), str(mention.variant))
+        postal = _POSTAL.fullmatch(core)
+        codes: dict[str, str] = self._words.get("zip", {})
+        region = next((r for r, code in codes.items() if postal and code == postal[1]), None)
+        other = self.region(region, mention.variant) if region else None
+        if postal is None or other not in codes:
+            return self._note.retry("zip", lambda draw: redraw(core, draw), *context)
+        start = postal.start(1)
+        return self._note.retry(
+            "zip",
+            lambda draw: (
+                core[:start] + codes[other or ""] + re.sub(r"\d", lambda _: str(draw.below(10)), core[start + 2 :])
+            ),
+            *context,
+        )
+
+
+def _plural(word: str) -> str:
+    """The plural of a Spanish adjective."""
+    return word + ("s" if word[-1] in "aeoé" else "es")

@@ -1,0 +1,128 @@
+"""What the surrogates of one note share: the key, what is taken, what must not be, and what was decided before."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+from ..inflection import case_forms, inflects
+from ..keys import Draw, IdentityKey
+from ..persons import fold
+
+__all__ = ["Note"]
+
+T = TypeVar("T")
+_BEGINNING = 2  # letters that every case of a word has
+_TRIES = 16  # draws before the options are gone through one by one
+
+
+class Note:
+    """The surrogates of one note while they are made.
+
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
+    originals (Iterable[str]): the values of the note, none of which may be a surrogate.
+    """
+
+    def __init__(
+        self, key: IdentityKey, lang: str, forbidden: Callable[[str], bool], originals: Iterable[str]
+    ) -> None:
+        self.lang = lang
+        self._key, self._forbidden = key, forbidden
+        self._originals = {fold(value) for value in originals}
+        self._beginnings = {value[:_BEGINNING] for value in self._originals}
+        self._taken: set[tuple[str, str]] = set()
+        self._refused: dict[str, bool] = {}
+        self._made: dict[Hashable, object] = {}
+
+    def __repr__(self) -> str:
+        return f"Note({len(self._originals)} values)"
+
+    def avoid(self, value: str) -> None:
+        """Add a value that must not be a surrogate, such as the nominative of a mention."""
+        self._originals.add(fold(value))
+        self._beginnings.add(fold(value)[:_BEGINNING])
+
+    def draw(self, *context: str) -> Draw:
+        """Open the stream of chance for one decision."""
+        return self._key.draw("places", self.lang, *context)
+
+    def once(self, decision: Hashable, make: Callable[[], T]) -> T:
+        """Decide something once in a note.
+
+        decision (Hashable): what is decided.
+        make (Callable): makes it the first time.
+        RETURNS: what was made the first time.
+        """
+        if decision not in self._made:
+            self._made[decision] = make()
+        return self._made[decision]  # type: ignore[return-value]
+
+    def allows(self, value: str) -> bool:
+        """Whether a value may stand in the note at all.
+
+        value (str): in its basic form.
+        RETURNS (bool): False for a value of the note and for what is forbidden.
+        """
+        folded = fold(value)
+        if folded in self._originals:
+            return False
+        if folded not in self._refused:
+            self._refused[folded] = self._is_case(value, folded) or self._forbidden(value)
+        return not self._refused[folded]
+
+    def _is_case(self, value: str, folded: str) -> bool:
+        """Whether a value of the note is a case of another; a case keeps how the word begins."""
+        if not inflects(self.lang) or folded[:_BEGINNING] not in self._beginnings:
+            return False
+        forms = case_forms(value, self.lang, kind="place") | case_forms(value, self.lang)
+        return not self._originals.isdisjoint(fold(form) for form in forms)
+
+    def take(self, family: str, value: str) -> bool:
+        """Take a value for one original, if it is free.
+
+        family (str): kind of values; two originals of a kind never share a surrogate.
+        value (str): in its basic form.
+        RETURNS (bool): whether it was free.
+        """
+        place = (family, fold(value))
+        if place in self._taken or not self.allows(value):
+            return False
+        self._taken.add(place)
+        return True
+
+    def pick(self, family: str, options: Sequence[str], *context: str) -> str | None:
+        """Draw one of several values that is free; the same one each time in a note.
+
+        family (str): kind of values.
+        options (Sequence[str]): in their basic form.
+        context (str): what is decided, with the folded original.
+        RETURNS (Optional[str]): a value, now taken; None if none is free.
+        """
+        return self.once(("pick", family, context), lambda: self._pick(family, options, context))
+
+    def _pick(self, family: str, options: Sequence[str], context: tuple[str, ...]) -> str | None:
+        """Draw a value that is free."""
+        if not options:
+            return None
+        draw = self.draw(family, *context)
+        for _ in range(_TRIES):
+            option = draw.choice(options)
+            if self.take(family, option):
+                return option
+        return next((option for option in draw.shuffled(options) if self.take(family, option)), None)
+
+    def retry(self, family: str, make: Callable[[Draw], str], *context: str) -> str | None:
+        """Make values until one is free; the same one each time in a note.
+
+        family (str): kind of values.
+        make (Callable[[Draw], str]): makes a value from chance.
+        context (str): what is decided, with the folded original.
+        RETURNS (Optional[str]): a value, now taken; None if none came out free.
+        """
+        return self.once(("retry", family, context), lambda: self._retry(family, make, context))
+
+    def _retry(self, family: str, make: Callable[[Draw], str], context: tuple[str, ...]) -> str | None:
+        """Make values until one is free."""
+        draw = self.draw(family, *context)
+        made = (make(draw) for _ in range(5 * _TRIES))
+        return next((value for value in made if value and self.take(family, value)), None)

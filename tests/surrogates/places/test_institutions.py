@@ -1,0 +1,131 @@
+import re
+
+import pytest
+
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.places import replace_places
+from spacy_deid.surrogates.replacers import allow_all
+
+PROJECT = ProjectKey(bytes(range(32)))
+KEYS = [PROJECT.patient(f"patient {number}") for number in range(6)]
+
+
+def replaced(text, label, lang, key=KEYS[0]):
+    return replace_places([Mention(text, label)], key, lang, allow_all)[0]
+
+
+SPANISH = [
+    ("Hospital Universitario de Salamanca", r"Hospital Universitario de (?!Salamanca)\w.*"),
+    ("Hospital Universitario La Paz", r"Hospital Universitario La (?!Paz)\w+"),
+    ("Hospital Universitario de La Princesa", r"Hospital Universitario de La (?!Princesa)\w+"),
+    ("Hospital del Henares", r"Hospital del (?!Henares)\w+"),
+    ("Hospital San Agustín", r"Hospital San (?!Agustín)\w+"),
+    ("Clínica Santa Elena", r"Clínica Santa (?!Elena)\w+"),
+    ("Hospital Virgen del Rocío", r"Hospital Virgen (?!del Rocío)de.*"),
+    ("Hospital Infanta Sofía", r"Hospital Infanta (?!Sofía)\w+"),
+    ("Hospital Doctor Peset", r"Hospital Doctor (?!Peset)\w+"),
+    ('Hospital "Gregorio Marañón"', r'Hospital "(?!Gregorio)\w.* (?!Marañón)\w+"'),
+    ("Hospital 12 de Octubre", r"Hospital (?!12)[1-9]\d de (?!Octubre)[A-Z]\w+"),
+    ("HOSPITAL GENERAL", r"HOSPITAL (?!GENERAL)[A-Z]+"),
+    ("hospital local", r"hospital (?!local)[a-z]+"),
+    ("Centro de Salud Zona 4", r"Centro de Salud Zona (?!4)[1-9]"),
+    ("Centro de Salud de Chantrea", r"Centro de Salud de (?!Chantrea)\w.*"),
+    ("HUCA", r"(?!HUCA)[A-Z]{4}"),
+    ("Facultad de Odontología", r"Facultad de (?!Odontología)[A-Z]\w+"),
+    ("Universidad de Navarra", r"Universidad de (?!Navarra)[A-ZÁ]\w.*"),
+]
+ENGLISH = [
+    ("St. Mary's Medical Center", r"St\. (?!Mary)\w+'s Medical Center"),
+    ("Mount Sinai Hospital", r"Mount (?!Sinai)\w+ Hospital"),
+    ("Worcester General Hospital", r"(?!Worcester)\w.* General Hospital"),
+    ("CEDAR CREEK GP PRACTICE", r"(?!CEDAR CREEK)[A-Z ]+ GP PRACTICE"),
+    ("Larkfield Women's Health", r"(?!Larkfield)\w.* Women's Health"),
+    ("MGH", r"(?!MGH)[A-Z]{3}"),
+    ("University of Oregon", r"University of (?!Oregon)[A-Z].*"),
+    ("Station Physicians", r"(?!Station)\w.* Physicians"),
+    ("Walgreens #4471", r"(?!Walgreens)\w.*#(?!4471)[1-9]\d{3}"),
+    ("Ward 4B", r"Ward [1-9][A-F]"),
+    ("Nightingale Ward", r"(?!Nightingale)\w+ Ward"),
+]
+FINNISH = [
+    ("Jyväskylän keskussairaalassa", r"(?!Jyväskylän)\w.*n keskussairaalassa"),
+    ("Päijät-Hämeen keskussairaalaan", r"(?!Päijät-Hämeen)\w.*n keskussairaalaan"),
+    ("Meilahden tornisairaalasta", r"(?!Meilahden)\w+n tornisairaalasta"),
+    ("Tampereen yliopistollisessa sairaalassa", r"(?!Tampereen)\w+n yliopistollisessa sairaalassa"),
+    ("Hoivakoti Kotkarinteestä", r"Hoivakoti (?!Kotka)\w+rinteestä"),
+    ("Siltasairaalaan", r"(?!Silta)\w+sairaalaan"),
+    ("TAYS:ssa", r"(?!TAYS)[A-Z]{3}S:ssa"),
+    ("HIFK:n", r"(?!HIFK)[A-Z]{3}K:n"),
+    ("Kirurginen sairaala", r"Kirurginen (?!sairaala)\w+"),
+    ("Vuokkokodissa", r"(?!Vuokko)\w+kodissa"),
+    ("osasto 4BIIN", r"osasto (?!4)[1-9]BIIN"),
+    ("lukioon", r"(?!lukioon)\w+(Vn|[aeiouyäö]n)"),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize(("text", "shape"), SPANISH, ids=lambda value: value[:30])
+def test_a_spanish_name_keeps_its_kind(text, shape, key):
+    label = "ORGANIZATION" if text.startswith(("Facultad", "Universidad")) else "HOSPITAL"
+    made = replaced(text, label, "es", key)
+    assert re.fullmatch(shape, made), made
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize(("text", "shape"), ENGLISH, ids=lambda value: value[:30])
+def test_an_english_name_keeps_its_kind(text, shape, key):
+    label = "DEPARTMENT" if "Ward" in text else "ORGANIZATION" if text[-1].isdigit() else "HOSPITAL"
+    made = replaced(text, label, "en", key)
+    assert re.fullmatch(shape, made), made
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize(("text", "shape"), FINNISH, ids=lambda value: value[:30])
+def test_a_finnish_name_keeps_its_kind_and_case(text, shape, key):
+    label = "DEPARTMENT" if "osasto" in text else "ORGANIZATION" if "HIFK" in text else "HOSPITAL"
+    made = replaced(text, label, "fi", key)
+    assert re.fullmatch(shape, made), made
+
+
+def test_a_hospital_lies_where_its_town_now_lies():
+    mentions = [Mention("Segovia", "TERRITORY"), Mention("Hospital General de Segovia", "HOSPITAL")]
+    town, hospital = replace_places(mentions, KEYS[0], "es", allow_all)
+    assert hospital == f"Hospital General de {town}"
+
+
+def test_a_hospital_is_the_same_with_and_without_its_first_words():
+    mentions = [
+        Mention("Hospital General Universitario Gregorio Marañón", "HOSPITAL"),
+        Mention("Hospital Gregorio Marañón", "HOSPITAL"),
+        Mention("HOSPITAL GREGORIO MARAÑÓN", "HOSPITAL"),
+    ]
+    long, short, shouted = replace_places(mentions, KEYS[0], "es", allow_all)
+    assert long.removeprefix("Hospital General Universitario ") == short.removeprefix("Hospital ")
+    assert fold(shouted) == fold(short)
+
+
+def test_a_finnish_hospital_is_the_same_in_every_case():
+    mentions = [
+        Mention(text, "HOSPITAL") for text in ("Meilahden sairaala", "Meilahden sairaalassa", "meilahden sairaalaan")
+    ]
+    first, second, third = replace_places(mentions, KEYS[0], "fi", allow_all)
+    assert second == first + "ssa"
+    assert third == first.lower() + "an"
+
+
+def test_a_company_becomes_a_company_in_its_case():
+    made = replaced("Nokialla", "ORGANIZATION", "fi")
+    assert made.endswith(("lla", "llä"))
+    assert "Noki" not in made
+
+
+@pytest.mark.parametrize(
+    ("text", "lang"), [("12", "en"), ("4A", "en"), ("B2-14", "en"), ("17/3", "fi"), ("ADSEG 02", "en")]
+)
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_room_keeps_its_shape(text, lang, key):
+    made = replaced(text, "ROOM", lang, key)
+    assert made != text
+    assert re.sub(r"\d", "9", made) == re.sub(r"\d", "9", text) or len(made) == len(text)

@@ -1,11 +1,12 @@
 """An annotated corpus with surrogates in place of what its annotation marks; the annotation goes with them.
 
-What a pipeline does with its own detections (`pipeline.surrogate`), done with the gold of a corpus: to hand on a corpus
-that can train another model, and to measure surrogates without the errors of a detector.
+What a pipeline does with its own detections (`pipeline.surrogate`), done with the gold of a corpus: for a corpus that
+can be handed on and train another model, and to measure surrogates without the errors of a detector.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from .evaluation.documents import AnnotatedText, Entity
@@ -82,8 +83,11 @@ def part(entities: Iterable[Entity], text: str) -> list[Entity]:
     text (str): the note.
     RETURNS (list[Entity]): in the order of the text, without blanks at the ends of what was cut.
     """
+    ordered = sorted(entities)
+    if all(a.end <= b.start for a, b in pairwise(ordered)):
+        return ordered
     out: list[Entity] = []
-    for entity in sorted(entities, key=lambda e: (e.start - e.end, e.start)):
+    for entity in sorted(ordered, key=lambda e: (e.start - e.end, e.start)):
         pieces = [(entity.start, entity.end)]
         for other in out:
             pieces = [piece for old in pieces for piece in _without(old, other)]

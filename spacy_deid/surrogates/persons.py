@@ -1,9 +1,11 @@
 """Which mentions of a note name the same person, from the words of the names alone."""
 
 import re
+import sys
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 __all__ = ["fold", "number_mentions", "number_persons"]
 
@@ -13,8 +15,16 @@ _TITLES = frozenset("d da dn dr dra doctor doctora don doña ms miss mr mrs prof
 
 def fold(text: str) -> str:
     """Fold case, accents and spacing, so that two spellings of one value are equal."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    if text.isascii():
+        return " ".join(text.lower().split())
+    plain = text if text.isascii() else unicodedata.normalize("NFKD", text).translate(_marks())
     return " ".join(plain.casefold().split())
+
+
+@cache
+def _marks() -> dict[int, None]:
+    """Accents and other marks, as `str.translate` takes them away."""
+    return dict.fromkeys(i for i in range(sys.maxunicode + 1) if unicodedata.combining(chr(i)))
 
 
 def number_mentions(mentions: Sequence[str]) -> list[int]:

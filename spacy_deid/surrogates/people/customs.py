@@ -17,6 +17,7 @@ class Customs:
 
     surnames (int): surnames that a full name has.
     reversed (float): how unlikely the surname comes first without a comma, in nats.
+    surname_cues (tuple[str, ...]): what stands before a field of surnames.
     titles (Mapping[str, str]): title → "female", "male" or "either".
     before_given (frozenset[str]): titles that stand before given names.
     context (Mapping[str, str]): word before a name → the sex that it tells.
@@ -31,6 +32,7 @@ class Customs:
 
     surnames: int
     reversed: float
+    surname_cues: tuple[str, ...]
     titles: Mapping[str, str]
     before_given: frozenset[str]
     context: Mapping[str, str]
@@ -63,6 +65,7 @@ def load_customs(lang: str) -> Customs:
     return Customs(
         surnames=order.get("surnames", 1),
         reversed=order.get("reversed", -3.0),
+        surname_cues=tuple(map(fold, order.get("surname_cues", ()))),
         titles={fold(word): sex for sex in ("either", "male", "female") for word in titles.get(sex, ())},
         before_given=frozenset(map(fold, titles.get("given", ()))),
         context={fold(word): sex for sex in ("female", "male") for word in context.get(sex, ())},
@@ -72,11 +75,7 @@ def load_customs(lang: str) -> Customs:
         short={fold_word(word): full for word, full in own.get("short", {}).items()},
         nicknames=nicknames,
         called=called,
-        kin={
-            fold(word): tuple(other for other in group if other != word)
-            for group in own.get("kin", {}).get("groups", ())
-            for word in group
-        },
+        kin={fold(word): tuple(others) for word, others in own.get("kin", {}).get("words", {}).items()},
         beside=frozenset(map(fold, own.get("kin", {}).get("beside", ()))),
     )
 

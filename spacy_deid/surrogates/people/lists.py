@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..persons import fold
+from .origins import find_foreign
 from .strata import ENOUGH, SORTS, Names
 
 __all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_names_toml"]
@@ -60,6 +61,9 @@ def load_names(lang: str) -> Names:
         )
     names.shapes = tuple(map(re.compile, read_names_toml("people", lang).get("order", {}).get("shapes", ())))
     _read_groups(names, lang)
+    for sort in SORTS[:2]:
+        groups = {title: map(fold, members) for title, members in names.members[sort].items()}
+        names.foreign[sort] = find_foreign(list(names.proper[sort]), groups, names.groups[sort])
     names.settle()
     return names
 

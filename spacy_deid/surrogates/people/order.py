@@ -11,6 +11,7 @@ from .words import Part, Parts
 __all__ = ["order_parts", "title_before"]
 
 _UNLISTED = 3.0  # bearers that a name without a list is taken to have
+_GROUPED = 2000  # bearers that a name of a group of origin is taken to have
 _INITIAL_GIVEN = 0.8  # share of initials that are those of given names
 _GIVEN = {0: -1.5, 1: 0.0, 2: -0.7, 3: -2.5}  # given names of a mention, in nats
 _SURNAMES = {1: {0: -1.5, 1: 0.0, 2: -2.5}, 2: {0: -1.5, 1: -0.4, 2: 0.0, 3: -4.0}}
@@ -88,6 +89,8 @@ def _best(units: list[Parts], comma: int, mention: Mention, parts: Parts, custom
     size = len(units)
     if comma:
         return ["surname"] * comma + ["given"] * (size - comma)
+    if customs.surname_cues and fold(mention.before).rstrip(" :").endswith(customs.surname_cues):
+        return ["surname"] * size
     scores = [_score(unit, customs, names) for unit in units]
     lean = _lean(mention, parts, customs) if size == 1 else 0.0
     best, kinds = -1e9, ["surname"] * size
@@ -114,11 +117,17 @@ def _score(unit: Parts, customs: Customs, names: Names) -> tuple[float, float]:
             continue
         key = part.lemma or part.folded
         bearers = max((names.count("given", name) for name in customs.called.get(key, ())), default=0) * _CALLED
-        given += log(_UNLISTED + names.count("given", key) + bearers) - log(
+        given += log(_UNLISTED + _bearers(names, "given", key) + bearers) - log(
             names.totals["female"] + names.totals["male"]
         )
-        surname += log(_UNLISTED + names.count("surname", key)) - log(names.totals["surname"])
+        surname += log(_UNLISTED + _bearers(names, "surname", key)) - log(names.totals["surname"])
     return given, surname
+
+
+def _bearers(names: Names, sort: str, key: str) -> int:
+    """How many bear a name; a few, if only a group of origin has it."""
+    grouped = any(key in names.groups[s] for s in (("female", "male") if sort == "given" else (sort,)))
+    return names.count(sort, key) or (_GROUPED if grouped else 0)
 
 
 def _lean(mention: Mention, parts: Parts, customs: Customs) -> float:

@@ -88,8 +88,10 @@ def _write(
 
 
 def _is_riddle(parts: Parts, names: Names) -> bool:
-    """Whether a mention of a relative has a word in lower case that is neither a name nor a known word of kinship."""
-    return any(p.role == "name" and p.text.islower() and not names.is_listed(p.lemma) for p in parts)
+    """Whether a mention of a relative has a word in lower case that is neither a name nor known beside kinship."""
+    plain = [part for part in parts if part.role == "name" and part.text.islower()]
+    listed = [names.is_listed(part.lemma) for part in plain]
+    return bool(plain) and not all(listed) and (not any(listed) or any(part.role == "kin" for part in parts))
 
 
 def _safe(made: str | None, mention: Mention, values: set[str], choices: Choices) -> str | None:

@@ -62,6 +62,7 @@ class Names:
     particles (dict): sort → folded name → the particles that it takes.
     heads (dict): sort → folded names that head double names.
     groups (dict): sort → folded name → group of origin.
+    foreign (dict): sort → folded names that no group has, but that look like those of one.
     members (dict): sort → group of origin → its names, as they are written.
     shapes (tuple[re.Pattern, ...]): how names are made; a surrogate is made as its original.
     """
@@ -74,6 +75,7 @@ class Names:
     shapes: tuple[re.Pattern[str], ...] = ()
     groups: dict[str, dict[str, str]] = field(default_factory=lambda: {sort: {} for sort in SORTS})
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
+    foreign: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(SORTS, frozenset()))
     members: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     _strata: dict[Stratum, list[str]] = field(default_factory=lambda: defaultdict(list))
     _pools: dict[Stratum, tuple[str, ...]] = field(default_factory=dict)
@@ -134,12 +136,8 @@ class Names:
         """All names of a sort that a surrogate may be, in the order of the list."""
         whole = Stratum(sort, "*", "", False, 0, -1, -1)
         if whole not in self._pools:
-            names = self.proper[sort]
-            self._pools[whole] = tuple(
-                names[name]
-                for name in self._ranks[sort]
-                if _may_be_drawn(names[name]) and self._known_as(sort, name, 1) == sort
-            )
+            own = [self.proper[sort][name] for name in self._ranks[sort] if self._is_own(sort, name)]
+            self._pools[whole] = tuple(own)
         return self._pools[whole]
 
     def letters(self, sort: str) -> tuple[list[str], list[int]]:
@@ -199,9 +197,17 @@ class Names:
             self._ranks[sort] = {name: rank for rank, name in enumerate(self.proper[sort])}
             self.totals[sort] = sum(self.counts[sort].values()) or 1
         for sort in SORTS:
-            for folded, name in self.proper[sort].items():
-                if _may_be_drawn(name) and self._known_as(sort, folded, 1) == sort:
-                    self._strata[self.stratum(sort, folded)].append(name)
+            for folded in self.proper[sort]:
+                if self._is_own(sort, folded):
+                    self._strata[self.stratum(sort, folded)].append(self.proper[sort][folded])
+
+    def _is_own(self, sort: str, folded: str) -> bool:
+        """Whether a name may be drawn as one of its sort, and not rather of another sort or another origin."""
+        if not _may_be_drawn(self.proper[sort][folded]) or self._known_as(sort, folded, 1) != sort:
+            return False
+        if sort == "surname":
+            return self.count("given", folded) < self.count("surname", folded)
+        return folded not in self.foreign[sort]
 
 
 def _may_be_drawn(name: str, least: int = 3) -> bool:

@@ -156,3 +156,7 @@ def test_an_article_changes_with_the_sound(original, surrogate, changes):
 )
 def test_a_spanish_conjunction_changes_with_the_sound(original, surrogate, changes):
     assert needs_article_change(original, surrogate, "es") is changes
+
+
+def test_a_relative_in_lower_case_with_a_name_of_the_lists_is_read():
+    assert None not in replace(KEYS[0], "dorothy riggee", label="RELATIVE")

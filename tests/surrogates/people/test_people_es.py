@@ -206,3 +206,15 @@ def test_short_forms_are_the_names_they_stand_for(key):
 def test_names_of_another_origin_stay_of_it(key):
     made = replace(key, "Fátima Benali", ("Vasile Popescu", "CLINICIAN"))
     assert NAMES.stratum("surname", fold(made[1].split()[1])).group == "romanian"
+
+
+@EVERY_KEY
+def test_a_field_of_surnames_holds_surnames(key):
+    mentions = [
+        ("Ana", "PATIENT", "Nombre: "),
+        ("Rosa Blanco", "PATIENT", "Apellidos: "),
+        ("Rosa", "PATIENT", "Sra. "),
+    ]
+    made = replace(key, *mentions)
+    assert made[2] == made[1].split()[0]
+    assert NAMES.count("surname", fold(made[2])) > NAMES.count("given", fold(made[2]))

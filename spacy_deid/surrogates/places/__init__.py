@@ -41,6 +41,7 @@ _INSTITUTIONS = frozenset({"HOSPITAL", "HEALTH_CENTER", "ORGANIZATION"})
 _OTHERS: Mapping[str, Callable[[Mention, Note], str | None]] = MappingProxyType(
     {"STREET": replace_street, "PROFESSION": replace_profession, "ROOM": replace_room}
 )
+_LONGEST = 300  # characters: whatever is longer is no name
 _BREAKS = "\r\n"
 _SHORTEST = 3  # letters of a word that tells one institution from others
 
@@ -62,7 +63,7 @@ def replace_places(
     note = Note(key, lang, forbidden, (mention.text for mention in mentions))
     geography = Geography(note)
     for mention in mentions:
-        for value in _parts(mention, geography):
+        for value in _parts(mention, geography) if len(mention.text) <= _LONGEST else ():
             note.avoid(value)
     return [_other(mention, _replace(mention, note, geography)) for mention in mentions]
 
@@ -80,6 +81,8 @@ def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
 
 def _replace(mention: Mention, note: Note, geography: Geography) -> str | None:
     """Replace one mention."""
+    if len(mention.text) > _LONGEST:
+        return None
     if mention.label in _PLACES:
         return geography.replace(mention)
     if mention.label in _INSTITUTIONS:

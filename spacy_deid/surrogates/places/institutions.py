@@ -48,11 +48,16 @@ def _replace(core: str, mention: Mention, note: Note, geography: Geography) -> s
         return replace_finnish(core, mention, note, geography)
     if is_acronym(core):
         return replace_acronym(core, note, mention.variant)
+    if "institutions" not in load_words(note.lang):
+        return None
     runs = sort_words(core, geography, note.lang)
     if all(run.sort in _STAY for run in runs):
         if (made := replace_word(core, note, mention.variant)) or note.lang != "en" or len(runs) == 1:
             return made
-        next(run for run in runs if run.sort == "kind").sort = "proper"  # "Station Physicians"
+        first = next((run for run in runs if run.sort == "kind"), None)
+        if first is None:
+            return None
+        first.sort = "proper"  # "Station Physicians"
     if mention.label == "ORGANIZATION" and all(run.sort in ("proper", "small", "place") for run in runs):
         companies = load_words(note.lang).get("institutions", {}).get("companies", [])
         return note.pick("institution", companies, "company", fold(core), str(mention.variant))

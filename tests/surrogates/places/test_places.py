@@ -95,6 +95,21 @@ def test_sex_and_other_have_no_surrogate(label):
     assert replace_places([Mention("varón", label)], PROJECT.patient("a"), "es", allow_all) == [None]
 
 
+@pytest.mark.parametrize("lang", ["es", "en", "fi", "de", ""])
+@pytest.mark.parametrize("label", sorted(LABELS))
+def test_a_whole_page_is_no_name(label, lang):
+    assert replace_places([Mention("Hospital de Getafe " * 5000, label)], PROJECT.patient("a"), lang, allow_all) == [
+        None
+    ]
+
+
+@pytest.mark.parametrize("lang", ["de", ""])
+@pytest.mark.parametrize("text", ["Klinikum Bonn", "Hauptstr. 3", "Lehrer", "3B", "\ud800x", "…", "", "A"])
+def test_a_language_without_words_raises_nothing(text, lang):
+    made = replace_places([Mention(text, label) for label in sorted(LABELS)], PROJECT.patient("a"), lang, allow_all)
+    assert all(new is None or fold(new) != fold(text) for new in made)
+
+
 def test_a_value_keeps_the_marks_and_blanks_around_it():
     made = replace_places([Mention(" (Getafe),\n", "CITY")], PROJECT.patient("a"), "es", allow_all)[0]
     assert made.startswith(" (")

@@ -14,6 +14,8 @@ from .numbers import LABELS as NUMBERS
 from .numbers import replace_ids
 from .people import replace_persons
 from .people.replace import ADDRESSES, PERSONS
+from .places import LABELS as PLACES
+from .places import replace_places
 
 __all__ = ["REPLACERS", "Replacer", "Request", "allow_all", "replacer_of"]
 
@@ -61,8 +63,12 @@ def _numbers(mentions: Sequence[Mention], request: Request) -> list[str | None]:
     return replace_ids(mentions, request.key, request.lang, request.forbidden, request.date_rules)
 
 
+def _places(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_places(mentions, request.key, request.lang, request.forbidden)
+
+
 REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType(
-    {_persons: frozenset(PERSONS) | ADDRESSES, _dates: DATES, _numbers: NUMBERS}
+    {_persons: frozenset(PERSONS) | ADDRESSES, _dates: DATES, _numbers: NUMBERS, _places: PLACES}
 )
 
 

@@ -18,52 +18,20 @@
 Two keys are measured, and the rows hold the worse one. Rows go to metrics/surrogates.json; no text of a note.
 """
 
-import re
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from itertools import combinations
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from command_line import command_line
-from rapidfuzz.distance import Levenshtein
+from surrogate_figures import KEYS, aim, count, measure, release
 
-from spacy_deid.evaluation import AnnotatedText, read_folder
+from spacy_deid.evaluation import read_folder
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
-from spacy_deid.patterns.validators import VALIDATORS
-from spacy_deid.release import ReleasedNote, release_note
-from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.note import PERSONS, number_entities
-from spacy_deid.surrogates.persons import fold
-from spacy_deid.surrogates.strategies import FALLBACK
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
-
-TIMES = frozenset({"DATE", "AGE"})
-CHECKED = {  # by label, because one in ten of any numbers passes Luhn's test
-    "dni": {"NATIONAL_ID", "MRN"},
-    "hetu": {"NATIONAL_ID"},
-    "nuss": {"INSURANCE_ID"},
-    "card": {"ACCOUNT"},
-    "iban": {"ACCOUNT"},
-    "npi": {"LICENSE"},
-    "dea": {"LICENSE"},
-    "vin": {"VEHICLE"},
-    "ip": {"IP_ADDRESS"},
-}
-KEYS = (bytes(range(32)), bytes(range(100, 132)))
-WORD = re.compile(r"[^\W\d_]{2,}")
-DAY = {
-    "es": re.compile(r"(\d\d?)[/.-](\d\d?)[/.-](\d{4})"),
-    "en": re.compile(r"(\d\d?)[/-](\d\d?)[/-](\d{4})"),
-    "fi": re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})"),
-}
-OLDEST = 89 * 365
-SPEED = 5_000
 
 
 @app.command()
@@ -95,139 +63,6 @@ def main(
     replace_rows(metrics, rows)
     for row in rows:
         typer.echo(f"{row.name}: {row.value:g}" + ("" if row.met is not False else "  (missed)"))
-
-
-def aim(name: str):
-    """Target and direction of a figure."""
-    if name in ("originals kept", "collisions"):
-        return 0.0, "lower"
-    if name.startswith(("consistent", "intervals", "valid")):
-        return 1.0, "higher"
-    return (SPEED, "higher") if name.startswith("entities/s") else (None, "lower")
-
-
-def release(notes: Sequence[AnnotatedText], lang: str, secret: bytes) -> list[ReleasedNote]:
-    """De-identify notes, each that of another patient."""
-    key = ProjectKey(secret)
-    return [release_note(note, key.patient(note.name), lang) for note in notes]
-
-
-def count(released: Iterable[ReleasedNote]) -> int:
-    """The number of mentions."""
-    return sum(len(note.mentions) for note in released)
-
-
-def measure(released: Sequence[ReleasedNote], lang: str) -> dict[str, float]:
-    """All figures but speed."""
-    tags = Counter(m.label for note in released for m, r in pairs(note) if r.action == FALLBACK)
-    figures: dict[str, float] = {
-        "originals kept": sum(
-            r.action == "replace" and fold(r.text) == fold(m.text) for note in released for m, r in pairs(note)
-        ),
-        "ages and relative days that stay": sum(r.action == "keep" for note in released for _, r in pairs(note)),
-        "collisions": sum(len(collisions(note)) for note in released),
-        "consistent persons": share(flag for note in released for flag in consistent_persons(note)),
-        "consistent values": share(flag for note in released for flag in consistent_values(note)),
-        "intervals kept": share(flag for note in released for flag in intervals(note, lang)),
-        "valid ids": share(flag for note in released for flag in validity(note)),
-        "share of mentions with a tag": sum(tags.values()) / max(1, count(released)),
-    }
-    return figures | {f"tags: {label}": number for label, number in sorted(tags.items())}
-
-
-def pairs(note: ReleasedNote):
-    """Mentions and what replaces them."""
-    return zip(note.mentions, note.replacements, strict=True)
-
-
-def share(flags: Iterable[bool]) -> float:
-    """The share of the true ones; 1 if there are none."""
-    found = list(flags)
-    return sum(found) / len(found) if found else 1.0
-
-
-def collisions(note: ReleasedNote) -> list[tuple[str, str]]:
-    """Labels and surrogates that stand for two entities."""
-    numbers = number_entities(note.mentions)
-    owners: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
-    for (mention, made), number in zip(pairs(note), numbers, strict=True):
-        named = mention.label in PERSONS
-        if made.action != "replace" or mention.label in TIMES | {"ZIP", "TERRITORY"}:
-            continue
-        if not named or len(WORD.findall(made.text)) > 1:
-            owners["PERSON" if named else mention.label, fold(made.text)].setdefault(number, fold(mention.text))
-    return [value for value, found in owners.items() if any(differ(*two) for two in combinations(found.values(), 2))]
-
-
-def differ(first: str, second: str) -> bool:
-    """Whether two values are more than a slip apart."""
-    return Levenshtein.distance(first, second, score_cutoff=1) > 1
-
-
-def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
-    """For each mention of a person whether its words are of the surrogate of the fullest one."""
-    groups: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for (mention, made), number in zip(pairs(note), number_entities(note.mentions), strict=True):
-        if mention.label in PERSONS and made.action == "replace":
-            groups[number].append((mention.text, made.text))
-    for group in groups.values():
-        fullest = {fold(word)[:3] for word in WORD.findall(max(group, key=lambda pair: len(WORD.findall(pair[0])))[1])}
-        for original, made in group:
-            if len(group) > 1 and WORD.search(original):
-                yield all(fold(word)[:3] in fullest for word in WORD.findall(made))
-
-
-def consistent_values(note: ReleasedNote) -> Iterator[bool]:
-    """For each repeated value whether it has one surrogate."""
-    made: dict[tuple[str, str], set[str]] = defaultdict(set)
-    times: Counter[tuple[str, str]] = Counter()
-    for mention, replacement in pairs(note):
-        value = (mention.label, fold(mention.text))
-        made[value].add(fold(replacement.text))
-        times[value] += 1
-    return (len(made[value]) == 1 for value, number in times.items() if number > 1)
-
-
-def intervals(note: ReleasedNote, lang: str) -> Iterator[bool]:
-    """For each pair of full dates whether it is as far apart as before."""
-    texts = [(m.text, made.text) for m, made in pairs(note) if m.label == "DATE" and made.action == "replace"]
-    month_first = lang == "en" and not any(first > 12 for text, _ in texts if (first := leading(text, lang)))
-    days = [
-        (before, day(new, lang, month_first))
-        for old, new in texts
-        if (before := day(old, lang, month_first)) is not None
-    ]
-    latest = max((before for before, _ in days), default=0)
-    young = [(before, after) for before, after in days if latest - before <= OLDEST]
-    for (a, moved_a), (b, moved_b) in combinations(young, 2):
-        yield moved_a is not None and moved_b is not None and a - b == moved_a - moved_b
-
-
-def leading(text: str, lang: str) -> int:
-    """The first number of a full numeric date, 0 for any other."""
-    found = DAY[lang].fullmatch(text.strip())
-    return int(found[1]) if found else 0
-
-
-def day(text: str, lang: str, month_first: bool) -> int | None:
-    """The day of a full numeric date, None for any other."""
-    found = DAY[lang].fullmatch(text.strip())
-    if not found:
-        return None
-    first, second, year = (int(number) for number in found.groups())
-    month, number = (first, second) if month_first else (second, first)
-    try:
-        return date(year, month, number).toordinal()
-    except ValueError:
-        return None
-
-
-def validity(note: ReleasedNote) -> Iterator[bool]:
-    """For each number that passes a test whether its surrogate passes it."""
-    for mention, made in pairs(note):
-        for name, labels in CHECKED.items():
-            if made.action == "replace" and mention.label in labels and VALIDATORS[name](mention.text):
-                yield VALIDATORS[name](made.text)
 
 
 if __name__ == "__main__":

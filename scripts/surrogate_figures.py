@@ -21,6 +21,7 @@ from spacy_deid.surrogates.strategies import FALLBACK, Replacement
 __all__ = ["KEYS", "aim", "count", "measure", "release"]
 
 TIMES = frozenset({"DATE", "AGE"})
+SHARED = frozenset({"ZIP", "TERRITORY", "COUNTRY"})
 CHECKED = {  # by label, because one in ten of any numbers passes Luhn's test
     "dni": {"NATIONAL_ID", "MRN"},
     "hetu": {"NATIONAL_ID"},
@@ -98,7 +99,7 @@ def collisions(note: ReleasedNote) -> list[tuple[str, str]]:
     owners: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for (mention, made), number in zip(pairs(note), numbers, strict=True):
         named = mention.label in PERSONS
-        if made.action != "replace" or mention.label in TIMES | {"ZIP", "TERRITORY"}:
+        if made.action != "replace" or mention.label in TIMES | SHARED:
             continue
         if not named or len(WORD.findall(made.text)) > 1:
             owners["PERSON" if named else mention.label, fold(made.text)].setdefault(number, fold(mention.text))
@@ -112,10 +113,10 @@ def differ(first: str, second: str) -> bool:
 
 def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
     """For each mention of a person whether its words are of the surrogate of the fullest one."""
-    groups: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    groups: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
     for (mention, made), number in zip(pairs(note), number_entities(note.mentions), strict=True):
         if mention.label in PERSONS and made.action == "replace":
-            groups[number].append((mention.text, made.text))
+            groups[number, mention.label].append((mention.text, made.text))
     for group in groups.values():
         fullest = {fold(word)[:3] for word in WORD.findall(max(group, key=lambda pair: len(WORD.findall(pair[0])))[1])}
         for original, made in group:

@@ -6,10 +6,11 @@
 - *originals kept*: surrogates that are the original, whatever the case and accents. Ages up to 89 and days relative to
   others stay because they stay true; they are counted apart.
 - *collisions*: two persons by their full names, or two other values of one label, with the same surrogate in a note.
-  Dates and ages are left out, where 90+ and 2019 stand for many, ZIP codes, which share three digits by law, and
-  territories, as a town may bear the name of its province. Two spellings of a name a slip apart are one person.
-- *consistent*: of mentions of one person, each has words of the surrogate of the fullest mention alone; of equal
-  values, each has the same surrogate.
+  Left out are dates and ages, where 90+ and 2019 stand for many, ZIP codes, which share three digits by law,
+  countries, which have a name in each language, and territories, as a town may bear the name of its province. Two
+  spellings of a name a slip apart are one person.
+- *consistent*: of mentions of one person with one label, each has words of the surrogate of the fullest mention alone;
+  of equal values, each has the same surrogate.
 - *intervals*: pairs of full numeric dates of a note that are as many days apart as before. Dates more than 89 years
   before the latest are left out: they move by whole years more, so that they tell no age above 90.
 - *valid*: of originals that pass a check-digit test, the surrogates that pass it as well.

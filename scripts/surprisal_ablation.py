@@ -14,6 +14,7 @@ Writes metrics/surprisal_ablation.json.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 POINTS = ("high_recall", "balanced")
 BUDGETS = (2, 5, 10, 20)  # spans for 1,000 words
+COLUMNS = ("surprisal", "per_piece", "log_rank")  # to rank words by, beside the score
 THRESHOLDS = (0.9, 0.99, 0.999)
 FIRST = (0.1, 0.25)  # shares of the notes
 COSTS = (": missed PHI tokens", ": spans per 1,000 words", ": words in them per 1,000")
@@ -135,14 +137,12 @@ class Case:
         yield from self._name(f"{point}, without a language model", found)
         missed = [missed_tokens(note, doc, one) for note, doc, one in zip(self.notes, self.docs, found, strict=True)]
         yield f"{point}, without a language model: missed PHI tokens", sum(map(len, missed))
-        spans = self._propose(missed)
-        for budget in BUDGETS:
-            yield from self._review(
-                f"{point}, {budget} spans per 1,000 words", found, missed, self._of_all(spans, budget)
-            )
-        for budget in BUDGETS:
-            chosen = self._of_each(spans, budget)
-            yield from self._review(f"{point} by note, {budget} spans per 1,000 words", found, missed, chosen)
+        for column, budget in product((None, *COLUMNS), BUDGETS):
+            spans, variant = self._propose(missed, column), f"{budget} spans per 1,000 words"
+            by = f" by {column}".replace("_", " ") if column else ""
+            yield from self._review(f"{point}{by}, {variant}", found, missed, self._of_all(spans, budget))
+            if column is None:
+                yield from self._review(f"{point} by note, {variant}", found, missed, self._of_each(spans, budget))
         yield from self._order(point, [len(tokens) for tokens in missed])
         for threshold in thresholds:
             yield from self._name(f"{point}, words above {threshold:g}", self._above(threshold))
@@ -175,8 +175,9 @@ class Case:
                 yield f"{variant}: {unit} {figure}", scores[unit][figure] or 0.0
         yield f"{variant}: notes with nothing missed", scores["clean"]["share"] or 0.0
 
-    def _propose(self, missed: Sequence[Sequence[tuple[int, int]]]) -> list[Proposed]:
-        """All spans that could be proposed, the best first."""
+    def _propose(self, missed: Sequence[Sequence[tuple[int, int]]], column: str | None) -> list[Proposed]:
+        """All spans that could be proposed, the best first by a column or by the score."""
+        self.review.column = column
         spans = [
             Proposed(
                 i, span.start, span.end, span.value, sum(span.start <= start < span.end for start, _ in missed[i])
@@ -230,7 +231,7 @@ class Case:
         """What of the missed PHI stands in the notes that are first in the order of expected leak, or of length."""
         if not sum(leaks):
             return
-        self.review.at_least = 1
+        self.review.at_least, self.review.column = 1, None
         for doc in self.docs:
             self.review(doc)
         self.review.at_least = ALL

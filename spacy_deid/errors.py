@@ -193,6 +193,8 @@ class Errors:
     D247 = (
         "no de-identified text: the classifier's scores give no probabilities. Its weights are damaged, or too large"
     )
+    D248 = "no self-decoding model: {reason}"
+    D249 = "'{folder}': holds no self-decoding model, or a damaged one ({kind})"
     D210 = "no lexicon: {reason}"
     D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
     D212 = "a lexicon holds at most {most} lists, {given} were given"
@@ -289,6 +291,8 @@ class Errors:
     )
     D692 = "unknown label '{label}' in the strategies of a surrogate style. Known labels: {known}"
     D693 = "pipeline '{name}' has no component 'deid_surrogate', which writes what is released"
+    D694 = "{path}: holds no entities that are asked for, so there is nothing to make surrogates of"
+    D695 = "pipeline '{name}' embeds no tokens: it has neither vectors nor a component that fills doc.tensor"
 
     # medical dictionaries, phrase counts
     D700 = "{path}: not {format}: {reason}"
@@ -357,6 +361,7 @@ class Errors:
     # review
     D840 = "'{name}': 'deid_surprisal' did not score this text, so nothing can be proposed for review"
     D841 = "'{name}': the scores of 'deid_surprisal' are not those of this text"
+    D842 = "'{name}': 'deid_surprisal' wrote no column '{column}'. Its columns: {known}"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

@@ -46,6 +46,7 @@ class ReviewSpan:
         "at_least": 1,
         "floor": 0.0,
         "longest": 10,
+        "column": None,
         "medical": True,
         "recovered": True,
         "language": None,
@@ -59,6 +60,7 @@ def make_review(
     at_least: int,
     floor: float,
     longest: int,
+    column: str | None,
     medical: bool,
     recovered: bool,
     language: str | None,
@@ -70,6 +72,8 @@ def make_review(
     at_least (int): spans that may be proposed in any note, however short.
     floor (float): score that a word must be above; what that is depends on the score of ``deid_surprisal``.
     longest (int): words that one span holds at most, so that a strange paragraph is no single span.
+    column (Optional[str]): column of ``deid_surprisal`` that words are ranked by, such as "surprisal" or "per_piece";
+        None for its score.
     medical (bool): whether terms of the medical dictionary are left out.
     recovered (bool): whether what ``deid_recovery`` let go as medical is looked at all the same.
     language (Optional[str]): language of the notes; None for that of the pipeline.
@@ -87,6 +91,7 @@ def make_review(
         at_least=at_least,
         floor=floor,
         longest=longest,
+        column=column,
         terms=terms,
         recovered=recovered,
     )
@@ -103,6 +108,7 @@ class Review:
         at_least: int = 1,
         floor: float = 0.0,
         longest: int = 10,
+        column: str | None = None,
         terms: MedicalDictionary | None = None,
         recovered: bool = True,
     ) -> None:
@@ -119,12 +125,13 @@ class Review:
             if not value >= least:
                 raise ConfigError(Errors.D812.format(name=name, setting=setting, wanted=f"at least {least}"))
         self.name, self.per_1000_words, self.at_least, self.floor = name, per_1000_words, at_least, floor
-        self.longest, self.terms, self.recovered = longest, terms, recovered
+        self.longest, self.column, self.terms, self.recovered = longest, column, terms, recovered
 
     def __call__(self, doc: Doc) -> Doc:
         """Propose spans of a Doc.
 
-        RAISES: NotDeidentified if nothing was merged (D502), or there are no scores (D840) or not of this text (D841).
+        RAISES: NotDeidentified if nothing was merged (D502), or there are no scores (D840) or not of this text (D841);
+            ConfigError if they have no such column (D842).
         """
         self.set_annotations(doc, self.match(doc))
         return doc
@@ -138,21 +145,20 @@ class Review:
         record = self._scores(doc)
         if MERGED not in doc.spans:
             raise NotDeidentified(Errors.D502.format(step="deid_merge"))
-        starts, ends, values = record["starts"], record["ends"], np.asarray(record["values"], dtype=float)
+        starts, ends, values = record["starts"], record["ends"], self._values(record)
         left_out = self._left_out(doc)
         wanted = [i for i in np.flatnonzero(values > self.floor).tolist() if not left_out[starts[i] : ends[i]].all()]
         text = doc.text
         joined = [_near(text, end, start) for end, start in zip(ends, starts[1:], strict=False)]
         runs = choose_runs(values.tolist(), wanted, joined, self._budget(text), self.longest)
-        return [self._span(record, run) for run in runs]
+        return [_span(record, values, run) for run in runs]
 
     def set_annotations(self, doc: Doc, found: Sequence[ReviewSpan]) -> None:
         """Write the group. What its spans are proposed for stands in its ``attrs["scores"]``, in the same order."""
         record = doc.user_data[SCORES]
-        known = bool(record.get("probability"))
+        known, by = bool(record.get("probability")) and self.column is None, self.column or record["score"]
         evidence = [
-            Evidence(item.start, item.end, "OTHER", self.name, item.value if known else 1.0, record["score"])
-            for item in found
+            Evidence(item.start, item.end, "OTHER", self.name, item.value if known else 1.0, by) for item in found
         ]
         scores = [{"value": item.value, "columns": dict(item.columns)} for item in found]
         write_evidence(doc, REVIEW, evidence, version=record["model"], probability=known, scores=scores)
@@ -170,6 +176,15 @@ class Review:
         if len(lengths) != 1 or not (inside and apart) or (ends and ends[-1] > length):
             raise NotDeidentified(Errors.D841.format(name=self.name))
         return record
+
+    def _values(self, record: Mapping[str, Any]) -> NDArray[np.float64]:
+        """What words are ranked by."""
+        if self.column is None:
+            return np.asarray(record["values"], dtype=float)
+        if self.column not in record["features"]:
+            known = ", ".join(record["features"])
+            raise ConfigError(Errors.D842.format(name=self.name, column=self.column, known=known))
+        return np.asarray(record["features"][self.column], dtype=float)
 
     def _left_out(self, doc: Doc) -> Mask:
         """The characters that are not proposed: those that are held, and medical terms."""
@@ -189,13 +204,6 @@ class Review:
         """How many spans may be proposed."""
         return max(self.at_least, int(len(text.split()) * self.per_1000_words / 1000))
 
-    def _span(self, record: Mapping[str, Any], run: Sequence[int]) -> ReviewSpan:
-        """The span of some words."""
-        best = max(run, key=lambda i: (record["values"][i], -i))
-        columns = {name: float(column[best]) for name, column in record["features"].items()}
-        start, end = int(record["starts"][run[0]]), int(record["ends"][run[-1]])
-        return ReviewSpan(start, end, float(record["values"][best]), columns)
-
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Nothing but the config belongs to this component."""
         return b""
@@ -203,6 +211,13 @@ class Review:
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Review":
         """Nothing but the config belongs to this component."""
         return self
+
+
+def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[int]) -> ReviewSpan:
+    """The span of some words."""
+    best = max(run, key=lambda i: (values[i], -i))
+    columns = {name: float(column[best]) for name, column in record["features"].items()}
+    return ReviewSpan(int(record["starts"][run[0]]), int(record["ends"][run[-1]]), float(values[best]), columns)
 
 
 def choose_runs(

@@ -121,6 +121,21 @@ def test_a_score_that_is_no_probability_stays_in_the_row_alone(english):
     assert (row["score"], row["probability"], row["by"], row["version"]) == (17.5, False, "entropy-1", "test-1")
 
 
+def test_words_are_ranked_by_a_column_if_one_is_named():
+    nlp = make(column="entropy")
+    doc = scored(nlp, TEXT, Wilmer=0.9)
+    doc.user_data[SCORES]["features"]["entropy"] = [float(start == TEXT.index("Parkano")) for start in starts(doc)]
+    assert proposed(nlp(doc)) == ["Parkano"]
+    (row,) = doc._.deid_review
+    assert (row["score"], row["probability"], row["by"]) == (1.0, False, "entropy")
+    with pytest.raises(ConfigError, match=r"'rank'. Its columns: surprisal, entropy"):
+        make(column="rank")(scored(nlp, TEXT))
+
+
+def starts(doc):
+    return doc.user_data[SCORES]["starts"]
+
+
 def test_a_language_without_a_medical_dictionary_goes_without():
     nlp = make("de")
     assert proposed(nlp(scored(nlp, "Angiosarkom bei Wilmer", Angiosarkom=0.9))) == ["Angiosarkom"]

@@ -37,7 +37,7 @@ def replace_finnish(core: str, mention: Mention, note: Note, geography: Geograph
     """
     if (acronym := _acronym(core, note, mention.variant)) is not None:
         return acronym
-    words = tokens(core)
+    words = _words(core)
     kinds = [i for i, (_, word) in enumerate(words) if _kind_end(word)]
     if not kinds:
         return _whole(core, note, mention)
@@ -47,6 +47,17 @@ def replace_finnish(core: str, mention: Mention, note: Note, geography: Geograph
     return _sibling(words, note, mention.variant) or _whole(core, note, mention)
 
 
+def _words(core: str) -> list[tuple[str, str]]:
+    """The words of a name; what a hyphen joins is one."""
+    out: list[tuple[str, str]] = []
+    for gap, word in tokens(core):
+        if gap == "-" and out and out[-1][1].isalpha() and word.isalpha():
+            out[-1] = (out[-1][0], f"{out[-1][1]}-{word}")
+        else:
+            out.append((gap, word))
+    return out
+
+
 def _parts(
     words: Sequence[tuple[str, str]], kinds: list[int], note: Note, geography: Geography, mention: Mention
 ) -> str | None:
@@ -54,7 +65,9 @@ def _parts(
     out, i = [], 0
     while i < len(words):
         length, new = _place(words, i, note, geography, mention)
-        if not length:
+        if i + 1 < len(words) and words[i + 1][0].startswith("- "):
+            length, new = 1, words[i][1]  # "sosiaali- ja terveyskeskus"
+        elif not length:
             length, new = 1, _word(words[i][1], i, kinds, len(words), note, geography, mention)
         if new is None:
             return None
@@ -110,7 +123,7 @@ def _word(
     if _is_acronym(word, mention.text):
         return _acronym(word, note, variant)
     last = i == length - 1 or all(j < i for j in kinds)
-    return _proper(word, note, geography, variant, last=last)
+    return _proper(word, note, geography, mention, last=last)
 
 
 def _is_acronym(word: str, text: str) -> bool:
@@ -118,8 +131,9 @@ def _is_acronym(word: str, text: str) -> bool:
     return not text.isupper() and _ACRONYM.fullmatch(word) is not None and is_acronym(word.split(":")[0])
 
 
-def _proper(word: str, note: Note, geography: Geography, variant: int, *, last: bool) -> str | None:
+def _proper(word: str, note: Note, geography: Geography, mention: Mention, *, last: bool) -> str | None:
     """A name: behind the noun with the case that its ending tells, before it in the genitive."""
+    variant = mention.variant
     tail = _tail(word)
     if tail and len(word) - len(tail) >= _SHORTEST_STEM:
         return _compound(word, tail, note, variant)
@@ -127,8 +141,9 @@ def _proper(word: str, note: Note, geography: Geography, variant: int, *, last: 
     if not last and fold(word).endswith("n") and not fold(word).endswith("nen"):
         made = geography.unknown(word, variant)
         return made and dress(in_case(made, "gen"), word)
-    words = load_words("fi")["institutions"]
-    made = note.pick("proper", [*words["names"], *_surnames()], fold(word), str(variant))
+    names: list[str] = load_words("fi")["institutions"]["names"]
+    pool = names if mention.label == "HOSPITAL" else _surnames()
+    made = note.pick("proper", pool, fold(word), str(variant))
     return made and dress(in_case(made, case, "surname"), word)
 
 

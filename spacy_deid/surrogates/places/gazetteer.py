@@ -124,7 +124,7 @@ class Gazetteer:
             if place not in found[fold(place.name)]:
                 found[fold(place.name)].append(place)
         for other, name in self._words.get("aliases", {}).items():
-            found.setdefault(fold(other), found.get(fold(name), []))
+            found[fold(other)] = found.get(fold(name)) or found[fold(other)]
         return {name: places for name, places in found.items() if places}
 
     @cached_property

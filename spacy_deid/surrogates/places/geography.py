@@ -11,6 +11,7 @@ from ..mention import Mention
 from ..persons import fold
 from .finnish_forms import guess_case, in_case, place_forms
 from .gazetteer import Gazetteer, Place, load_gazetteer, load_words
+from .nationalities import replace_nationality
 from .state import Note
 from .writing import dress, redraw, split_marks
 
@@ -42,6 +43,7 @@ class Geography:
         self.lang = note.lang
         self._gazetteer: Gazetteer = load_gazetteer(note.lang)
         self._words = load_words(note.lang)
+        self._short_countries = {fold(name) for name in self._words.get("aliases", {}) if name.isupper()}
 
     def replace(self, mention: Mention) -> str | None:
         """Replace a mention of a place.
@@ -57,7 +59,8 @@ class Geography:
             return None
         if after.startswith(".") and ("." in core or self._is_short(core)):
             after = after[1:]
-        return before + dress(made, core) + after
+        short = core.isupper() and fold(core) in self._short_countries
+        return before + dress(made, "" if short else core) + after
 
     def find(self, text: str, label: str = "CITY") -> tuple[Place, str] | None:
         """Find a place.
@@ -90,7 +93,7 @@ class Geography:
         """The surrogate of words."""
         if (found := self.find(core, mention.label)) is not None:
             return self._known(core, self._hinted(found[0], core, mention), found[1], mention)
-        if (adjective := self._nationality(core, mention.variant)) is not None:
+        if (adjective := replace_nationality(core, mention.variant, self._note, self.region)) is not None:
             return adjective
         pieces = _PARTS.split(core)
         if len(pieces) > 1:
@@ -196,28 +199,6 @@ class Geography:
         codes = {full: code for code, full in self._words.get("region_names", {}).items()}
         return str(codes.get(name) or self._words["region_codes"].get(name, name))
 
-    def _nationality(self, core: str, variant: int) -> str | None:
-        """An adjective of nationality becomes that of the country that stands for its own."""
-        table: dict[str, list[str]] = self._words.get("nationalities", {})
-        folded = fold(core)
-        for code, forms in table.items():
-            for place, form in enumerate(forms):
-                plural = folded in (fold(form) + "s", fold(form) + "es")
-                if folded == fold(form) or plural:
-                    same = (place, forms[0] == forms[1])
-                    made = self._adjective(code, same, table, variant)
-                    return made and (_plural(made) if plural else made)
-        return None
-
-    def _adjective(self, code: str, same: tuple[int, bool], table: dict[str, list[str]], variant: int) -> str | None:
-        """The adjective of the country that stands for another, or of any that has one."""
-        gender = same[0]
-        other = self.region("@" + code, variant)
-        if other and other[1:] in table and (not same[1] or len(set(table[other[1:]])) == 1):
-            return table[other[1:]][gender]
-        pool = [forms[gender] for key, forms in table.items() if key != code and (not same[1] or len(set(forms)) == 1)]
-        return self._note.pick(f"adjective {variant}", pool, "adjective", code, str(variant))
-
     def _numbers(self, core: str, mention: Mention) -> str | None:
         """A postal code: the first digits of the province that stands for its own, the others drawn."""
         if mention.label == "COUNTRY":
@@ -237,8 +218,3 @@ class Geography:
             ),
             *context,
         )
-
-
-def _plural(word: str) -> str:
-    """The plural of a Spanish adjective."""
-    return word + ("s" if word[-1] in "aeoé" else "es")

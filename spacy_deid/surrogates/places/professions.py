@@ -52,7 +52,7 @@ def replace_profession(mention: Mention, note: Note) -> str | None:
     if not core or make is None:
         return None
     made = make(core, mention, note)
-    return before + dress(made, core) + after if made else None
+    return before + dress(made, core, noun=True) + after if made else None
 
 
 def _english(core: str, mention: Mention, note: Note) -> str | None:

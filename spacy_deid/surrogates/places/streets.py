@@ -55,16 +55,16 @@ def _spanish(core: str, words: Mapping[str, object], draw: Draw) -> str:
     if not name.strip():
         return kind + _numbers(rest, words, draw)
     blank = name[: len(name) - len(name.lstrip())]
-    new = str(draw.choice(_list(words, "names")))
-    if not kind:
-        new = new.removeprefix("de ").removeprefix("del ").removeprefix("la ")
+    names = _list(words, "names")
+    new = str(draw.choice(names if kind else [name for name in names if name[0].isupper()]))
+    blank = blank or (" " if kind[-1:].isalpha() else "")
     new = dress(new, name.strip()) if name.strip()[-1:].isupper() or name.strip().islower() else new
     return kind + blank + new + _numbers(tail, words, draw)
 
 
 def _kind(core: str, types: frozenset[str]) -> tuple[str, str]:
     """The word for the kind of road, with its marks, and the rest."""
-    found = re.match(r"([^\W\d_]+[ºª]?)([./ªº]*)", core)
+    found = re.match(r"([^\W\d_]+[ºª]?)([./\\ªº]*)", core)
     if found is None or not types & {fold(found[1]), fold(found[1]) + "/"} or found.end() == len(core):
         return "", core
     return core[: found.end()], core[found.end() :]

@@ -44,19 +44,20 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def dress(value: str, like: str) -> str:
+def dress(value: str, like: str, *, noun: bool = False) -> str:
     """Write a surrogate as the original was written.
 
     value (str): surrogate in its usual capitals.
     like (str): the original.
+    noun (bool): whether they are common nouns: these keep capitals of their own ("IT consultant").
     RETURNS (str): all capitals, all small or first capital as the original; its line breaks and wide blanks kept.
     """
     letters = [c for c in like if c.isalpha()]
     if len(letters) > 1 and all(c == c.upper() for c in letters):
         value = value.upper()
     elif letters and all(c == c.lower() for c in letters):
-        value = value.lower()
-    elif letters and letters[0].isupper():
+        value = value if noun else value.lower()
+    elif letters and letters[0].isupper() and not (noun and like.split()[0].isupper()):
         value = capitalised(value)
     return _blanks(value, _BLANKS.findall(like))
 

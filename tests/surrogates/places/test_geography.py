@@ -95,7 +95,8 @@ def test_a_kind_of_place_stays():
 
 
 @pytest.mark.parametrize(
-    ("text", "ends"), [("marroquí", "íae"), ("peruana", "ae"), ("senegaleses", "s"), ("PERUANO", "OSNLE")]
+    ("text", "ends"),
+    [("marroquí", "íae"), ("peruana", "ae"), ("senegaleses", "s"), ("marroquíes", "s"), ("PERUANO", "OSNLE")],
 )
 def test_an_adjective_of_nationality_keeps_gender_and_number(text, ends):
     for key in KEYS:
@@ -108,6 +109,39 @@ def test_a_feminine_adjective_is_followed_by_a_feminine_one():
     nations = load_gazetteer("es")._words["nationalities"]
     women = {forms[1] for forms in nations.values()}
     assert all(replaced("peruana", "COUNTRY", "es", key) in women - {"peruana"} for key in KEYS)
+
+
+def test_an_adjective_goes_with_its_country():
+    nations = load_gazetteer("es")._words["nationalities"]
+    for key in KEYS:
+        country, adjective = replace_places(
+            [Mention("Perú", "COUNTRY"), Mention("peruana", "COUNTRY")], key, "es", allow_all
+        )
+        code = next(place.region for place in load_gazetteer("es").find(country) if place.kind == "country")
+        if code[1:] in nations:
+            assert adjective == nations[code[1:]][1]
+
+
+@pytest.mark.parametrize(("text", "ends"), [("Mexican", ""), ("AMERICANS", "S"), ("Irish", "")])
+def test_an_english_adjective_becomes_another_one(text, ends):
+    made = replaced(text, "COUNTRY", "en")
+    assert made != text
+    assert made.endswith(ends)
+    assert made.isupper() == text.isupper()
+
+
+@pytest.mark.parametrize(("text", "lang"), [("USA", "es"), ("EE. UU.", "es"), ("U.S.A.", "en"), ("UK", "en")])
+def test_a_country_in_short_is_written_out(text, lang):
+    made = replaced(text, "COUNTRY", lang)
+    assert made in load_gazetteer(lang).countries.values()
+
+
+def test_a_finnish_region_of_two_parts_is_one_place():
+    made = replaced("Päijät-Hämeessä", "STATE", "fi")
+    assert made.endswith(("ssa", "ssä", "lla", "llä"))
+    made = replaced("Vakka-Suomen sairaalassa", "HOSPITAL", "fi")
+    assert made.endswith("n sairaalassa")
+    assert "Suomen" not in made
 
 
 def test_an_article_before_the_mention_fits_the_surrogate():

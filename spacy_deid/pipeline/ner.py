@@ -367,9 +367,9 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the component, its weights in half precision."""
+        """Save the component, its weights in half precision and compressed."""
         super().to_disk(path, exclude=[*exclude, "model"])
-        (Path(path) / "model").write_bytes(weights_to_bytes(self.model))
+        (Path(path) / "model").write_bytes(weights_to_bytes(self.model, compress=True))
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "DeidNER":
         """Read what `to_disk` saved, changed in place. RETURNS (DeidNER): the component."""

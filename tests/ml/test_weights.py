@@ -22,6 +22,12 @@ def test_weights_take_half_the_space_and_come_back_as_single_precision(model):
     assert len(data) < len(model.to_bytes()) - 2 * sum(layer.get_param("W").size for layer in model.layers)
 
 
+def test_compressed_weights_are_the_same(model):
+    other = chain(Linear(8, 4), Linear(2, 8))
+    weights_from_bytes(other, weights_to_bytes(model, compress=True))
+    assert weights_to_bytes(other) == weights_to_bytes(model)
+
+
 def test_weights_in_single_precision_are_read_too(model):
     other = chain(Linear(8, 4), Linear(2, 8))
     weights_from_bytes(other, model.to_bytes())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from surrogates.calendar.moving import TEN, TODAY, habits_of, moved
+from moved_dates import TEN, TODAY, habits_of, moved
 
 from spacy_deid.surrogates.calendar.grammar import load_grammar
 from spacy_deid.surrogates.calendar.rules import Shift

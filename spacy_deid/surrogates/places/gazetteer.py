@@ -168,6 +168,8 @@ class Gazetteer:
             yield Place(name, "region", region, _LARGE)
             if name != region:
                 yield Place(region, "region", region, _LARGE)
+        listed = {name for names in self.cities.values() for name in names}
+        yield from (Place(name, "city", key, _LARGE) for key, name in self.capitals.items() if name not in listed)
         yield from (Place(name, "country", code, _LARGE) for code, name in self.countries.items())
 
 

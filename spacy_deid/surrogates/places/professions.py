@@ -61,15 +61,18 @@ def _english(core: str, mention: Mention, note: Note) -> str | None:
     plural = folded not in names and folded.endswith("s") and not folded.endswith("ss")
     single = _singular(folded, names) if plural else folded
     vowel = needs_article_change("b", core)
-    jobs = _of_sector("en", single)
-    pool = next(
-        found
-        for choice in (jobs, jobs_of("en"))
-        if (found := [job.male for job in choice if job.vowel == vowel and not _GENDERED.search(job.male)])
-    )
+    fit = [job for job in jobs_of("en") if job.vowel == vowel and job.folded != single and not _gendered(job)]
+    sector = {job.male for job in _of_sector("en", single)}
+    pool = [job.male for job in fit if job.male in sector] or [job.male for job in fit]
     if (made := _pick(pool, single, note, mention.variant)) is None:
         return None
     return _english_plural(made) if plural and (single in names or _after_number(mention.before)) else made
+
+
+@cache
+def _gendered(job: Job) -> bool:
+    """Whether an English word tells the sex: it would be wrong for half of the patients."""
+    return _GENDERED.search(job.male) is not None
 
 
 def _singular(word: str, names: frozenset[str]) -> str:

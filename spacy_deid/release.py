@@ -5,15 +5,14 @@ can be handed on and train another model, and to measure surrogates without the 
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from .evaluation.documents import AnnotatedText, Entity
-from .medical.context_data import eponym_names
+from .medical.context_data import unfit_words
 from .offsets import Edit, apply_edits, move_spans
 from .surrogates.agreement import agree
-from .surrogates.forbidden import Forbidden, offensive_words
+from .surrogates.forbidden import Forbidden
 from .surrogates.keys import IdentityKey
 from .surrogates.mention import Mention
 from .surrogates.note import find_mentions, replace_mentions
@@ -59,7 +58,7 @@ def release_note(
     style = style or SurrogateStyle()
     entities = part(document.entities, document.text)
     mentions = find_mentions(document.text, [(e.start, e.end, e.label) for e in entities])
-    forbidden = Forbidden(mentions, lang, _never(lang))
+    forbidden = Forbidden(mentions, lang, unfit_words(lang))
     made = replace_mentions(mentions, key, lang, style.strategies, forbidden, style.rules_of(note_date))
     edits: list[Edit] = []
     last = 0
@@ -110,9 +109,3 @@ def _strip(text: str, start: int, end: int) -> tuple[int, int]:
     """A stretch without blanks at its ends."""
     surface = text[start:end]
     return start + len(surface) - len(surface.lstrip()), end - len(surface) + len(surface.rstrip())
-
-
-@cache
-def _never(lang: str) -> frozenset[str]:
-    """Words that no surrogate has: medical eponyms and offensive words."""
-    return eponym_names(lang) | offensive_words(lang)

@@ -9,8 +9,21 @@ from typing import Any
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
+from ..surrogates.forbidden import offensive_words
 
-__all__ = ["CAP", "REACH", "UPPER", "before", "behind", "common_words", "eponym_words", "given_names", "read_context"]
+__all__ = [
+    "CAP",
+    "REACH",
+    "UPPER",
+    "before",
+    "behind",
+    "common_words",
+    "eponym_names",
+    "eponym_words",
+    "given_names",
+    "read_context",
+    "unfit_words",
+]
 
 REACH = 70  # characters to each side
 UPPER = "A-ZÀ-ÖØ-ÞĀ-Ž"
@@ -46,6 +59,16 @@ def eponym_words() -> frozenset[str]:
     source = _RESOURCES / "medical" / "eponyms.csv"
     names = (row.partition(",")[0] for row in source.read_text(encoding="utf8").splitlines()[1:])
     return frozenset(normal_form(word) for name in names for word in re.findall(r"[^\W\d_]{2,}", name))
+
+
+@cache
+def unfit_words(lang: str) -> frozenset[str]:
+    """Words that no surrogate has: eponyms and offensive words.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms.
+    """
+    return eponym_names(lang) | offensive_words(lang)
 
 
 @cache

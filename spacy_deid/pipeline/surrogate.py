@@ -6,11 +6,12 @@ note that names none stands for itself.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache, partial
+from functools import partial
 from multiprocessing.context import get_spawning_popen
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from spacy.language import Language
@@ -20,12 +21,12 @@ from spacy.util import registry
 from ..context import set_edits
 from ..dictionaries.note_search import clean_id
 from ..errors import ConfigError, Errors, NotDeidentified
-from ..medical.context_data import eponym_names
+from ..medical.context_data import unfit_words
 from ..offsets import Edit
 from ..policies import Policy, load_policy
 from ..spans import MERGED, RECOVERED
 from ..surrogates.agreement import agree
-from ..surrogates.forbidden import Forbidden, offensive_words
+from ..surrogates.forbidden import Forbidden
 from ..surrogates.generalize import GENERALIZERS
 from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import Mention
@@ -198,16 +199,20 @@ class Surrogate:
         digest = hashlib.sha256(doc.text.encode("utf-8", "surrogatepass")).hexdigest()
         return "document", self._key.patient(f"\0document {digest}")  # no id begins like this
 
-    def _disputed(self, doc: Doc) -> set[int]:
-        """Tokens that some detector gave a label which the policy replaces.
+    def _disputed(self, doc: Doc) -> dict[int, set[str]]:
+        """Tokens that some detector gave a label which is replaced, and those labels.
 
         Where two detectors disagree, one label wins in ``doc.ents``; if the policy keeps that one, the other must not
         be forgotten: what may be a name is not released because it may also be a town.
         """
         if self.policy.replaces_all and not isinstance(self.style, SurrogateStyle):
-            return set()
+            return {}
         spans = (span for key in doc.spans[MERGED].attrs["sources"] for span in doc.spans[key])
-        return {i for span in spans if self._replaces(span.label_) for i in range(span.start, span.end)}
+        labels: dict[int, set[str]] = {}
+        for span in spans:
+            for i in range(span.start, span.end) if self._replaces(span.label_) else ():
+                labels.setdefault(i, set()).add(span.label_)
+        return labels
 
     def _replaces(self, label: str) -> bool:
         """Whether nothing of a span with this label is released."""
@@ -215,15 +220,15 @@ class Surrogate:
         return self.policy.replaces(label) and not released
 
     def edit(
-        self, spans: Sequence[Span], disputed: AbstractSet[int] = frozenset()
+        self, spans: Sequence[Span], disputed: Mapping[int, AbstractSet[str]] = MappingProxyType({})
     ) -> tuple[list[Edit], list[list[Any]]]:
         """Decide on every span; changes nothing.
 
         spans (Sequence[Span]): disjoint, in the order of the text.
-        disputed (AbstractSet[int]): tokens that are replaced whatever the label of their span.
+        disputed (Mapping): tokens, and labels for which they are replaced whatever that of their span.
         RETURNS (tuple): edits, and [start, end, label, action] of every span, changed or kept.
         """
-        doubts = [not disputed.isdisjoint(range(span.start, span.end)) for span in spans]
+        doubts = [any(disputed.get(i, set()) - {s.label_} for i in range(s.start, s.end)) for s in spans]
         edits: list[Edit] = []
         decisions: list[list[Any]] = []
         for span, replacement, doubt in zip(spans, self._write(spans, doubts), doubts, strict=True):
@@ -258,7 +263,7 @@ class Surrogate:
             key,
             doc.lang_,
             self.style.strategies,
-            Forbidden(mentions, doc.lang_, _never(doc.lang_)),
+            Forbidden(mentions, doc.lang_, unfit_words(doc.lang_)),
             self.style.rules_of(doc._.ehr.get("note_date")),
             facts={name: str(doc._.ehr[name]) for name in ("name", "sex") if doc._.ehr.get(name)},
             year=self.policy.year,
@@ -289,9 +294,3 @@ class Surrogate:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the key, unless the pickle goes down the pipe to a worker that is being spawned."""
         return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None})
-
-
-@cache
-def _never(lang: str) -> frozenset[str]:
-    """Words that no surrogate has: medical eponyms and offensive words."""
-    return eponym_names(lang) | offensive_words(lang)

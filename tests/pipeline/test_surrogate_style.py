@@ -200,3 +200,18 @@ def test_the_key_shows_nowhere():
     component = make().get_pipe("deid_surrogate")
     assert isinstance(component, Surrogate)
     assert bytes(range(32)).hex() not in repr(vars(component))
+
+
+def test_an_age_that_stays_true_stays_unless_another_detector_took_it_for_something_else():
+    nlp = make()
+    text = "Tiene 53 años."
+    doc = nlp.make_doc(text)
+    write_evidence(doc, "deid/ner", [Evidence(6, 13, "AGE", "one")])
+    write_evidence(doc, "deid/ruler", [])
+    merge = nlp.get_pipe("deid_merge")
+    merge.sources = ["deid/ner", "deid/ruler"]
+    assert nlp.get_pipe("deid_surrogate")(merge(doc))._.deid_text == text
+    doc = nlp.make_doc(text)
+    write_evidence(doc, "deid/ner", [Evidence(6, 13, "AGE", "one")])
+    write_evidence(doc, "deid/ruler", [Evidence(6, 8, "MRN", "other")])
+    assert "53" not in nlp.get_pipe("deid_surrogate")(merge(doc))._.deid_text

@@ -24,6 +24,7 @@ from .report import report
 from .sample import sample
 from .surprisal import surprisal
 from .surrogates import key
+from .surrogates_evaluate import surrogates
 from .synth import synth
 from .vault import vault
 
@@ -43,6 +44,7 @@ app.add_typer(key)
 app.add_typer(counts)
 app.add_typer(medical)
 app.add_typer(surprisal)
+app.add_typer(surrogates)
 app.add_typer(vault)
 
 

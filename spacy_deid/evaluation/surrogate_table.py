@@ -20,7 +20,7 @@ Distances are of the pairs that have a surrogate, the last three shares of all.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ Floats = NDArray[np.floating]
 # The embeddings of the tokens of a text, a row for each.
 Embed = Callable[[str], Floats]
 
-BETTER = {
+BETTER: dict[str, Literal["higher", "lower"]] = {
     "Levenshtein distance": "higher",
     "Levenshtein ratio": "lower",
     "bigram similarity": "lower",
@@ -164,7 +164,7 @@ def surrogate_figures(pairs: Iterable[Pair], embed: Embed | None = None) -> dict
 
 def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
     """The means of what is told by characters."""
-    columns = {
+    columns: dict[str, Sequence[float]] = {
         "original length": [len(old) for old, _ in made],
         "surrogate length": [len(new) for _, new in made],
         "Levenshtein distance": [Levenshtein.distance(old, new) for old, new in made],

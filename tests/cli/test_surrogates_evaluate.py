@@ -1,0 +1,88 @@
+"""``spacy-deid surrogates evaluate``."""
+
+import numpy as np
+import pytest
+import spacy
+
+from spacy_deid.evaluation import AnnotatedText, Entity, read_rows, write_folder
+
+CANARIES = ("Zacarías", "Villarrubia")
+TEXT = "Paciente: Zacarías Soto. Vive en Villarrubia. Zacarías refiere dolor. Zacarías Soto acude solo."
+
+
+def entities():
+    found = []
+    for label, value in (("PATIENT", "Zacarías Soto"), ("CITY", "Villarrubia"), ("PATIENT", "Zacarías refiere")):
+        at = TEXT.index(value)
+        found.append(Entity(at, at + len(value.removesuffix(" refiere")), label))
+    return tuple(sorted([*found, Entity(TEXT.rindex("Zacarías"), TEXT.rindex("Soto") + 4, "PATIENT")]))
+
+
+@pytest.fixture
+def gold(tmp_path):
+    write_folder([AnnotatedText("a", TEXT, entities())], tmp_path / "gold", format="brat")
+    return tmp_path / "gold"
+
+
+def clean(result, code=0):
+    text = result.output + str(result.exception)
+    assert result.exit_code == code, text
+    assert not [value for value in CANARIES if value in text]
+    return result.output
+
+
+def table(output):
+    lines = output.splitlines()
+    width = len(lines[0].split())
+    return lines[0].split(), {" ".join(c[:-width]): c[-width:] for c in (line.split() for line in lines[1:])}
+
+
+def test_strategies_stand_side_by_side(cli, gold):
+    titles, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--p", 0.1, "--p", 0.5)))
+    assert titles == ["consistent", "random", "markov(0.1)", "markov(0.5)"]
+    assert figures["mentions"] == ["4"] * 4
+    assert figures["same"] == figures["empty"] == ["0.0000"] * 4
+    assert "trigram diversity" in figures
+    assert "BERTScore F1" not in figures
+
+
+def test_rows_name_the_command_and_no_folder_of_the_machine(cli, gold, tmp_path):
+    rows = tmp_path / "rows.json"
+    clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--metrics", rows, "--data", "d", "--split", "dev"))
+    written = {row.name: row for row in read_rows(rows)}
+    assert written["same, consistent"].value == 0.0
+    assert written["trigram similarity, random"].better == "lower"
+    assert str(tmp_path) not in rows.read_text(encoding="utf8")
+    assert not [value for value in CANARIES if value in rows.read_text(encoding="utf8")]
+
+
+def test_the_same_seed_gives_the_same_table(cli, gold):
+    first, second = (clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--seed", 7)) for _ in range(2))
+    assert first == second
+
+
+def test_a_label_alone_is_measured(cli, gold):
+    _, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--label", "CITY")))
+    assert figures["mentions"] == ["1"] * 3
+
+
+def test_vectors_give_the_bert_score(cli, gold, tmp_path):
+    nlp = spacy.blank("es")
+    for i, word in enumerate(("a", "Zacarías", "Soto")):
+        nlp.vocab.set_vector(word, np.eye(3)[i])
+    nlp.to_disk(tmp_path / "vectors")
+    _, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--encoder", tmp_path / "vectors")))
+    assert "BERTScore F1" in figures
+
+
+def test_a_pipeline_without_embeddings_is_refused(cli, gold, tmp_path):
+    spacy.blank("es").to_disk(tmp_path / "blank")
+    said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--encoder", tmp_path / "blank"), 1)
+    assert "embeds no tokens" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"), [(["--p", 1.5], "a probability of 1.5"), (["--label", "FAX"], "holds no entities")]
+)
+def test_what_cannot_be_measured_is_refused(cli, gold, options, reason):
+    assert reason in clean(cli("surrogates", "evaluate", gold, "--lang", "es", *options), 1)

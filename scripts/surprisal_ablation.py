@@ -28,10 +28,11 @@ from spacy.util import registry
 from surprisal import DATA, MAIN, Setup, ask, rescore
 
 import spacy_deid
-from spacy_deid.audit.leak_order import order_by_leak
+from spacy_deid.audit.leak_order import assess_leak
 from spacy_deid.cli.surprisal_pipeline import find_part
 from spacy_deid.evaluation import AnnotatedText, Entity, evaluate, from_doc
 from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
+from spacy_deid.evaluation.ranking import roc_auc
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
 from spacy_deid.evaluation.scored_tokens import score_tokens
 from spacy_deid.evaluation.stages import Stages, decide, detect, take_apart
@@ -137,8 +138,9 @@ class Case:
         yield from self._name(f"{point}, without a language model", found)
         missed = [missed_tokens(note, doc, one) for note, doc, one in zip(self.notes, self.docs, found, strict=True)]
         yield f"{point}, without a language model: missed PHI tokens", sum(map(len, missed))
-        for column, budget in product((None, *COLUMNS), BUDGETS):
-            spans, variant = self._propose(missed, column), f"{budget} spans per 1,000 words"
+        proposed = {column: self._propose(missed, column) for column in (None, *COLUMNS)}
+        for column, budget in product(proposed, BUDGETS):
+            spans, variant = proposed[column], f"{budget} spans per 1,000 words"
             by = f" by {column}".replace("_", " ") if column else ""
             yield from self._review(f"{point}{by}, {variant}", found, missed, self._of_all(spans, budget))
             if column is None:
@@ -228,21 +230,18 @@ class Case:
         yield f"{variant}: notes with nothing missed after review", scores["clean"]["share"] or 0.0
 
     def _order(self, point: str, leaks: Sequence[int]) -> Figures:
-        """What of the missed PHI stands in the notes that are first in the order of expected leak, or of length."""
-        if not sum(leaks):
+        """What of the missed PHI stands in the notes that come first in the order of expected leak, or of length."""
+        if not 0 < np.count_nonzero(leaks) < len(leaks):
             return
-        self.review.at_least, self.review.column = 1, None
-        for doc in self.docs:
-            self.review(doc)
-        self.review.at_least = ALL
-        by_length = sorted(range(len(leaks)), key=lambda i: -self.words[i])
-        for name, order in (("expected leak", order_by_leak(self.docs)), ("their length", by_length)):
+        gold = np.array(leaks) > 0
+        expected = [assess_leak(doc).expected for doc in self.docs]
+        for name, order in (("expected leak", expected), ("their length", self.words)):
+            variant, values = f"{point} by note, in the order of {name}", np.array(order, dtype=float)
+            yield f"{variant}: ROC-AUC of notes that leak", roc_auc(gold, values) or 0.0
+            ranked = sorted(range(len(leaks)), key=lambda i: (-values[i], i))
             for share in FIRST:
-                held = sum(leaks[i] for i in order[: round(share * len(order))])
-                yield (
-                    f"first {share:.0%} of the notes by {name}: share of missed PHI tokens",
-                    held / sum(leaks),
-                )
+                held = sum(leaks[i] for i in ranked[: round(share * len(leaks))])
+                yield f"{variant}: share of missed PHI tokens in the first {share:.0%}", held / sum(leaks)
 
 
 def missed_tokens(note: AnnotatedText, doc: Doc, found: AnnotatedText) -> list[tuple[int, int]]:

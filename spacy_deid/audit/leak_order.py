@@ -8,13 +8,16 @@ A number that orders notes. It is no rate: what share of notes leaks is told by 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 from spacy.tokens import Doc
 
 from ..errors import Errors, NotDeidentified
-from ..spans import DISCARDED, MERGED, RECOVERED, REVIEW, read_evidence
+from ..labels import LABELS
+from ..spans import MERGED, RECOVERED, SCORES, read_evidence
 
 __all__ = ["LeakRisk", "assess_leak", "order_by_leak"]
 
+_LIMIT = 40.0  # nats; what is more surprising is not more suspicious
 _UNSEARCHED = "institution: "  # how a detector says that it had no terms of the note's patient
 
 
@@ -22,8 +25,8 @@ _UNSEARCHED = "institution: "  # how a detector says that it had no terms of the
 class LeakRisk:
     """What speaks for a leak in a note.
 
-    disagreement (float): detections that lost to another one, and the doubt that is left of those that won.
-    surprisal (float): scores of the spans in ``doc.spans["deid/review"]``, added up.
+    disagreement (float): what the surest detector of each span is short of certain, added up.
+    surprisal (float): mean surprisal of the words that nobody holds, nats.
     dictionary (float): names of lists and dictionaries that were released as medical; 1 more if the terms of the
         note's own patient were not searched for.
     """
@@ -41,18 +44,26 @@ class LeakRisk:
 def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
     """Read from a Doc what speaks for a leak.
 
-    doc (Doc): a Doc that was merged and on which ``deid_review`` ran.
+    doc (Doc): a Doc that was scored and merged.
     lists (Iterable[str]): groups of the detectors that have lists and dictionaries.
     RETURNS (LeakRisk): the three numbers.
-    RAISES: NotDeidentified if nothing was merged or proposed (D502).
+    RAISES: NotDeidentified if nothing was merged or scored (D502).
     """
-    for key, step in ((MERGED, "deid_merge"), (REVIEW, "deid_review")):
-        if key not in doc.spans or (key == REVIEW and "scores" not in doc.spans[key].attrs):
-            raise NotDeidentified(Errors.D502.format(step=step))
+    if MERGED not in doc.spans or SCORES not in doc.user_data:
+        raise NotDeidentified(Errors.D502.format(step="deid_surprisal" if MERGED in doc.spans else "deid_merge"))
     doubt = sum(1 - item.score for item in read_evidence(doc, MERGED))
-    lost = len(doc.spans[DISCARDED]) if DISCARDED in doc.spans else 0
-    surprisal = sum(max(0.0, row["value"]) for row in doc.spans[REVIEW].attrs["scores"])
-    return LeakRisk(lost + doubt, surprisal, _dictionary_risk(doc, [key for key in lists if key in doc.spans]))
+    return LeakRisk(doubt, _surprisal(doc), _dictionary_risk(doc, [key for key in lists if key in doc.spans]))
+
+
+def _surprisal(doc: Doc) -> float:
+    """Mean surprisal of what nobody holds."""
+    record = doc.user_data[SCORES]
+    held = np.zeros(len(doc.text), dtype=np.bool_)
+    for ent in doc.ents:
+        held[ent.start_char : ent.end_char] |= ent.label_ in LABELS
+    words = zip(record["starts"], record["ends"], record["features"]["surprisal"], strict=True)
+    free = [min(value, _LIMIT) for start, end, value in words if not held[start:end].all()]
+    return float(np.mean(free)) if free else 0.0
 
 
 def _dictionary_risk(doc: Doc, lists: Iterable[str]) -> float:

@@ -19,23 +19,26 @@ def nlp():
 
 
 def assess(nlp, *flags, **scores):
-    return assess_leak(nlp(scored(nlp, TEXT, *flags, **scores)))
+    return assess_leak(nlp(scored(nlp, TEXT, *flags, probability=False, **scores)))
 
 
 def test_what_nobody_expected_raises_it(nlp):
     assert assess(nlp).expected == 0
-    assert assess(nlp, Wilmer=0.5).surprisal == 0.5
-    assert assess(nlp, Wilmer=0.5, Parkano=0.25).expected == 0.75
+    assert assess(nlp, Wilmer=1.1).surprisal == pytest.approx(1.0)  # eleven words, ten nats for each unit of the score
+    assert assess(nlp, Wilmer=1.1, Parkano=1.1).expected == pytest.approx(2.0)
+    assert assess(nlp, Wilmer=100).surprisal == pytest.approx(40 / 11)
 
 
-def test_doubt_and_lost_detections_raise_it(nlp):
+def test_what_a_detector_holds_raises_nothing(nlp):
+    held = assess(nlp, ("Wilmer", "PERSON", "model", 1.0), Wilmer=1.0, Parkano=1.0)
+    assert held == LeakRisk(0, 1.0, 0)
+
+
+def test_doubt_raises_it(nlp):
     sure = assess(nlp, ("Kontiomaa", "PERSON", "model", 1.0), Wilmer=0.5)
     unsure = assess(nlp, ("Kontiomaa", "PERSON", "model", 0.6), Wilmer=0.5)
-    lost = assess(nlp, ("Kontiomaa", "PERSON", "model", 1.0), ("Kontiomaa,", "CITY", "model", 1.0), Wilmer=0.5)
-    assert sure == LeakRisk(0, 0.5, 0)
-    assert unsure.disagreement == pytest.approx(0.4)
-    assert lost.disagreement == 1
-    assert sure.expected < unsure.expected < lost.expected
+    assert (sure.disagreement, unsure.disagreement) == (0, pytest.approx(0.4))
+    assert sure.expected < unsure.expected
 
 
 def test_names_of_lists_that_were_released_raise_it():
@@ -64,7 +67,7 @@ def test_a_note_that_was_not_scored_has_no_place_in_the_order(nlp):
         assess_leak(spacy.blank("en")(TEXT))
     doc = spacy.blank("en")(TEXT)
     write_evidence(doc, "deid/merged", [Evidence(20, 29, "PERSON", "merge")])
-    with pytest.raises(NotDeidentified, match="deid_review"):
+    with pytest.raises(NotDeidentified, match="deid_surprisal"):
         assess_leak(doc)
 
 

@@ -34,6 +34,7 @@ DOCUMENTS = (
     "docs/model_card_fi.md",
     "docs/model_card_masked_lm.md",
     "docs/surprisal.md",
+    "docs/surrogates.md",
     "docs/peers.md",
     "docs/recovery.md",
     "docs/transformers.md",

@@ -112,16 +112,26 @@ def differ(first: str, second: str) -> bool:
 
 
 def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
-    """For each mention of a person whether its words are of the surrogate of the fullest one."""
-    groups: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
+    """For each mention of a person whether its words are of the surrogate of the fullest one, of any or its own label."""
+    groups: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
     for (mention, made), number in zip(pairs(note), number_entities(note.mentions), strict=True):
-        if mention.label in PERSONS and made.action == "replace":
-            groups[number, mention.label].append((mention.text, made.text))
+        if mention.label in PERSONS and made.action == "replace" and WORD.search(mention.text):
+            groups[number].append((mention.label, mention.text, made.text))
     for group in groups.values():
-        fullest = {fold(word)[:3] for word in WORD.findall(max(group, key=lambda pair: len(WORD.findall(pair[0])))[1])}
-        for original, made in group:
-            if len(group) > 1 and WORD.search(original):
-                yield all(fold(word)[:3] in fullest for word in WORD.findall(made))
+        for label, _, made in group if len(group) > 1 else ():
+            own = [row for row in group if row[0] == label]
+            words = starts(fullest(group)) | starts(fullest(own))
+            yield starts(made) <= words
+
+
+def fullest(group: Sequence[tuple[str, str, str]]) -> str:
+    """The surrogate of the mention with the most words."""
+    return max(group, key=lambda row: len(WORD.findall(row[1])))[2]
+
+
+def starts(name: str) -> set[str]:
+    """How the words of a name begin, whatever their case."""
+    return {fold(word)[:3] for word in WORD.findall(name)}
 
 
 def consistent_values(note: ReleasedNote) -> Iterator[bool]:

@@ -9,8 +9,8 @@
   Left out are dates and ages, where 90+ and 2019 stand for many, ZIP codes, which share three digits by law,
   countries, which have a name in each language, and territories, as a town may bear the name of its province. Two
   spellings of a name a slip apart are one person.
-- *consistent*: of mentions of one person with one label, each has words of the surrogate of the fullest mention alone;
-  of equal values, each has the same surrogate.
+- *consistent*: of mentions of one person, each has words of the surrogate of the fullest mention alone (of any label,
+  or of its own); of equal values, each has the same surrogate.
 - *intervals*: pairs of full numeric dates of a note that are as many days apart as before. Dates more than 89 years
   before the latest are left out: they move by whole years more, so that they tell no age above 90.
 - *valid*: of originals that pass a check-digit test, the surrogates that pass it as well.

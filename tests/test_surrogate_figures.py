@@ -1,0 +1,78 @@
+"""The figures of surrogates: each notices what it is there for."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from spacy_deid.evaluation import AnnotatedText, Entity
+from spacy_deid.release import ReleasedNote
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.strategies import FALLBACK, Replacement
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
+
+from surrogate_figures import measure
+
+NOTE = AnnotatedText("a", "x")
+
+
+def figure(name, *rows, lang="es"):
+    """Measure one note: rows of label, original and surrogate; None for the tag."""
+    mentions = [Mention(original, label) for label, original, _ in rows]
+    made = [Replacement("[X]", FALLBACK) if new is None else Replacement(new) for _, _, new in rows]
+    return measure([ReleasedNote(NOTE, [], [Entity(0, 1, "OTHER")], mentions, made)], lang)[name]
+
+
+def test_an_original_is_noticed_whatever_its_case_and_accents():
+    assert figure("originals kept", ("CITY", "Ávila", "AVILA"), ("CITY", "Soria", "Lugo")) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "count"),
+    [
+        ([("PATIENT", "Ana Ruiz", "Eva Gil"), ("CLINICIAN", "Luis Mas", "Eva Gil")], 1),
+        ([("PATIENT", "Ana Ruiz", "Eva Gil"), ("PATIENT", "ANA RUIZ", "EVA GIL")], 0),
+        ([("PATIENT", "Ana Ruiz", "Eva Gil"), ("PATIENT", "na Ruiz", "eva Gil")], 0),
+        ([("PATIENT", "Ana", "Eva"), ("RELATIVE", "Lia", "Eva")], 0),  # a given name is no person
+        ([("MRN", "4471906", "100"), ("MRN", "4471907", "100")], 0),
+        ([("MRN", "4471906", "100"), ("MRN", "5582017", "100")], 1),
+        ([("DATE", "1/2/2020", "2020"), ("DATE", "3/9/2020", "2020")], 0),
+    ],
+)
+def test_two_of_one_surrogate_collide(rows, count):
+    assert figure("collisions", *rows) == count
+
+
+def test_a_part_of_a_name_that_goes_its_own_way_is_noticed():
+    rows = [("PATIENT", "Ana Ruiz", "Eva Gil"), ("PATIENT", "Ruiz", "Gil"), ("PATIENT", "Ana", "Marta")]
+    assert figure("consistent persons", *rows) == pytest.approx(2 / 3)
+
+
+def test_a_value_with_two_surrogates_is_noticed():
+    assert figure("consistent values", ("CITY", "Soria", "Lugo"), ("CITY", "SORIA", "Vigo")) == 0
+
+
+@pytest.mark.parametrize(
+    ("lang", "rows", "share"),
+    [
+        ("es", [("01/02/2020", "11/02/2021"), ("03/02/2020", "13/02/2021")], 1),
+        ("es", [("01/02/2020", "11/02/2021"), ("03/02/2020", "14/02/2021")], 0),
+        ("en", [("02/01/2020", "02/11/2021"), ("02/03/2020", "02/13/2021")], 1),
+        ("en", [("13/02/2020", "11/02/2021"), ("15/02/2020", "13/02/2021")], 1),  # a hand that writes the day first
+        ("fi", [("1.2.2020", "11.2.2021"), ("3.2.2020", "3.3.2021")], 0),
+        ("fi", [("1.2.1920", "11.2.2021"), ("3.2.2020", "3.3.2021")], 1),  # tells an age above 89
+    ],
+)
+def test_a_changed_interval_is_noticed(lang, rows, share):
+    assert figure("intervals kept", *[("DATE", *row) for row in rows], lang=lang) == share
+
+
+def test_a_check_digit_that_does_not_hold_is_noticed():
+    rows = [("NATIONAL_ID", "12345678Z", "12345678A"), ("NATIONAL_ID", "12345678A", "x")]
+    assert figure("valid ids", *rows) == 0
+
+
+def test_tags_are_counted_by_label():
+    assert figure("tags: SEX", ("SEX", "mujer", None), ("CITY", "Soria", "Lugo")) == 1
+    assert figure("share of mentions with a tag", ("SEX", "mujer", None), ("CITY", "Soria", "Lugo")) == 0.5

@@ -1,0 +1,263 @@
+"""The parrot attack: who has released notes looks for identifiers that were missed, by what they do unlike surrogates.
+
+    python benchmarks/parrot.py corpus/meddocan/train.spacy --lang es --seeds 2 --p 0.1 --p 0.5
+
+Defender: notes are de-identified by their gold, but of the mentions that surrogates can be made of a share is missed
+on purpose, by a seed, and stays as it is. Nobody knows of those, so surrogates are made without them.
+
+Attacker (Carrell et al. 2019, 10.1093/jamia/ocz114): annotates all identifiers of one half of what was released,
+surrogates and leaks alike, trains a tagger, and lets it tag the other half, where all identifiers are seen as well.
+
+- *untagged*: an identifier of which the tagger finds no token is taken for a leak, as in the paper. Recall: of leaks,
+  those taken for leaks; precision: of what is taken for one, the leaks.
+- *ranked*: the attacker has the program as well, and knows the strategy. The own half is de-identified once more with
+  another key and a tenth missed, which tells how leaks differ: by the tagger's scores, by whether a value comes again
+  in its note, whether it shares a word with other identifiers, whether it stands alone beside others of its label, and
+  how common it is among all notes. A logistic regression ranks the other half. At as many guesses as there are leaks,
+  recall and precision are one figure, *ranked, leaks found*; *ranked, repeated values* is its recall among leaks of
+  persons and values that their note names more than once, which is where strategies differ. *chance* is the share of
+  leaks, what guessing finds.
+
+What is missed is drawn evenly; real misses are the hard ones, which an attacker finds harder or easier. The tagger is
+a logistic regression over words, shapes and neighbours (`parrot_tagger`), no neural network. The attacker reads no
+lists of names. Counts are summed over seeds. Rows go to metrics/parrot.json; no text of a note.
+"""
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import hashlib
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+
+from command_line import command_line
+from parrot_tagger import Logistic, Tagger, Text, fit_logistic, train_tagger
+
+from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder, write_rows
+from spacy_deid.offsets import move_spans
+from spacy_deid.release import part, release_note
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.note import PERSONS, number_entities
+from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.strategies import Strategy, check_probability, consistent, markov, randomized
+from spacy_deid.surrogates.style import SurrogateStyle
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+RATES = (0.05, 0.02, 0.01, 0.005, 0.001)
+REHEARSED = 0.1
+
+
+class Item(NamedTuple):
+    """An identifier of a released note.
+
+    leak (bool): whether it is an original. repeated (bool): whether the original note names it more than once.
+    """
+
+    start: int
+    end: int
+    label: str
+    leak: bool
+    repeated: bool
+
+
+class Output(NamedTuple):
+    """A released note and all identifiers that one sees in it."""
+
+    name: str
+    text: str
+    items: list[Item]
+
+    def __repr__(self) -> str:
+        return f"Output({len(self.items)} items)"
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where the identifiers stand."""
+        return [(item.start, item.end) for item in self.items]
+
+
+@app.command()
+def main(
+    context: typer.Context,
+    gold: Annotated[Path, typer.Argument(help="Annotated notes")],
+    lang: Annotated[str, typer.Option(help="Language of the notes")],
+    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
+    p: Annotated[list[float], typer.Option(help="Probabilities of a change, for 'markov'")] = [0.1],  # noqa: B006
+    rate: Annotated[list[float], typer.Option(help="Shares that are missed")] = list(RATES),  # noqa: B006
+    seeds: Annotated[int, typer.Option(min=1, help="Draws of what is missed")] = 1,
+    notes: Annotated[int, typer.Option(min=4, help="Notes at most")] = 10_000,
+    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
+    split: Annotated[str, typer.Option(help="Split in the rows")] = "train",
+    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/parrot.json"),
+) -> None:
+    """Attack releases of a corpus and write what was found."""
+    corpus = read_folder(gold, scheme=scheme)[:notes]
+    chains = {f"markov({value:g})": partial(markov, p=check_probability(value)) for value in p}
+    command, today = command_line("benchmarks/parrot.py", context), date.today().isoformat()
+    for missed in rate:
+        for title, strategy in ({"consistent": consistent, "random": randomized} | chains).items():
+            counts: Counter[str] = Counter()
+            for seed in range(seeds):
+                counts.update(attack(corpus, lang, strategy, missed, seed))
+            figures = shares(counts)
+            named = {f"{name}, {title}, {missed:.1%} missed": value for name, value in figures.items()}
+            write_rows(
+                metrics,
+                [
+                    MetricRow(name, round(v, 5), None, "lower", data, split, command, today)
+                    for name, v in named.items()
+                ],
+            )
+            typer.echo(f"{title:<14}{missed:>6.1%}  " + "  ".join(f"{k} {v:.4g}" for k, v in figures.items()))
+
+
+def row(name: str, value: float, data: str, split: str, command: str, today: str) -> MetricRow:
+    """A row without a target. A better tagger makes a harder test, and is no merit of surrogates."""
+    way = "higher" if name.startswith("tagger") else "lower"
+    return MetricRow(name, round(value, 5), None, way, data, split, command, today)
+
+
+def attack(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, missed: float, seed: int) -> Counter[str]:
+    """Release notes, attack one half with the other, and count what was found."""
+    released = plant(notes, lang, strategy, missed, f"defender {seed}")
+    order = sorted(range(len(released)), key=lambda i: Random(f"half {seed} {i}").random())
+    own, other = (sorted(half) for half in (order[: len(order) // 2], order[len(order) // 2 :]))
+    mine, target = [released[i] for i in own], [released[i] for i in other]
+    tagger = train_tagger([Text(output.text, output.spans) for output in mine])
+    scores = tag(tagger, target)
+    ranking = rehearse(mine, lang, strategy, seed).logits(columns(target, scores))
+    return count([item for output in target for item in output.items], scores, ranking)
+
+
+def plant(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, missed: float, seed: str) -> list[Output]:
+    """De-identify notes, each that of another patient, but for a share of what could be replaced."""
+    key = ProjectKey(hashlib.sha256(seed.encode()).digest())
+    style = SurrogateStyle(strategy)
+    return [_plant(note, key, lang, style, missed, Random(f"{seed} {note.name}")) for note in notes]
+
+
+def _plant(
+    note: AnnotatedText, key: ProjectKey, lang: str, style: SurrogateStyle, missed: float, chance: Random
+) -> Output:
+    """De-identify a note. What is missed at a rate is missed at every higher one."""
+    whole = release_note(note, key.patient(note.name), lang, style)
+    numbers = number_entities(whole.mentions)
+    times = Counter(numbers)
+    able = [made.action == "replace" for made in whole.replacements]
+    leaks = [chance.random() < missed and possible for possible in able]
+    kept = tuple(entity for entity, leak in zip(whole.entities, leaks, strict=True) if not leak)
+    done = release_note(replace(note, entities=kept), key.patient(note.name), lang, style) if any(leaks) else whole
+    moved = move_spans(done.edits, [(entity.start, entity.end) for entity in whole.entities])
+    items = [
+        Item(*span, entity.label, leak, times[number] > 1)
+        for span, entity, leak, possible, number in zip(moved, whole.entities, leaks, able, numbers, strict=True)
+        if possible and span[0] < span[1]
+    ]
+    return Output(note.name, done.document.text, items)
+
+
+def tag(tagger: Tagger, outputs: Sequence[Output]) -> list[NDArray[np.float64]]:
+    """The tagger's logits for the tokens of every identifier."""
+    return [scores for output in outputs for scores in tagger.logits(output.text, output.spans)]
+
+
+def rehearse(mine: Sequence[Output], lang: str, strategy: Strategy, seed: int) -> Logistic:
+    """Learn how leaks differ, from the attacker's own half, de-identified once more.
+
+    Each half of it is tagged by a tagger of the other, because one that has seen an annotation knows it.
+    """
+    notes = [
+        AnnotatedText(output.name, output.text, tuple(part((Entity(*item[:3]) for item in output.items), output.text)))
+        for output in mine
+    ]
+    again = plant(notes, lang, strategy, REHEARSED, f"attacker {seed}")
+    halves = (again[::2], again[1::2])
+    tables = []
+    for here, there in (halves, halves[::-1]):
+        tagger = train_tagger([Text(output.text, output.spans) for output in there])
+        tables.append(columns(here, tag(tagger, here)))
+    labels = np.array([item.leak for half in halves for output in half for item in output.items])
+    return fit_logistic(np.vstack(tables), labels)
+
+
+def columns(outputs: Sequence[Output], scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """What an attacker sees of every identifier: a row each."""
+    notes = [
+        [(fold(o.text[item.start : item.end]), item.label in PERSONS, item.label) for item in o.items] for o in outputs
+    ]
+    values = Counter(value for note in notes for value in {value for value, _, _ in note})
+    words = Counter(word for note in notes for word in {word for value, _, _ in note for word in long_words(value)})
+    rows = []
+    for note in notes:
+        own, labels = Counter(value for value, _, _ in note), Counter(label for _, _, label in note)
+        for value, person, label in note:
+            others = [other for other in own if other != value]
+            again = own[value] > 1
+            shares_word = any(word in other for word in long_words(value) for other in others)
+            odd = labels[label] > 1 and not again and not shares_word
+            rarest = min((words[word] for word in long_words(value)), default=0)
+            common = [np.log(values[value]), np.log1p(rarest - 1) if rarest else 0.0]
+            rows.append(
+                [again, shares_word, odd, *common, person, person and again, person and shares_word, person and odd]
+            )
+    tagged = [[score.mean(), score.min(), score.max()] for score in scores]
+    return np.hstack([np.array(tagged, dtype=np.float64), np.array(rows, dtype=np.float64)])
+
+
+def long_words(value: str) -> list[str]:
+    """The words of at least three characters."""
+    return [word for word in value.replace("@", " ").replace(".", " ").split() if len(word) > 2]
+
+
+def count(items: Sequence[Item], scores: Sequence[NDArray[np.float64]], ranking: NDArray[np.float64]) -> Counter[str]:
+    """Count what an attacker takes for leaks, and the leaks."""
+    leaks = np.array([item.leak for item in items])
+    repeated = leaks & np.array([item.repeated for item in items])
+    untagged = np.array([score.max() < 0 for score in scores])
+    first = np.zeros(len(items), dtype=bool)
+    first[np.argsort(-ranking, kind="stable")[: leaks.sum()]] = True
+    numbers = {
+        "items": len(items),
+        "leaks": leaks.sum(),
+        "repeated": repeated.sum(),
+        "untagged": untagged.sum(),
+        "untagged leaks": (untagged & leaks).sum(),
+        "first leaks": (first & leaks).sum(),
+        "first repeated": (first & repeated).sum(),
+    }
+    return Counter({name: int(number) for name, number in numbers.items()})
+
+
+def shares(counts: Counter[str]) -> dict[str, float]:
+    """Figures of counts; one that nothing is counted for is left out."""
+    figures = {
+        "leaks": (counts["leaks"], 1),
+        "chance": (counts["leaks"], counts["items"]),
+        "tagger, identifiers found": (counts["items"] - counts["untagged"], counts["items"]),
+        "untagged, recall": (counts["untagged leaks"], counts["leaks"]),
+        "untagged, precision": (counts["untagged leaks"], counts["untagged"]),
+        "ranked, leaks found": (counts["first leaks"], counts["leaks"]),
+        "ranked, repeated values": (counts["first repeated"], counts["repeated"]),
+    }
+    return {name: found / whole for name, (found, whole) in figures.items() if whole}
+
+
+if __name__ == "__main__":
+    app()

@@ -15,6 +15,7 @@ from .words import Part, Parts, read_parts
 __all__ = ["Note", "Person", "find_identities", "sort_of"]
 
 _CLEAR = 0.9  # share of the bearers of a given name that tells its sex
+_RARELY = 100  # times that a name is commoner than its nickname, if that is no name of its own
 _EITHER_LISTED = 3000  # bearers of a nickname that is a name in its own right
 
 
@@ -92,8 +93,13 @@ def _call_by_name(read: Sequence[Parts], customs: Customs, names: Names) -> None
             own = part.lemma in full and names.count("given", part.lemma) >= _EITHER_LISTED
             if len(here) == 1 and not own:
                 part.known_as, part.lemma = part.lemma, here[0].split()[0]
-            elif called and not here and names.count("given", part.lemma) < _EITHER_LISTED:
+            elif called and not here and _RARELY * names.count("given", part.lemma) < _bearers(called[0], names):
                 part.known_as, part.lemma = part.lemma, called[0].replace("-", " ").split()[0]
+
+
+def _bearers(name: str, names: Names) -> int:
+    """How many bear a name, of a double name its first part; never none."""
+    return names.count("given", name.replace("-", " ").split()[0]) + 1
 
 
 def _is_full(parts: Parts) -> bool:
@@ -153,9 +159,10 @@ def _find_sexes(
                 votes[id(owner)][customs.context[word]] += 1
         if mention.label == "PATIENT" and facts.get("sex") in ("female", "male"):
             votes[id(owner)][facts["sex"]] += 200
+        first = next((lemma for kind, lemma in owner.parts if kind == "given"), "")
         for part in parts:
             if sex := _sex_of(part, names):
-                votes[id(owner)][sex] += 10
+                votes[id(owner)][sex] += 10 if part.lemma == first else 1
     for owner in owners:
         if owner is not None and votes[id(owner)]:
             owner.sex = votes[id(owner)].most_common(1)[0][0]

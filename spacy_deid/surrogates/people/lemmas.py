@@ -50,11 +50,11 @@ def _read(mentions: Sequence[Parts], words: Parts, names: Names) -> set[str]:
     readings: dict[str, list[Reading]] = {}
     clitics: dict[str, str] = {}
     for form in dict.fromkeys(map(_form, words)):
-        readings[form] = read_form(form, lambda name: names.is_listed(fold(name)))
+        readings[form] = read_form(form, names.known.__contains__)
         bare, clitic = split_clitic(form)
-        if clitic and not any(names.is_listed(fold(reading.nominative)) for reading in readings[form]):
-            found = read_form(bare, lambda name: names.is_listed(fold(name)))
-            if any(names.is_listed(fold(reading.nominative)) for reading in found):
+        if clitic and not any(reading.nominative in names.known for reading in readings[form]):
+            found = read_form(bare, names.known.__contains__)
+            if any(reading.nominative in names.known for reading in found):
                 readings[form], clitics[form] = found, clitic
     support = Counter(name for found in readings.values() for name in {reading.nominative for reading in found})
     inner = {id(part) for parts in mentions for part in _inner(parts)}
@@ -80,7 +80,7 @@ def _inner(parts: Parts) -> Iterable[Part]:
 def _choose(found: Sequence[Reading], support: Counter[str], names: Names, *, nominative: bool) -> Reading:
     """The reading of a word: a listed nominative where one should stand, else the best supported and likeliest."""
     itself = found[-1]
-    if nominative and (names.is_listed(fold(itself.nominative)) or len(found) == 1):
+    if nominative and (itself.nominative in names.known or len(found) == 1):
         return itself
     found = [reading for reading in found if not reading.possessive or _may_be_owned(reading, support, names)]
     return max(found, key=lambda reading: (support[reading.nominative], _likelihood(reading, names)))
@@ -96,7 +96,8 @@ def _likelihood(reading: Reading, names: Names) -> float:
     folded = fold(reading.nominative)
     share = _MARKED if reading.possessive or reading.number == "plur" else _SHARES.get(reading.case, _OTHER_CASE)
     if names.is_listed(folded):
-        return share + log(1 + names.count(reading.kind, folded)) + _BEARERS
+        kinds = (reading.kind,) if reading.case != "nom" else ("given", "surname")
+        return share + log(1 + sum(names.count(kind, folded) for kind in kinds)) + _BEARERS
     return share + names.ending_likelihood(reading.nominative)
 
 

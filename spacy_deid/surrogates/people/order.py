@@ -17,6 +17,7 @@ _GIVEN = {0: -1.5, 1: 0.0, 2: -0.7, 3: -2.5}  # given names of a mention, in nat
 _SURNAMES = {1: {0: -1.5, 1: 0.0, 2: -2.5}, 2: {0: -1.5, 1: -0.4, 2: 0.0, 3: -4.0}}
 _CALLED = 0.05  # share of the bearers of a name who are called by a nickname of it
 _RARE = -6.0
+_NO_SURNAME = -2.0  # the same, of two words or more that are all given names, where there is one surname
 _TITLE = 2.5  # what a title speaks for a surname
 _CLINICIAN = 0.7
 
@@ -100,6 +101,7 @@ def _best(units: list[Parts], comma: int, mention: Mention, parts: Parts, custom
             given = order.count("given")
             score = sum(pair[0] if kind == "given" else pair[1] for pair, kind in zip(scores, order, strict=True))
             score += _GIVEN.get(given, _RARE) + _SURNAMES[customs.surnames].get(size - given, _RARE)
+            score += _NO_SURNAME if given == size > 1 == customs.surnames else 0.0
             score += customs.reversed if first == "surname" else 0.0
             score += lean if order == ["surname"] else 0.0
             if score > best:

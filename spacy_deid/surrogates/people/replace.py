@@ -20,6 +20,8 @@ __all__ = ["ADDRESSES", "PERSONS", "replace_persons"]
 PERSONS = ("PATIENT", "RELATIVE", "PERSON", "CLINICIAN")
 """Labels of names, in the order in which their surrogates are drawn."""
 
+_NAMES = frozenset({"name", "initial", "particle"})
+
 ADDRESSES = frozenset({"USERNAME", "EMAIL"})
 """Labels of what is made of names."""
 
@@ -55,8 +57,9 @@ def replace_persons(
     read = dict(zip(named, zip(note.mentions, note.owners, strict=True), strict=True))
     made: list[str | None] = []
     for i, mention in enumerate(mentions):
-        parts, person = read.get(i, (None, None))
-        made.append(_safe(_write(mention, parts, person, addresses.get(i), choices), mention, values, choices))
+        parts, person = read.get(i, ([], None))
+        text = _write(mention, parts, person, addresses.get(i), choices)
+        made.append(text if text and _is_safe(text, mention, parts, values, choices) else None)
     return made
 
 
@@ -77,12 +80,12 @@ def _rank(person: Person) -> tuple[int, list[tuple[str, str]]]:
 
 
 def _write(
-    mention: Mention, parts: Parts | None, person: Person | None, address: Address | None, choices: Choices
+    mention: Mention, parts: Parts, person: Person | None, address: Address | None, choices: Choices
 ) -> str | None:
     """Write the surrogate of a mention of any kind."""
     if address is not None:
         return write_address(mention, address, choices)
-    if parts is None or (mention.label == "RELATIVE" and _is_riddle(parts, choices.names)):
+    if not parts or (mention.label == "RELATIVE" and _is_riddle(parts, choices.names)):
         return None
     return write_mention(mention, parts, person, choices)
 
@@ -94,10 +97,13 @@ def _is_riddle(parts: Parts, names: Names) -> bool:
     return bool(plain) and not all(listed) and (not any(listed) or any(part.role == "kin" for part in parts))
 
 
-def _safe(made: str | None, mention: Mention, values: set[str], choices: Choices) -> str | None:
-    """What was made, unless it is the original, a value of the note, or forbidden as a whole."""
-    if not made or fold(made) in values or not made.strip():
-        return None
-    if mention.label in PERSONS and not inflects(choices.lang) and choices.forbidden(made):
-        return None
-    return made
+def _is_safe(made: str, mention: Mention, parts: Parts, values: set[str], choices: Choices) -> bool:
+    """Whether what was made is not the original, no value of the note, and not forbidden as a whole.
+
+    Words that stay ("née", "Jr.", "años") stand in the original too and may be forbidden for that; in a mention that
+    has such words, and in a language with cases, the names have been asked about one by one.
+    """
+    if fold(made) in values or not made.strip():
+        return False
+    whole = mention.label in PERSONS and not inflects(choices.lang)
+    return not (whole and all(part.role in _NAMES for part in parts) and choices.forbidden(made))

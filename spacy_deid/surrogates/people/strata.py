@@ -62,6 +62,7 @@ class Names:
     particles (dict): sort → folded name → the particles that it takes.
     heads (dict): sort → folded names that head double names.
     groups (dict): sort → folded name → group of origin.
+    known (frozenset[str]): all names of the lists, folded and in lower case.
     foreign (dict): sort → folded names that no group has, but that look like those of one.
     members (dict): sort → group of origin → its names, as they are written.
     shapes (tuple[re.Pattern, ...]): how names are made; a surrogate is made as its original.
@@ -75,6 +76,7 @@ class Names:
     shapes: tuple[re.Pattern[str], ...] = ()
     groups: dict[str, dict[str, str]] = field(default_factory=lambda: {sort: {} for sort in SORTS})
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
     foreign: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(SORTS, frozenset()))
     members: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     _strata: dict[Stratum, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -90,7 +92,7 @@ class Names:
 
     def is_listed(self, folded: str) -> bool:
         """Whether any list has a name."""
-        return any(folded in self.proper[sort] for sort in SORTS)
+        return folded in self.known
 
     def write(self, sort: str, folded: str) -> str | None:
         """A listed name as it is written, with its accents."""
@@ -195,6 +197,7 @@ class Names:
         """Sort the names into strata, when all have been read."""
         for sort in SORTS:
             self._ranks[sort] = {name: rank for rank, name in enumerate(self.proper[sort])}
+            self.known |= self.proper[sort].keys() | {name.lower() for name in self.proper[sort].values()}
             self.totals[sort] = sum(self.counts[sort].values()) or 1
         for sort in SORTS:
             for folded in self.proper[sort]:

@@ -156,3 +156,10 @@ def test_every_form_is_read_as_one_of_its_name(name, case, number):
 @pytest.mark.parametrize("form", ["a", "ab", "x", "--", "", "nnn", "ssa"])
 def test_what_is_no_form_is_read_as_itself(form):
     assert read_form(form, lambda word: False)[-1].nominative == form
+
+
+@EVERY_KEY
+def test_a_nominative_that_ends_like_a_case_is_one(key):
+    made = replace(key, "Kaarina Korhonen", "Korhonen, Kaarina", "Kaarina", ("Karin Salmi", "RELATIVE"), "Toini")
+    given_name, surname = made[0].split()
+    assert made[1:3] == [f"{surname}, {given_name}", given_name]

@@ -94,6 +94,7 @@ def use_dictionaries(nlp: Language, folder: str | Path) -> None:
     """Open the dictionaries of a hospital in a pipeline, for as long as it lives. Nothing of them is saved with it.
 
     nlp (Language): the pipeline. Without a ``deid_ruler`` it gets one, which its ``deid_merge`` merges from then on.
+        Surrogates are nobody whom the dictionaries know.
     folder (str or Path): what ``spacy-deid dictionary build`` wrote.
     RAISES: ConfigError as `dictionaries.store.LocalStore.open`.
     """
@@ -103,6 +104,8 @@ def use_dictionaries(nlp: Language, folder: str | Path) -> None:
         rulers = ["deid_ruler"]
     for part in rulers:
         cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
+    for part in _made_by_factory(nlp, "deid_surrogate"):
+        cast(Any, nlp.get_pipe(part)).open_roster(folder)
 
 
 def use_surprisal(

@@ -15,7 +15,7 @@ from .surrogates.agreement import agree
 from .surrogates.forbidden import Forbidden
 from .surrogates.keys import IdentityKey
 from .surrogates.mention import Mention
-from .surrogates.note import find_mentions, replace_mentions
+from .surrogates.note import find_mentions
 from .surrogates.strategies import Replacement
 from .surrogates.style import SurrogateStyle
 
@@ -59,7 +59,7 @@ def release_note(
     entities = part(document.entities, document.text)
     mentions = find_mentions(document.text, [(e.start, e.end, e.label) for e in entities])
     forbidden = Forbidden(mentions, lang, unfit_words(lang))
-    made = replace_mentions(mentions, key, lang, style.strategies, forbidden, style.rules_of(note_date))
+    made = style.replace(mentions, key, lang, forbidden, ehr={"note_date": note_date})
     edits: list[Edit] = []
     last = 0
     for entity, mention, replacement in zip(entities, mentions, made, strict=True):

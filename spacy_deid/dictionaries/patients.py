@@ -120,6 +120,11 @@ class PatientIndex:
         """Yield the id of each row, in the order of the file."""
         return (self._read(offset).patient_id for offset in np.sort(self._offsets).tolist())
 
+    def terms(self) -> Iterator[tuple[str, Tag]]:
+        """Yield the terms of all patients with their tags, in the order of the file."""
+        for offset in np.sort(self._offsets).tolist():
+            yield from ((term, self._tags[number - 1]) for term, number in self._read(offset).terms)
+
     def copy(self, writer: PatientWriter, left_out: Set[str]) -> None:
         """Copy the rows as they are.
 

@@ -6,7 +6,7 @@ note that names none stands for itself.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from multiprocessing.context import get_spawning_popen
@@ -20,6 +20,8 @@ from spacy.util import registry
 
 from ..context import set_edits
 from ..dictionaries.note_search import clean_id
+from ..dictionaries.roster import Roster
+from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..medical.context_data import unfit_words
 from ..offsets import Edit
@@ -30,7 +32,7 @@ from ..surrogates.forbidden import Forbidden
 from ..surrogates.generalize import GENERALIZERS
 from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import Mention
-from ..surrogates.note import PERSONS, find_mentions, replace_mentions
+from ..surrogates.note import PERSONS, find_mentions
 from ..surrogates.persons import number_mentions, number_persons
 from ..surrogates.strategies import Replacement
 from ..surrogates.style import SurrogateStyle
@@ -126,6 +128,7 @@ class Surrogate:
     ) -> None:
         self.name = name
         self._key: ProjectKey | None = None
+        self._roster: Container[str] = ()
         self.style: Style | SurrogateStyle = tagged
         self.set_style(style)
         self.set_policy(policy)
@@ -155,6 +158,14 @@ class Surrogate:
         RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read.
         """
         self._key = ProjectKey.from_file(key) if isinstance(key, str | Path) else key
+
+    def open_roster(self, folder: str | Path) -> None:
+        """Let no surrogate be a person that dictionaries know, from now on.
+
+        folder (Union[str, Path]): what ``spacy-deid dictionary build`` wrote.
+        RAISES: ConfigError as `LocalStore.open`.
+        """
+        self._roster = Roster(LocalStore.open(folder))
 
     @property
     def lacks_key(self) -> bool:
@@ -256,19 +267,11 @@ class Surrogate:
         if not spans:
             return []
         doc = spans[0].doc
-        _, key = self._identity(doc)
         mentions = find_mentions(doc.text, [(span.start_char, span.end_char, span.label_) for span in spans])
-        return replace_mentions(
-            mentions,
-            key,
-            doc.lang_,
-            self.style.strategies,
-            Forbidden(mentions, doc.lang_, unfit_words(doc.lang_)),
-            self.style.rules_of(doc._.ehr.get("note_date")),
-            facts={name: str(doc._.ehr[name]) for name in ("name", "sex") if doc._.ehr.get(name)},
-            year=self.policy.year,
-            firm={i for i, doubt in enumerate(doubts) if doubt},
-        )
+        never = Forbidden(mentions, doc.lang_, unfit_words(doc.lang_), self._roster)
+        firm = {i for i, doubt in enumerate(doubts) if doubt}
+        _, key = self._identity(doc)
+        return self.style.replace(mentions, key, doc.lang_, never, ehr=doc._.ehr, year=self.policy.year, firm=firm)
 
     def _act(self, span: Span, styled: Replacement, doubt: bool) -> tuple[str, str | None]:
         """The action that was taken on a span, and what replaces it (None: nothing does)."""
@@ -292,5 +295,5 @@ class Surrogate:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the key, unless the pickle goes down the pipe to a worker that is being spawned."""
-        return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None})
+        """Pickle without key and roster, unless the pickle goes down the pipe to a worker that is being spawned."""
+        return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None, "_roster": ()})

@@ -1,7 +1,7 @@
 """What no surrogate may be: a value or a name of the same note, a medical eponym, an offensive word, a real person."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 
@@ -25,7 +25,7 @@ class Forbidden:
     mentions (Sequence[Mention]): all mentions of the note.
     lang (str): ISO 639-1 code.
     words (Collection[str]): folded words that no surrogate has, whatever the note.
-    roster (Optional[Callable]): whether a value names a real person or place that is known.
+    roster (Container[str]): the real people who are known, by name or number.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Forbidden:
         mentions: Sequence[Mention],
         lang: str,
         words: Collection[str] = frozenset(),
-        roster: Callable[[str], bool] | None = None,
+        roster: Container[str] = (),
     ) -> None:
         self._mentions, self._lang, self._words, self._roster = mentions, lang, frozenset(words), roster
 
@@ -52,7 +52,7 @@ class Forbidden:
             return True
         if inflects(self._lang) and any(self._is_case_of(word) for word in _WORD.findall(value)):
             return True
-        return self._roster is not None and self._roster(value)
+        return value in self._roster
 
     @cached_property
     def _values(self) -> frozenset[str]:

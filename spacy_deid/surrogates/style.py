@@ -1,14 +1,20 @@
 """The style "surrogate": realistic values in place of the real ones, by a strategy for each label."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from dataclasses import replace as change
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from .calendar import DateRules
-from .strategies import RELEASING, Strategy, consistent
+from .keys import IdentityKey
+from .mention import Mention
+from .note import replace_mentions
+from .strategies import RELEASING, Replacement, Strategy, consistent
 
 __all__ = ["SurrogateStyle"]
 
@@ -40,6 +46,28 @@ class SurrogateStyle:
         """Whether values of a label, or something of them, may stay."""
         return self.labels.get(label, self.default) in RELEASING
 
+    def replace(
+        self,
+        mentions: Sequence[Mention],
+        key: IdentityKey,
+        lang: str,
+        forbidden: Callable[[str], bool],
+        *,
+        ehr: Mapping[str, Any] = MappingProxyType({}),
+        year: int = 0,
+        firm: AbstractSet[int] = frozenset(),
+    ) -> list[Replacement]:
+        """Replace the mentions of a note; see `note.replace_mentions`.
+
+        ehr (Mapping[str, Any]): what is known beside the note: "note_date", and of the patient "name" and "sex".
+        RETURNS (list[Replacement]): one for each mention.
+        """
+        rules = self.rules_of(ehr.get("note_date"))
+        facts = {name: str(ehr[name]) for name in ("name", "sex") if ehr.get(name)}
+        return replace_mentions(
+            mentions, key, lang, self.strategies, forbidden, rules, facts=facts, year=year, firm=firm
+        )
+
     def rules_of(self, note_date: Any) -> DateRules | None:
         """The rules of dates of one note.
 
@@ -53,4 +81,4 @@ class SurrogateStyle:
                 note_date = date.fromisoformat(note_date[:10])
             except ValueError:
                 return self.dates
-        return replace(self.dates or DateRules(), reference=note_date) if isinstance(note_date, date) else self.dates
+        return change(self.dates or DateRules(), reference=note_date) if isinstance(note_date, date) else self.dates

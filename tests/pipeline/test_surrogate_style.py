@@ -7,6 +7,8 @@ import pytest
 import spacy
 
 from spacy_deid.context import DECISIONS
+from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.pipeline.surrogate import Surrogate
 from spacy_deid.spans import Evidence, write_evidence
@@ -215,3 +217,17 @@ def test_an_age_that_stays_true_stays_unless_another_detector_took_it_for_someth
     write_evidence(doc, "deid/ner", [Evidence(6, 13, "AGE", "one")])
     write_evidence(doc, "deid/ruler", [Evidence(6, 8, "MRN", "other")])
     assert "53" not in nlp.get_pipe("deid_surrogate")(merge(doc))._.deid_text
+
+
+def test_no_surrogate_is_somebody_whom_the_dictionaries_know(tmp_path):
+    nlp = make()
+    component = nlp.get_pipe("deid_surrogate")
+    text = "Ana Zumalabe Ruiz"
+    name = note(nlp, text, patient_id="1")._.deid_text
+    with StoreWriter(tmp_path / "local") as writer:
+        writer.add_patient("2", [LocalEntry(name, "PATIENT", "patients.name")])
+        writer.commit({})
+    component.open_roster(tmp_path / "local")
+    other = note(nlp, text, patient_id="1")._.deid_text
+    assert other not in (name, text)
+    assert pickle.loads(pickle.dumps(component))._roster == ()

@@ -46,13 +46,13 @@ class Roster:
         """Pickle the path of the dictionaries alone."""
         return Roster, (self._store,)
 
-    def __contains__(self, value: str) -> bool:
+    def __contains__(self, value: object) -> bool:
         """Whether a value is the full name or a number of somebody.
 
         value (str): a surrogate.
         """
-        folded = normal_form(value)
-        wanted = self._hash(value, name=" " in folded) if folded else None
+        folded = normal_form(str(value))
+        wanted = self._hash(folded, name=" " in folded) if folded else None
         if wanted is None:
             return False
         place = np.searchsorted(self._patients, wanted)

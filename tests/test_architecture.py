@@ -36,7 +36,7 @@ ARROWS = {
     "lemmatizers": "errors surrogates",  # a form is undone by what makes forms
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
-    "audit": "dictionaries ehr errors evaluation labels notes spans",  # what detectors say of a note, to order notes by
+    "audit": "dictionaries ehr errors evaluation labels notes spans",  # spans: notes are ordered by what detectors say
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
     # background: a word of the language is no name with a slip of the pen

@@ -85,11 +85,14 @@ def find_identities(
 def _call_by_name(read: Sequence[Parts], customs: Customs, names: Names) -> None:
     """Lead nicknames back to given names: to the one of the note, or to the first, if it is no name of its own."""
     given = {part.lemma for parts in read for part in parts if part.kind == "given"}
+    surnames = {part.lemma for parts in read for part in parts if part.kind == "surname"}
     full = {part.lemma for parts in read for part in parts if part.kind == "given" and _is_full(parts)}
     for parts in read:
         for part in parts:
             called = customs.called.get(part.lemma, ()) if part.role == "name" and part.kind == "given" else ()
             here = [name for name in called if given.issuperset(name.split()) and name != part.lemma]
+            if part.lemma in surnames:
+                continue
             own = part.lemma in full and names.count("given", part.lemma) >= _EITHER_LISTED
             if len(here) == 1 and not own:
                 part.known_as, part.lemma = part.lemma, here[0].split()[0]

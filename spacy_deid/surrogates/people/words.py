@@ -19,6 +19,7 @@ _BREAK = re.compile(r"-[ \t]*\r?\n[ \t]*")
 _POSSESSIVE = re.compile(r"['’´]s$", re.I)
 _COLON = re.compile(r":[^\W\d_]{1,6}(?!\w)")
 _MOST_INITIALS = 4  # letters of "JACM"
+_SOME = 300  # bearers of a given name that is no particle for all that it looks like one
 _COMMON = 2000  # bearers of a name that is no title for all that it looks like one
 
 
@@ -102,7 +103,7 @@ def _role(parts: Parts, place: int, mention: Mention, customs: Customs, names: N
         return "kin" if word in customs.kin else "kept"
     if len(word) == 1 and (part.text.isupper() or word not in customs.particles):
         return "kept" if _is_letter_title(parts, place, customs, names, after) else "initial"
-    if word in customs.titles and all(other.role == "kept" for other in parts[:place]):
+    if word in customs.titles and after != "," and all(other.role == "kept" for other in parts[:place]):
         plain = after == "." or part.text.islower()
         if plain and (followed or not names.is_listed(word)):
             return "kept"
@@ -138,7 +139,7 @@ def _is_suffix(parts: Parts, place: int, text: str, after: str) -> bool:
 def _is_given(part: Part, place: int, parts: Parts, names: Names) -> bool:
     """Whether what looks like a particle is a given name: "Ben Smith", "Al Gore"."""
     first = all(other.role == "kept" for other in parts[:place])
-    return first and part.text[0].isupper() and names.count("given", part.folded) >= _COMMON
+    return first and part.text[0].isupper() and names.count("given", part.folded) >= _SOME
 
 
 def _spread(parts: Parts, names: Names) -> Parts:

@@ -218,3 +218,10 @@ def test_a_field_of_surnames_holds_surnames(key):
     made = replace(key, *mentions)
     assert made[2] == made[1].split()[0]
     assert NAMES.count("surname", fold(made[2])) > NAMES.count("given", fold(made[2]))
+
+
+@EVERY_KEY
+def test_a_surname_that_is_also_a_nickname_or_a_title_is_a_surname(key):
+    made = replace(key, "Laura Concha", "Concha", ("Jordán Doña", "CLINICIAN"), ("Doña, Jordán", "CLINICIAN"))
+    assert made[1] == made[0].split()[1]
+    assert made[3] == ", ".join(made[2].split()[::-1])

@@ -163,3 +163,8 @@ def test_a_nominative_that_ends_like_a_case_is_one(key):
     made = replace(key, "Kaarina Korhonen", "Korhonen, Kaarina", "Kaarina", ("Karin Salmi", "RELATIVE"), "Toini")
     given_name, surname = made[0].split()
     assert made[1:3] == [f"{surname}, {given_name}", given_name]
+
+
+@EVERY_KEY
+def test_a_given_name_that_looks_like_a_particle_is_a_name(key):
+    assert re.fullmatch(r"\w+ \w+", replace(key, "Ben Murtola")[0])

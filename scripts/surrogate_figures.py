@@ -112,7 +112,7 @@ def differ(first: str, second: str) -> bool:
 
 
 def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
-    """For each mention of a person whether its words are of the surrogate of the fullest one, of any or its own label."""
+    """For each mention of a person whether its words are those of the fullest surrogate, of any or its own label."""
     groups: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
     for (mention, made), number in zip(pairs(note), number_entities(note.mentions), strict=True):
         if mention.label in PERSONS and made.action == "replace" and WORD.search(mention.text):

@@ -36,6 +36,7 @@ def load(
     surprisal: Mapping[str, Any] | None = None,
     style: str | None = None,
     project_key: str | Path | Any = None,
+    salts: str | Path | None = None,
     **kwargs: Any,
 ) -> Language:
     """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
@@ -49,6 +50,7 @@ def load(
         long as the pipeline lives; None for what it was saved with.
     project_key (Optional[Union[str, Path, ProjectKey]]): file of the key that surrogates come from, or the key.
         Nothing of it is saved.
+    salts (Optional[Union[str, Path]]): file of the patients' salts; who destroys one makes its patient unknown.
     kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
     RETURNS (Language): the pipeline.
     RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
@@ -71,7 +73,7 @@ def load(
     if surprisal is not None:
         use_surprisal(nlp, **surprisal)
     if style is not None or project_key is not None:
-        use_style(nlp, style, project_key)
+        use_style(nlp, style, project_key, salts)
     return nlp
 
 
@@ -129,12 +131,18 @@ def use_surprisal(
         nlp.add_pipe("deid_review", config=budget)
 
 
-def use_style(nlp: Language, style: str | None = None, project_key: str | Path | Any = None) -> None:
+def use_style(
+    nlp: Language,
+    style: str | None = None,
+    project_key: str | Path | Any = None,
+    salts: str | Path | None = None,
+) -> None:
     """Choose how a pipeline writes replaced spans, for as long as it lives. Nothing of the key is saved with it.
 
     nlp (Language): the pipeline.
     style (Optional[str]): the style's name; None to leave it.
     project_key (Optional[Union[str, Path, ProjectKey]]): the key that surrogates come from; None to leave it.
+    salts (Optional[Union[str, Path]]): file of the patients' salts, which go with the key.
     RAISES: ConfigError if nothing in the pipeline writes surrogates (D693), for an unknown style (D507) or a key that
         cannot be used (D640 - D642), and if a key is needed and there is none (D691).
     """
@@ -145,7 +153,7 @@ def use_style(nlp: Language, style: str | None = None, project_key: str | Path |
         if style is not None:
             part.set_style(style)
         if project_key is not None:
-            part.set_key(project_key)
+            part.set_key(project_key, salts)
         if part.lacks_key:
             raise ConfigError(Errors.D691)
 

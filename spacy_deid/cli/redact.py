@@ -35,7 +35,7 @@ from .options import (
 )
 from .redaction import Redaction, targets
 from .review import add_surprisal, open_review
-from .surrogates import Key, PatientIdFrom, give_key
+from .surrogates import Key, PatientIdFrom, SaltFile, give_key
 
 __all__ = ["redact"]
 
@@ -50,6 +50,7 @@ def redact(
     patient_field: PatientField = None,
     key: Key = None,
     patient_id_from: PatientIdFrom = None,
+    salts: SaltFile = None,
     policy: Annotated[str | None, typer.Option(help="What is done with each label: a name or a .toml file.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write NAME.trace.json: why each span was changed.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
@@ -83,7 +84,7 @@ def redact(
             )
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
-        stamp = configure(nlp, pipeline, style, policy, key)
+        stamp = configure(nlp, pipeline, style, policy, key, salts)
         with open_review(review, review_budget) as found:
             redaction = Redaction(
                 nlp,
@@ -159,15 +160,20 @@ def plan_files(
 
 
 def configure(
-    nlp: Language, pipeline: str, style: str | None, policy: str | None, key: Path | None = None
+    nlp: Language,
+    pipeline: str,
+    style: str | None,
+    policy: str | None,
+    key: Path | None = None,
+    salts: Path | None = None,
 ) -> dict[str, Any]:
-    """Set style, policy and key of a pipeline, and say what decides."""
+    """Set style, policy, key and salts of a pipeline, and say what decides."""
     surrogate = find_component(nlp, "deid_surrogate", pipeline)
     if style:
         surrogate.set_style(str(style))
     if policy:
         surrogate.set_policy(policy)
-    give_key(surrogate, key)
+    give_key(surrogate, key, salts)
     meta = {"name": f"{nlp.lang}_{nlp.meta['name']}", "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)}
     versions = {"spacy_deid": __version__, "spacy": spacy_version}
     return {

@@ -13,12 +13,19 @@ from ..context import DECISIONS
 from ..errors import ConfigError, Errors
 from ..io import Job
 from ..surrogates.keys import ProjectKey
+from ..surrogates.sealed import check_apart
 from ..surrogates.strategies import FALLBACK
 from .console import reporting
 
-__all__ = ["Key", "PatientFrom", "PatientIdFrom", "Used", "give_key", "key", "patient_ids", "take_used"]
+__all__ = ["Key", "PatientFrom", "PatientIdFrom", "SaltFile", "Used", "give_key", "key", "patient_ids", "take_used"]
 
 Key = Annotated[Path | None, typer.Option(help="File of the project key, for surrogates. 'key new' makes one.")]
+
+
+SaltFile = Annotated[
+    Path | None,
+    typer.Option("--salts", help="File of the patients' salts: without its salt nobody can link a patient's notes."),
+]
 
 
 class PatientFrom(StrEnum):
@@ -66,15 +73,18 @@ def new(
         typer.echo(f"key {made.fingerprint} written to {path}. Keep it apart from the notes, and keep a copy")
 
 
-def give_key(surrogate: Any, path: Path | None) -> None:
+def give_key(surrogate: Any, path: Path | None, salts: Path | None = None) -> None:
     """Give a pipeline's ``deid_surrogate`` its key.
 
     surrogate (Surrogate): the component, with the style that was chosen.
     path (Optional[Path]): the file of the key; None for none.
-    RAISES: ConfigError if the style needs one and there is none (D691), or as `ProjectKey.from_file`.
+    salts (Optional[Path]): the file of the patients' salts; None for none. It must not lie beside the key.
+    RAISES: ConfigError if the style needs a key and there is none (D691), as `ProjectKey.from_file` and `check_apart`.
     """
     if path is not None:
-        surrogate.set_key(path)
+        if salts is not None:
+            check_apart(salts, path)
+        surrogate.set_key(path, salts)
     if surrogate.lacks_key:
         raise ConfigError(Errors.D691)
 

@@ -1,8 +1,7 @@
 """deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy.
 
-The style "surrogate" needs a project key, which is given at run time (`Surrogate.set_key`) and never enters a config,
-a saved pipeline, a trace or a pickle. Notes that name the same ``doc._.ehr["patient_id"]`` get the same surrogates; a
-note that names none stands for itself.
+The style "surrogate" needs a project key (`Surrogate.set_key`), which enters no config, saved pipeline, trace or pickle.
+Notes of one ``doc._.ehr["patient_id"]`` get the same surrogates; a note that names none stands for itself.
 """
 
 import hashlib
@@ -34,6 +33,7 @@ from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import Mention
 from ..surrogates.note import PERSONS, find_mentions
 from ..surrogates.persons import number_mentions, number_persons
+from ..surrogates.salts import Salts
 from ..surrogates.strategies import Replacement
 from ..surrogates.style import SurrogateStyle
 
@@ -128,6 +128,7 @@ class Surrogate:
     ) -> None:
         self.name = name
         self._key: ProjectKey | None = None
+        self._salts: Salts | None = None
         self._roster: Container[str] = ()
         self.style: Style | SurrogateStyle = tagged
         self.set_style(style)
@@ -151,13 +152,16 @@ class Surrogate:
         known = (name for name, shipped in STYLES.items() if shipped is function)
         self.style_name = next(known, getattr(function, "__name__", "custom"))
 
-    def set_key(self, key: ProjectKey | str | Path | None) -> None:
+    def set_key(self, key: ProjectKey | str | Path | None, salts: str | Path | None = None) -> None:
         """Use a project key from now on, which the style "surrogate" needs. It is saved nowhere.
 
         key (Union[ProjectKey, str, Path]): the key or its file; None to forget it.
-        RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read.
+        salts (Optional[Union[str, Path]]): file of the patients' salts; None for none. See `surrogates.salts`.
+        RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read;
+            (D647) for salts that were sealed with another key.
         """
         self._key = ProjectKey.from_file(key) if isinstance(key, str | Path) else key
+        self._salts = Salts(salts, self._key) if salts is not None and self._key is not None else None
 
     def open_roster(self, folder: str | Path) -> None:
         """Let no surrogate be a person that dictionaries know, from now on.
@@ -206,7 +210,8 @@ class Surrogate:
         if self._key is None:
             raise NotDeidentified(Errors.D691)
         if patient_id := clean_id(doc._.ehr.get("patient_id")):
-            return "patient", self._key.patient(patient_id)
+            salt = b"" if self._salts is None else self._salts.of(patient_id)
+            return "patient", self._key.patient(patient_id, salt)
         digest = hashlib.sha256(doc.text.encode("utf-8", "surrogatepass")).hexdigest()
         return "document", self._key.patient(f"\0document {digest}")  # no id begins like this
 
@@ -227,8 +232,8 @@ class Surrogate:
 
     def _replaces(self, label: str) -> bool:
         """Whether nothing of a span with this label is released."""
-        released = isinstance(self.style, SurrogateStyle) and self.style.releases(label)
-        return self.policy.replaces(label) and not released
+        style = self.style
+        return self.policy.replaces(label) and not (isinstance(style, SurrogateStyle) and style.releases(label))
 
     def edit(
         self, spans: Sequence[Span], disputed: Mapping[int, AbstractSet[str]] = MappingProxyType({})
@@ -242,7 +247,7 @@ class Surrogate:
         doubts = [any(disputed.get(i, set()) - {s.label_} for i in range(s.start, s.end)) for s in spans]
         edits: list[Edit] = []
         decisions: list[list[Any]] = []
-        for span, replacement, doubt in zip(spans, self._write(spans, doubts), doubts, strict=True):
+        for span, replacement, doubt in zip(spans, self._write(spans, doubts) if spans else [], doubts, strict=True):
             action, text = self._act(span, replacement, doubt)
             if text is not None:
                 before = self._before(span, text) if action == "replace" else None
@@ -256,22 +261,18 @@ class Surrogate:
         if not isinstance(self.style, SurrogateStyle):
             return None
         start, near = span.start_char, span.doc[max(0, span.start - 3) : span.end]
-        mention = Mention(span.text, span.label_, near.text[: start - near.start_char])
-        changed = agree(mention, text, span.doc.lang_)
+        changed = agree(Mention(span.text, span.label_, near.text[: start - near.start_char]), text, span.doc.lang_)
         return Edit(start - changed[0], start - changed[1], "", changed[2]) if changed else None
 
     def _write(self, spans: Sequence[Span], doubts: Sequence[bool]) -> list[Replacement]:
         """What the style puts in place of each span, and what it calls that."""
         if not isinstance(self.style, SurrogateStyle):
             return [Replacement(text) for text in self.style(spans)]
-        if not spans:
-            return []
         doc = spans[0].doc
         mentions = find_mentions(doc.text, [(span.start_char, span.end_char, span.label_) for span in spans])
         never = Forbidden(mentions, doc.lang_, unfit_words(doc.lang_), self._roster)
-        firm = {i for i, doubt in enumerate(doubts) if doubt}
-        _, key = self._identity(doc)
-        return self.style.replace(mentions, key, doc.lang_, never, ehr=doc._.ehr, year=self.policy.year, firm=firm)
+        more = {"ehr": doc._.ehr, "year": self.policy.year, "firm": {i for i, doubt in enumerate(doubts) if doubt}}
+        return self.style.replace(mentions, self._identity(doc)[1], doc.lang_, never, **more)
 
     def _act(self, span: Span, styled: Replacement, doubt: bool) -> tuple[str, str | None]:
         """The action that was taken on a span, and what replaces it (None: nothing does)."""
@@ -295,5 +296,5 @@ class Surrogate:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without key and roster, unless the pickle goes down the pipe to a worker that is being spawned."""
-        return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None, "_roster": ()})
+        """Pickle without key, salts and roster, unless the pickle goes to a worker that is being spawned."""
+        return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None, "_salts": None, "_roster": ()})

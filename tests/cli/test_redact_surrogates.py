@@ -9,6 +9,7 @@ from conftest import NOTE
 import spacy_deid
 from spacy_deid.errors import ConfigError
 from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.salts import Salts
 
 
 @pytest.fixture
@@ -137,3 +138,27 @@ def test_any_style_can_be_chosen_when_loading(pipeline_folder):
 def test_a_pipeline_that_writes_no_surrogates_has_no_style(pipeline_folder, key):
     with pytest.raises(ConfigError, match="no component 'deid_surrogate'"):
         spacy_deid.load(pipeline_folder, exclude=["deid_surrogate"], project_key=key)
+
+
+# Salts
+
+
+def test_salts_make_other_surrogates_that_last_as_long_as_they_do(redact, cli, notes, key, tmp_path):
+    salts = tmp_path / "apart" / "patients.salts"
+    salts.parent.mkdir()
+    options = ("--style", "surrogate", "--key", key, "--patient-id-from", "folder", "--salts", salts)
+    seen = []
+    for _ in range(2):
+        result = redact(notes, *options, "--overwrite")
+        assert result.exit_code == 0, result.stderr
+        seen.append(released(tmp_path)["17/a.txt"])
+    assert seen[0] == seen[1]
+    assert Salts(salts, ProjectKey.from_file(key)).purge("17")
+    assert redact(notes, *options, "--overwrite").exit_code == 0
+    assert released(tmp_path)["17/a.txt"] != seen[0]
+
+
+def test_salts_beside_the_key_are_refused(redact, notes, key, tmp_path):
+    result = redact(notes, "--style", "surrogate", "--key", key, "--salts", tmp_path / "patients.salts")
+    assert result.exit_code == 1
+    assert not (tmp_path / "out").exists()

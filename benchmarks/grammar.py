@@ -123,12 +123,12 @@ def figures(verdicts: Counter[tuple[str, Any]], lang: str, command: str) -> Iter
         target = TARGETS[lang] if kind == "all" else None
         if judged:
             yield MetricRow(
-                f"right, {kind}", round(right / judged, 5), target, "higher", f"lists, {lang}", "", command, today
+                f"right, {kind}", round(right / judged, 5), target, "higher", f"lists, {lang}", "none", command, today
             )
     total = sum(number for (kind, _), number in verdicts.items() if kind == "all")
     for name, verdict in (("no surrogate", "tag"), ("unknown to the judge", None)):
         share = verdicts["all", verdict] / max(1, total)
-        yield MetricRow(f"{name}, share", round(share, 5), None, "lower", f"lists, {lang}", "", command, today)
+        yield MetricRow(f"{name}, share", round(share, 5), None, "lower", f"lists, {lang}", "none", command, today)
 
 
 def finnish(random: Random) -> Iterator[Asked]:

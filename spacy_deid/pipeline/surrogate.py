@@ -1,6 +1,6 @@
 """deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy.
 
-The style "surrogate" needs a project key (`Surrogate.set_key`), which enters no config, saved pipeline, trace or pickle.
+The style "surrogate" needs a project key (`Surrogate.set_key`). No config, saved pipeline, trace or pickle has it.
 Notes of one ``doc._.ehr["patient_id"]`` get the same surrogates; a note that names none stands for itself.
 """
 

@@ -76,12 +76,15 @@ def _choose(
     mentions: Sequence[Mention], request: Request, strategies: Mapping[str, Strategy], year: int
 ) -> list[Choice]:
     """Ask the strategy of each label."""
-    entities = number_entities(mentions)
-    note = _digest(mentions)
+    entities: list[int] = []
     out: list[Choice] = [0] * len(mentions)
     for label, places in _by_label(mentions).items():
+        if strategies.get(label, consistent) is consistent:  # asks for nothing but 0, and most notes have no other
+            continue
+        if not entities:
+            entities, note = number_entities(mentions), _digest(mentions)
         setting = Setting(request.key, request.lang, note, [entities[i] for i in places], year)
-        chosen = strategies.get(label, consistent)([mentions[i] for i in places], setting)
+        chosen = strategies[label]([mentions[i] for i in places], setting)
         for i, choice in zip(places, chosen, strict=True):
             out[i] = choice
     return out

@@ -72,6 +72,9 @@ REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType(
 )
 
 
+_BY_LABEL = {label: replacer for replacer, labels in REPLACERS.items() for label in labels}
+
+
 def replacer_of(label: str) -> Replacer | None:
     """The replacer of a label, None if there is none."""
-    return next((replacer for replacer, labels in REPLACERS.items() if label in labels), None)
+    return _BY_LABEL.get(label)

@@ -31,7 +31,7 @@ from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.note import replace_mentions
 from spacy_deid.surrogates.self_decoded import SelfDecoded
-from spacy_deid.surrogates.strategies import Setting
+from spacy_deid.surrogates.strategies import Setting, Strategy
 from spacy_deid.synth.names import read_table
 
 SURNAMES = {"es": 2}
@@ -71,16 +71,19 @@ def measure(
     context: typer.Context,
     lang: Annotated[str, typer.Argument(help="Language of the names")],
     model: Annotated[Path, typer.Argument(help="Folder of the model")],
-    names: Annotated[int, typer.Option(help="Names to replace")] = 1_000,
+    names: Annotated[int, typer.Option(help="Names to replace")] = 500,
     metrics: Annotated[Path, typer.Option(help="Where the figures are written")] = Path("metrics/self_decoder.json"),
 ) -> None:
     """Measure a model on names that it has not learned from, as it says them and as the strategy releases them."""
     decoder = SelfDecoder.from_disk(model)
     given = unseen(lang, names, decoder.plan.seed)
-    pairs, left = zip(*released(decoder, given, lang), strict=True)
+    drawn = SelfDecoded(decoder.propose, lang, words=unfit_words(lang))
+    pairs, left = zip(*released(drawn, given, lang), strict=True)
+    plain = (pair for pair, _ in released(lambda mentions, setting: [0], given, lang))
     columns = {
         "model alone": [Pair(old, new) for old, new in zip(given, decoder.decode(given), strict=True)],
         "strategy": pairs,
+        "consistent": list(plain),
     }
     figures = {title: surrogate_figures(pairs, decoder.embed) for title, pairs in columns.items()}
     figures["strategy"]["fallback on consistent"] = sum(left) / len(left)
@@ -116,9 +119,8 @@ def unseen(lang: str, count: int, seed: int) -> list[str]:
     return [name for name in make_names(lang, count + 200, "test", seed) if name not in learned][:count]
 
 
-def released(decoder: SelfDecoder, names: Sequence[str], lang: str) -> Iterator[tuple[Pair, bool]]:
-    """What the strategy releases, each name in a note of its own, and whether it left it to `consistent`."""
-    strategy = SelfDecoded(decoder.propose, lang, words=unfit_words(lang))
+def released(strategy: Strategy, names: Sequence[str], lang: str) -> Iterator[tuple[Pair, bool]]:
+    """What a strategy releases, each name in a note of its own, and whether it left it to `consistent`."""
     project = ProjectKey(SECRET)
     for number, name in enumerate(names):
         mentions, key = [Mention(name, "PATIENT", "", "")], project.patient(str(number))

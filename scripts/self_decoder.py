@@ -90,7 +90,8 @@ def measure(
     figures["model alone"]["said again"] = said_again(decoder, given)
     figures["originals"] = {"trigram diversity": ngram_diversity(given)}
     typer.echo(format_surrogate_table(figures))
-    command, today = command_line("scripts/self_decoder.py", context), date.today().isoformat()
+    given_as = command_line("scripts/self_decoder.py", context)
+    command, today = given_as.replace(".py", ".py measure", 1), date.today().isoformat()
     rows = []
     for title, column in figures.items():
         for name, value in column.items():

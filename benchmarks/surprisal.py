@@ -94,7 +94,8 @@ def memory(lang: Annotated[str, typer.Argument(help="Language")], words: int = L
     """Measure the memory that a very long note takes, in a process of its own."""
     command = [sys.executable, __file__, "long-note", lang, "--words", str(words)]
     highest = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    write_rows(METRICS, [row(f"highest memory for a note of {words:,} words, MB, {lang}", highest, MEMORY, "lower")])
+    name = f"highest memory for a note of {words:,} words, MB, {lang}"
+    write_rows(METRICS, [row(name, highest, MEMORY, "lower", data="made text")])
     typer.echo(f"{highest:.0f} MB")
 
 
@@ -199,12 +200,12 @@ def rows_of(lang: str, name: str, speed: float, ratio: float | None, order: floa
         yield row(f"{name}, {lang}: Spearman with exact", order, None)
 
 
-def row(name: str, value: float, target: float | None, better: Any = "higher") -> MetricRow:
+def row(
+    name: str, value: float, target: float | None, better: Any = "higher", data: str = "notes of 500 words"
+) -> MetricRow:
     """A row."""
     command = "spacy project run surprisal-speed"
-    return MetricRow(
-        name, round(value, 4), target, better, "notes of 500 words", "dev", command, date.today().isoformat()
-    )
+    return MetricRow(name, round(value, 4), target, better, data, "dev", command, date.today().isoformat())
 
 
 if __name__ == "__main__":

@@ -116,7 +116,8 @@ def use_surprisal(
     """Let a masked language model score every word, for as long as the pipeline lives and in what is saved of it.
 
     nlp (Language): the pipeline. Without a ``deid_surprisal`` it gets one, which its ``deid_merge`` trusts least.
-    threshold (Optional[float]): words with a score above it become identifiers, whatever else found them or not.
+    threshold (Optional[float]): words with this score or a higher one become identifiers, whatever else found
+        them or not.
     review_per_1000 (Optional[float]): spans for a person to look at that ``deid_review`` may propose for 1,000 words;
         None to leave what there is of it.
     settings (Any): other settings of ``deid_surprisal``, such as "model". Without a "score" it gets the combination

@@ -1,5 +1,6 @@
 """Any masked language model of Hugging Face transformers, on torch."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class TransformersMaskedLM:
             raise ConfigError(Errors.D805.format(path=source))
         special = {"mask": tokenizer.mask_token, "pad": tokenizer.pad_token, "unknown": tokenizer.unk_token}
         self.pieces = PieceReader(tokenizer.backend_tokenizer, source, **special)
-        self.name = source.rstrip("/").rsplit("/", 1)[-1]
+        self.name = f"{source.rstrip('/').rsplit('/', 1)[-1]}-{_digest(model)}"
         self.length = _length(tokenizer, model)
         model.eval()
         if precision == "int8":
@@ -66,6 +67,14 @@ class TransformersMaskedLM:
         if head is None:
             return self._model(**given).logits.flatten(0, 1)[asked]
         return head(self._model.base_model(**given).last_hidden_state.flatten(0, 1)[asked])
+
+
+def _digest(model: Any) -> str:
+    """Tell weights from others: scores that are kept belong to one model, whatever its folder is called."""
+    digest = hashlib.sha256()
+    for parameter in model.parameters():
+        digest.update(parameter.detach().float().numpy().tobytes())
+    return digest.hexdigest()[:8]
 
 
 def _length(tokenizer: Any, model: Any) -> int:

@@ -73,7 +73,7 @@ def make_surprisal(
     masking (Masking): which words are masked together.
     candidates (Candidates): which words are scored.
     score (Score): what makes one number of what the model says.
-    threshold (Optional[float]): words with a score above it become spans; None for no spans, scores alone.
+    threshold (Optional[float]): words with this score or a higher one become spans; None for scores alone.
     label (str): label of the spans.
     precision (Optional[str]): "float" or "int8"; None for that of the mode.
     window (Optional[int]): pieces that the model reads at once; None for as many as it can.
@@ -100,7 +100,7 @@ def make_surprisal(
 
 
 class Surprisal:
-    """Writes scores to ``doc.user_data["deid/surprisal"]`` and words above the threshold to its group."""
+    """Writes scores to ``doc.user_data["deid/surprisal"]`` and words from the threshold on to its group."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Surprisal:
     def language_model(self) -> MaskedLM:
         """The model, loaded when it is first needed.
 
-        RAISES: ConfigError if it cannot be loaded (D800, D802 – D807) or no model was chosen (D813).
+        RAISES: ConfigError if it cannot be loaded (D800, D802 – D807).
         """
         if self._model is None:
             self._model = load_masked_lm(self._source, precision=self._precision, allow_download=self._allow_download)
@@ -198,12 +198,13 @@ class Surprisal:
         for doc, (words, note, scores) in zip(docs, self.predict(docs), strict=True):
             columns = model_columns(scores, doc, words, self.lang)
             values = self.score.compute(doc, words, columns) if words else np.zeros(0)
-            values = np.where(scores.aligned, values, self.score.highest)
+            # what is no number is no assurance either: it must not fall below the threshold
+            values = np.where(scores.aligned & ~np.isnan(values), values, self.score.highest)
             lowest = min(0.0, float(values.min(initial=0.0)))
             self._write(doc, words, np.where(note.wanted, values, lowest), columns)
 
     def _write(self, doc: Doc, words: Sequence[int], values: Values, columns: dict[str, Values]) -> None:
-        """Scores to the user data, words above the threshold to the group."""
+        """Scores to the user data, words from the threshold on to the group."""
         starts = [doc[word].idx for word in words]
         ends = [start + len(doc[word]) for start, word in zip(starts, words, strict=True)]
         doc.user_data[SCORES] = {
@@ -218,7 +219,7 @@ class Surprisal:
             "features": {name: column.tolist() for name, column in columns.items()},
             "unaligned": int((columns["aligned"] == 0).sum()),
         }
-        above = [] if self.threshold is None else np.flatnonzero(values > self.threshold).tolist()
+        above = [] if self.threshold is None else np.flatnonzero(values >= self.threshold).tolist()
         scores = values if self.score.is_probability else np.ones(len(values))
         evidence = [
             Evidence(starts[i], ends[i], self.label, self.name, float(scores[i]), self.score.name) for i in above

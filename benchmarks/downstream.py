@@ -1,0 +1,140 @@
+"""Downstream: a tagger trained on notes with surrogates, beside one trained on the originals, both on original notes.
+
+    python benchmarks/downstream.py corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
+
+The training notes are de-identified by their gold (`release_note`, each note that of another patient). Two taggers of
+`configs/ner.cfg` are trained for each seed, with the same settings, one on the notes as they were and one on the
+released ones, and both are scored on the original development notes, which neither has seen: strict F1 of entities, by
+exact characters and label. The checkpoint of each is chosen on the same development notes. The loss is the mean over
+seeds of the first less the second; the loss of each seed stands beside it, because seeds differ as well.
+
+Labels of `--keep` stay as they are: for words of sex there are no surrogates, and a tag there teaches nothing.
+Trainings run two at a time; those that are there already are not run again. Rows go to metrics/downstream.json.
+"""
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+from statistics import mean
+from typing import Annotated
+
+import spacy
+import typer
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+
+from command_line import command_line
+
+from spacy_deid.evaluation import AnnotatedText, MetricRow, evaluate, from_doc, read_folder, write_docbin, write_rows
+from spacy_deid.io import whole_file
+from spacy_deid.release import release_note
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.strategies import keep
+from spacy_deid.surrogates.style import SurrogateStyle
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+SECRET = bytes(range(32))
+NER = "deid/ner"  # group of the tagger
+ARMS = ("original", "surrogate")
+LOSS = 0.003
+
+
+@app.command()
+def main(
+    context: typer.Context,
+    train: Annotated[Path, typer.Argument(help="Annotated notes to train on")],
+    dev: Annotated[Path, typer.Argument(help="Annotated notes to score on")],
+    lang: Annotated[str, typer.Option(help="Language of the notes")],
+    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
+    keep_labels: Annotated[list[str], typer.Option("--keep", help="Label whose values stay")] = ["SEX"],  # noqa: B006
+    seeds: Annotated[int, typer.Option(help="Number of trainings of each kind")] = 2,
+    steps: Annotated[int, typer.Option(help="Steps of each training")] = 1500,
+    work: Annotated[Path, typer.Option(help="Folder of corpora and taggers")] = Path("training/downstream"),
+    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
+    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/downstream.json"),
+) -> None:
+    """Train on both kinds of notes, score on the original ones and write what came of it."""
+    gold = read_folder(dev, scheme=scheme)
+    originals = read_folder(train, scheme=scheme)
+    style = SurrogateStyle(labels=dict.fromkeys(keep_labels, keep))
+    key = ProjectKey(SECRET)
+    released = [release_note(note, key.patient(note.name), lang, style).document for note in originals]
+    for arm, notes in zip((*ARMS, "dev"), (originals, released, gold), strict=True):
+        write_corpus(notes, work / f"{arm}.spacy", lang)
+    runs = [(arm, seed) for seed in range(1, seeds + 1) for arm in ARMS]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda run: train_tagger(work, *run, lang, steps), runs))
+    scores = {run: score(tagger(work, *run), gold) for run in runs}
+    about = {"data": data, "split": "dev", "command": command_line("benchmarks/downstream.py", context)}
+    rows = make_rows(scores, about | {"date": date.today().isoformat()})
+    write_rows(metrics, rows)
+    for row in rows:
+        typer.echo(f"{row.name}: {row.value:g}" + ("" if row.met is not False else "  (missed)"))
+
+
+def make_rows(scores: dict[tuple[str, int], float], about: dict[str, str]) -> list[MetricRow]:
+    """Means of both kinds, the loss, and the loss of each seed."""
+    means = {arm: mean(value for (kind, _), value in scores.items() if kind == arm) for arm in ARMS}
+    rows = [MetricRow(f"strict F1, trained on {arm}s", round(means[arm], 4), None, "higher", **about) for arm in ARMS]
+    loss = means["original"] - means["surrogate"]
+    rows.append(MetricRow("loss of strict F1", round(loss, 4), LOSS, "lower", **about))
+    for seed in sorted({seed for _, seed in scores}):
+        loss = scores["original", seed] - scores["surrogate", seed]
+        rows.append(MetricRow(f"loss of strict F1, seed {seed}", round(loss, 4), None, "lower", **about))
+    return rows
+
+
+def write_corpus(notes: Sequence[AnnotatedText], path: Path, lang: str) -> None:
+    """Write notes as spaCy trains on them."""
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as temporary:
+        write_docbin(list(notes), temporary, nlp.make_doc)
+
+
+def tagger(work: Path, arm: str, seed: int) -> Path:
+    """The folder of a tagger."""
+    return work / f"{arm}_{seed}" / "model-best"
+
+
+def train_tagger(work: Path, arm: str, seed: int, lang: str, steps: int) -> None:
+    """Train one tagger, unless it is there; what spaCy prints goes to a file beside it."""
+    out = work / f"{arm}_{seed}"
+    if (out / "model-last").is_dir():
+        return
+    settings = {
+        "nlp.lang": lang,
+        "paths.train": work / f"{arm}.spacy",
+        "paths.dev": work / "dev.spacy",
+        "system.seed": seed,
+        "vars.max_steps": steps,
+    }
+    words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "train.log").open("w", encoding="utf-8") as log:
+        command = [sys.executable, "-m", "spacy", "train", "configs/ner.cfg", "--output", str(out), *words]
+        subprocess.run(command, stdout=log, stderr=log, check=True)
+
+
+def score(path: Path, gold: Sequence[AnnotatedText]) -> float:
+    """Strict F1 of a tagger alone."""
+    nlp = spacy.load(path)
+    found = []
+    for doc, note in zip(nlp.pipe(n.text for n in gold), gold, strict=True):
+        doc.set_ents(list(doc.spans[NER]))
+        found.append(from_doc(doc, note.name))
+    return float(evaluate(gold, found)["all"]["ner"]["f1"])
+
+
+if __name__ == "__main__":
+    app()

@@ -14,7 +14,10 @@ Numbers: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx e
 D5xx merging, policies and surrogates. DW### are warnings.
 """
 
-__all__ = ["ConfigError", "DeidError", "Errors", "InputError", "NotDeidentified", "Warnings"]
+import os
+from pathlib import Path
+
+__all__ = ["ConfigError", "DeidError", "Errors", "InputError", "NotDeidentified", "Warnings", "describe"]
 
 
 class DeidError(ValueError):
@@ -363,6 +366,27 @@ class Errors:
     D841 = "'{name}': the scores of 'deid_surprisal' are not those of this text"
     D842 = "'{name}': 'deid_surprisal' wrote no column '{column}'. Its columns: {known}"
 
+    # app
+    D760 = "unknown job '{id}'"
+    D761 = "unknown file '{id}'"
+    D762 = "the file is {state}; {wanted}"
+    D763 = "{path} has files that are sealed with another key, or that are damaged"
+    D764 = "the file is larger than {limit} MB"
+    D765 = "more than {limit} files in a job"
+    D766 = "no files were given"
+    D767 = "a server that others than this machine reach ('{host}') needs a token of at least {length} characters"
+    D768 = "{setting}: '{value}' is not offered. Offered: {known}"
+    D769 = "the process that worked on the file stopped twice. Is the file damaged, or does it need too much memory?"
+    D770 = "no span from {start} to {end}"
+    D771 = "a span from {start} to {end} is outside the text, which has {length} characters, or overlaps another"
+    D772 = "the text of the file was read otherwise than before; de-identify it again"
+    D773 = "the file has decisions that are not applied yet"
+    D774 = "the style 'surrogate' needs a project key: start the server with --key"
+    D775 = "the file is still in work"
+    D776 = (
+        "no file of the job has an annotation in what was uploaded: names and texts must be those of the job's files"
+    )
+
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"
     D821 = "{package} is not installed: pip install 'spacy-deid[{extra}]'"
@@ -386,3 +410,20 @@ class Warnings:
         "operating point '{point}': no threshold has the character precision of {floor} that it asks for, the best is "
         "{best:.4f}, so it takes the thresholds of the point above it. The gold seems incomplete, or the pipeline weak"
     )
+
+
+def describe(error: BaseException) -> str:
+    """Say what went wrong without quoting a note.
+
+    error (BaseException): any exception.
+    RETURNS (str): our own message, the system's message, or the kind of the exception and where it was raised.
+    """
+    if isinstance(error, DeidError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
+    return Errors.D418.format(kind=type(error).__name__, where=where)

@@ -4,7 +4,6 @@ An exception that is not ours may quote a note in its message, and a traceback w
 of those only the kind and the place are shown.
 """
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import typer
 
-from ..errors import DeidError, Errors
+from ..errors import describe
 
 __all__ = ["describe", "progress", "quiet_warnings", "reporting", "say"]
 
@@ -22,23 +21,6 @@ __all__ = ["describe", "progress", "quiet_warnings", "reporting", "say"]
 def say(message: str) -> None:
     """Print a line to stderr."""
     typer.echo(message, err=True)
-
-
-def describe(error: BaseException) -> str:
-    """Say what went wrong without quoting a note.
-
-    error (BaseException): any exception.
-    RETURNS (str): our own message, the system's message, or the kind of the exception and where it was raised.
-    """
-    if isinstance(error, DeidError):
-        return str(error)
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno)
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
-    return Errors.D418.format(kind=type(error).__name__, where=where)
 
 
 @contextmanager

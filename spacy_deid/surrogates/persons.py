@@ -1,11 +1,9 @@
 """Which mentions of a note name the same person, from the words of the names alone."""
 
 import re
-import sys
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 __all__ = ["fold", "number_mentions", "number_persons"]
 
@@ -15,16 +13,23 @@ _TITLES = frozenset("d da dn dr dra doctor doctora don doña ms miss mr mrs prof
 
 def fold(text: str) -> str:
     """Fold case, accents and spacing, so that two spellings of one value are equal."""
-    if text.isascii():
-        return " ".join(text.lower().split())
-    plain = text if text.isascii() else unicodedata.normalize("NFKD", text).translate(_marks())
-    return " ".join(plain.casefold().split())
+    plain = text.lower() if text.isascii() else text.translate(_PLAIN)
+    return plain if plain.isalnum() else " ".join(plain.split())
 
 
-@cache
-def _marks() -> dict[int, None]:
-    """Accents and other marks, as `str.translate` takes them away."""
-    return dict.fromkeys(i for i in range(sys.maxunicode + 1) if unicodedata.combining(chr(i)))
+class _Plain(dict[int, int | str]):
+    """Each character without its accents and case, found when it is first met: whole texts take five times as long."""
+
+    def __missing__(self, code: int) -> int | str:
+        """Fold a character."""
+        folded = "".join(
+            c for c in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(c)
+        ).casefold()
+        self[code] = plain = ord(folded) if len(folded) == 1 else folded
+        return plain
+
+
+_PLAIN = _Plain()
 
 
 def number_mentions(mentions: Sequence[str]) -> list[int]:

@@ -284,6 +284,10 @@ class Errors:
     D647 = "{kind} {path}: {reason}"
     D648 = "key {key} lies in the folder of {path}: whoever copies the folder has both. Move the key elsewhere"
     D649 = "sealed files need the package 'cryptography': pip install 'spacy-deid[surrogates]'"
+    D650 = "not a note that the vault knows: it was not released with it, was purged, or was changed since"
+    D651 = "what the vault says of this note does not give the note. Nothing was written"
+    D652 = "several notes were released as this text, none or more than one of this name. Give it the name that it had"
+    D653 = "{path} lies in {output}, the folder of what is released. Choose another place"
     D670 = "surrogates of numbers need the package 'libffx': pip install 'spacy-deid[surrogates]'"
 
     # strategies and styles of surrogates
@@ -310,6 +314,17 @@ class Errors:
     D709 = "no medical terms: nothing was read, or everything was left out"
     D710 = "{path}, row {row}: no patient. Name the key of the patient with --patient-field"
 
+    # local language models
+    D730 = "component '{name}': no language model. Set 'model' to a GGUF file, or to the address of a server here"
+    D731 = "language model at {host}: {reason}"
+    D732 = "language model {name} gave no answer: {reason}"
+    D733 = "model {path}: {reason}"
+    D734 = "prompt {path}: {reason}"
+    D735 = "no prompt '{prompt}' for language '{lang}'. Those that ship: {known}. Or give the path of a file"
+    D736 = "no de-identified text: '{name}' has no answer for part {part} of {parts}, {start}:{end}: {reason}"
+    D737 = "a language model needs the package '{package}': pip install 'spacy-deid[{extra}]'"
+    D738 = "a language model's setting '{setting}' must be {wanted}"
+
     # tables of notes, sampling
     D740 = "{source}: {reason}"
     D741 = "{source}: no column '{column}'. Its columns: {known}"
@@ -327,8 +342,31 @@ class Errors:
     D751 = "{source}: none of the {rows} dates could be read. Name their format with --date-format"
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
+    # CAS, texts of one document
+    D753 = "{path}: not a UIMA CAS that can be read ({reason})"
+    D754 = "{path}: {reason}. Name the layer of identifiers as TYPE:FEATURE. Layers of the file: {known}"
+    D755 = "{path}, annotation {number}: {reason}"
+    D756 = (
+        "document '{name}': ground truth for another text: {matched} of {total} letters, digits and signs agree in order, "
+        "{least:.0%} are needed"
+    )
+    D757 = "reading a CAS, and writing XMI, needs dkpro-cassis: pip install 'spacy-deid[cas]'"
+    D758 = "layer '{layer}' is not TYPE:FEATURE, as in webanno.custom.PHI:kind"
+    D759 = "{path}: XMI needs its type system: no TypeSystem.xml beside it or in the folder above"
+
     D760 = "{source}: no note to audit ({skipped})"
     D761 = "{source}: more than {limit} values in column '{column}'. Is it one that groups notes?"
+
+    # documents
+    D711 = "{path}: no format for this suffix. Known: {known}"
+    D712 = "{path}: the name says {said}, the content says {seen}"
+    D713 = "{path}: reading it needs the package '{package}': pip install 'spacy-deid[documents]'"
+    D714 = "the redacted copy is withheld: {place} still holds {label}"
+    D715 = "{path}: {reason}"
+    D716 = "{path}: Tesseract, which reads pages without text, is not installed (Debian: tesseract-ocr)"
+    D717 = "{path}: Tesseract has no data for language {missing} (Debian: tesseract-ocr-LANG). It has: {known}"
+    D718 = "{path}, page {page}: {reason}"
+    D719 = "the redacted copy is withheld: page {page} still shows what {label} covered"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"

@@ -28,6 +28,7 @@ ARROWS = {
     "ml": "errors",
     "patterns": "errors labels",
     "dictionaries": "errors labels",
+    "llm": "errors labels",
     "masked_lm": "background errors medical",  # scores that weigh how rare a word is, and veto medical terms
     "background": "dictionaries errors io",
     "ehr": "background dictionaries errors labels surrogates",  # Finnish names stand in notes in their cases
@@ -36,11 +37,12 @@ ARROWS = {
     "lemmatizers": "errors surrogates",  # a form is undone by what makes forms
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
+    "documents": "errors io offsets",
     "audit": "dictionaries ehr errors evaluation labels notes spans",  # spans: notes are ordered by what detectors say
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
     # background: a word of the language is no name with a slip of the pen
-    "pipeline": "background context dictionaries errors labels masked_lm medical ml offsets patterns policies spans "
+    "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patterns policies spans "
     "surrogates",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
@@ -50,7 +52,7 @@ ARROWS = {
 }
 ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "surrogates"}
-WITHOUT_SPACY |= {"dictionaries", "background", "ehr", "medical", "notes"}
+WITHOUT_SPACY |= {"dictionaries", "background", "ehr", "llm", "medical", "notes", "documents"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers"}
 

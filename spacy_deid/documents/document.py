@@ -1,0 +1,112 @@
+"""A document as one text: what every format is read into, and the settings of reading and writing."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from ..offsets import Edit
+
+__all__ = ["Document", "Format", "Found", "Page", "ReadSettings", "WriteSettings"]
+
+
+class Page(NamedTuple):
+    """A page of a document.
+
+    number (int): counted from 1.
+    start, end (int): characters of the text.
+    ocr (bool): whether the text was read from a picture.
+    """
+
+    number: int
+    start: int
+    end: int
+    ocr: bool
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file as one text. Its repr shows neither text nor name, which may be a patient's.
+
+    name (str): name of the file, for errors.
+    kind (str): "pdf", "docx", "txt", … as in `SUFFIXES`.
+    text (str): what is searched for PHI. Words do not break at the ends of lines, columns and pages.
+    pages (tuple[Page, ...]): pages in order; none for a format without pages.
+    warnings (tuple[str, ...]): what a person should look at. Never content.
+    parts (Any): what the format needs to find each character in the file again; only its module looks in.
+    """
+
+    name: str = field(repr=False)
+    kind: str
+    text: str = field(repr=False)
+    pages: tuple[Page, ...] = ()
+    warnings: tuple[str, ...] = ()
+    parts: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSettings:
+    """How files are read.
+
+    encoding (str): of plain text that has no byte-order mark.
+    languages (tuple[str, ...]): of the OCR, by Tesseract's names: "spa", "eng", "fin".
+    dpi (int): resolution at which pages are read by OCR.
+    processes (int): processes that read pages by OCR at once.
+    page_seconds (int): time that OCR may take for a page.
+    max_pages (int): a document of more pages is refused.
+    max_pixels (int): a picture of more pixels is refused before it is unpacked.
+    max_bytes (int): a file is refused if it, or what is packed in it, is larger.
+    pictures (str): what becomes of pictures on pages that have text: "ocr" reads them, "remove" paints them over,
+        "keep" leaves them as they are.
+    """
+
+    encoding: str = "utf-8"
+    languages: tuple[str, ...] = ("eng",)
+    dpi: int = 300
+    processes: int = 2
+    page_seconds: int = 120
+    max_pages: int = 500
+    max_pixels: int = 100_000_000
+    max_bytes: int = 500_000_000
+    pictures: Literal["ocr", "remove", "keep"] = "ocr"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """How redacted copies are written and verified.
+
+    dpi (int): resolution of the pages of a PDF.
+    mark (str): how a replacement looks on a page: "box" draws it in a frame, "black" in white on black, "plain" as if
+        it had always stood there, which is what surrogates want.
+    verify_ocr (str): which pages are read by OCR once more after writing: those that came from "ocr", "all", "none".
+    read (ReadSettings): how the copy is read again for verifying.
+    """
+
+    dpi: int = 200
+    mark: Literal["box", "black", "plain"] = "box"
+    verify_ocr: Literal["ocr", "all", "none"] = "ocr"
+    read: ReadSettings = ReadSettings()
+
+
+class Found(NamedTuple):
+    """A text that can be got out of a file.
+
+    place (str): where, without content: "page 3", "metadata".
+    text (str): what stands there.
+    """
+
+    place: str
+    text: str
+
+
+class Format(NamedTuple):
+    """A kind of file. Each has a module that gives one as `FORMAT`.
+
+    read (Callable): (data, name, settings) → Document. RAISES: InputError.
+    write (Callable): (document, edits, settings) → bytes of the same kind. The edits are in order.
+    extract (Callable): (data, settings) → all text that can be got out of a file, for verifying: running text,
+        metadata, streams, attachments. Text that belongs together comes in one piece, because it is searched by piece.
+    """
+
+    read: Callable[[bytes, str, ReadSettings], Document]
+    write: Callable[[Document, Sequence[Edit], WriteSettings], bytes]
+    extract: Callable[[bytes, WriteSettings], Iterator[Found]]

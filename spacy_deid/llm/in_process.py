@@ -1,0 +1,116 @@
+"""llama.cpp in this process, by llama-cpp-python."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ..errors import ConfigError, Errors
+from .backends import BackendError, Message
+
+__all__ = ["InProcess", "fingerprint"]
+
+_SAMPLES, _SAMPLE = 64, 65536
+
+
+class InProcess:
+    """A GGUF file. It answers one question at a time, whoever asks."""
+
+    slots = 1
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        temperature: float = 0.0,
+        grammar: str | None = None,
+        context: int = 8192,
+        threads: int | None = None,
+        gpu_layers: int = 0,
+    ) -> None:
+        """Load a model; see `backends.open_backend`.
+
+        RAISES: ConfigError if it cannot be loaded (D733), the grammar cannot be read (D738), or llama-cpp-python is
+            not installed (D737).
+        """
+        try:
+            import llama_cpp
+        except ImportError:
+            raise ConfigError(Errors.D737.format(package="llama-cpp-python", extra="llm-inprocess")) from None
+        self._lock, self.temperature = Lock(), temperature
+        cores = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads
+        sizes = {"n_ctx": context, "n_threads": cores, "n_threads_batch": cores, "n_gpu_layers": gpu_layers}
+        try:
+            self._llama = llama_cpp.Llama(model_path=str(path), verbose=False, **sizes)
+        except Exception as error:  # the library raises ValueError for all kinds of damage, and others for some
+            reason = f"llama.cpp cannot load it ({type(error).__name__})"
+            raise ConfigError(Errors.D733.format(path=path, reason=reason)) from None
+        self._name, self._library = f"{Path(path).name}#{fingerprint(path)}", llama_cpp
+        self._grammar = self._read_grammar(grammar) if grammar else None
+        self._grammars: dict[str, Any] = {}
+
+    def _read_grammar(self, text: str) -> Any:
+        """Compile a GBNF grammar."""
+        try:
+            return self._library.LlamaGrammar.from_string(text, verbose=False)
+        except Exception:
+            raise ConfigError(Errors.D738.format(setting="grammar", wanted="a grammar in GBNF")) from None
+
+    def _hold_to(self, schema: Mapping[str, Any]) -> Any:
+        """The grammar of a schema, compiled once."""
+        if self._grammar is not None:
+            return self._grammar
+        text = json.dumps(schema)
+        if text not in self._grammars:
+            self._grammars = {text: self._library.LlamaGrammar.from_json_schema(text, verbose=False)}
+        return self._grammars[text]
+
+    @property
+    def name(self) -> str:
+        """The file's name and fingerprint."""
+        return self._name
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
+    ) -> str:
+        """Ask once; see `backends.Backend.complete`.
+
+        RAISES: BackendError (D732) if there is no answer, as when the prompt is longer than the context.
+        """
+        with self._lock:
+            try:
+                answer = self._llama.create_chat_completion(
+                    messages=[dict(message) for message in messages],
+                    grammar=self._hold_to(schema),
+                    temperature=self.temperature,
+                    seed=seed,
+                    max_tokens=max_tokens,
+                )
+                choice = answer["choices"][0]
+            except Exception as error:  # a message of the library could quote the prompt
+                raise self._error(f"llama.cpp failed ({type(error).__name__}). Is the context long enough?") from None
+        if choice["finish_reason"] == "length":
+            raise self._error("its answer was cut off", cut_off=True)
+        return str(choice["message"]["content"] or "")
+
+    def _error(self, reason: str, *, cut_off: bool = False) -> BackendError:
+        """An error that names the file alone."""
+        return BackendError(Errors.D732.format(name=self._name, reason=reason), cut_off=cut_off)
+
+
+def fingerprint(path: str | Path) -> str:
+    """Tell a model by its size and samples from all over the file: a whole one of 40 GB takes minutes to read.
+
+    path (str | Path): the file.
+    RETURNS (str): twelve hexadecimal digits.
+    """
+    size = os.path.getsize(path)
+    found = hashlib.sha256(str(size).encode())
+    with open(path, "rb") as file:
+        for i in range(_SAMPLES):
+            file.seek(max(0, size - _SAMPLE) * i // (_SAMPLES - 1))
+            found.update(file.read(_SAMPLE))
+    return found.hexdigest()[:12]

@@ -1,0 +1,186 @@
+"""A server that speaks OpenAI's protocol: llama-server, llama-cpp-python, vLLM, Ollama."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import ConfigError, Errors
+from .backends import BackendError, Message
+from .endpoint import Endpoint
+
+__all__ = ["FORMATS", "Server"]
+
+FORMATS = ("json_schema", "json_object")
+_LONGEST = 4_000_000  # bytes of an answer: a server that talks nonsense must not fill the memory
+_REFUSED = (400, 404, 415, 422, 500, 501)  # what servers say of a format that they do not know
+
+
+class Server:
+    """Asks a server. Uses no proxy, follows no redirect, and knows no host but the one that was checked."""
+
+    def __init__(
+        self,
+        location: str,
+        *,
+        allow: Sequence[str] = (),
+        model: str | None = None,
+        timeout: float = 300.0,
+        response_format: str = "auto",
+        temperature: float = 0.0,
+        grammar: str | None = None,
+        key_variable: str | None = None,
+    ) -> None:
+        """Set up; see `backends.open_backend`.
+
+        RAISES: ConfigError for an address that is wrong or not allowed (D731), an unknown format (D738), a key that
+            is not there (D731), or without the package httpx (D737).
+        """
+        try:
+            import httpx
+        except ImportError:
+            raise ConfigError(Errors.D737.format(package="httpx", extra="llm")) from None
+        if response_format not in ("auto", *FORMATS):
+            wanted = f"one of auto, {', '.join(FORMATS)}"
+            raise ConfigError(Errors.D738.format(setting="response_format", wanted=wanted))
+        self.endpoint = Endpoint(location, allow)
+        self.endpoint.resolve()
+        self.slots, self.temperature, self.timeout = 0, temperature, timeout
+        self._grammar, self._model, self._errors = grammar, model, (httpx.HTTPError, httpx.StreamError, OSError)
+        self._formats = FORMATS if response_format == "auto" else (response_format,)
+        self._headers = {"Host": _host(self.endpoint), **_key(key_variable, self.endpoint.host)}
+        # trust_env: a proxy of the environment would be another host that reads the note
+        self._client = httpx.Client(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(timeout))
+
+    @property
+    def model(self) -> str:
+        """The model's name on the server, asked for if it was not given.
+
+        RAISES: ConfigError (D731) if the server has several; BackendError (D732) if it does not say.
+        """
+        if self._model is None:
+            status, answer = self._send("GET", "/models", None)
+            self._model = self._only_model(answer if status == 200 else None)
+        return self._model
+
+    def _only_model(self, answer: Any) -> str:
+        """The one model of a list."""
+        try:
+            names = [str(item["id"]) for item in answer["data"]]
+        except (KeyError, TypeError):
+            raise self._error("it does not say which model it has. Give the model's name") from None
+        if len(names) != 1:
+            reason = f"it has {len(names)} models. Give the name of one"
+            raise ConfigError(Errors.D731.format(host=self.endpoint.host, reason=reason))
+        return names[0]
+
+    @property
+    def name(self) -> str:
+        """The model and the host, for the trace."""
+        return f"{self.model.replace(os.sep, '/').rpartition('/')[2]}@{self.endpoint.host}"
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
+    ) -> str:
+        """Ask once; see `backends.Backend.complete`.
+
+        RAISES: BackendError (D732) if there is no usable answer; ConfigError (D731) if the host is no longer allowed.
+        """
+        body = {
+            "model": self.model,
+            "messages": [dict(message) for message in messages],
+            "temperature": self.temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+        }
+        status, answer = self._ask(body, [_format(name, schema) for name in self._formats])
+        return self._content(status, answer)
+
+    def _ask(self, body: Mapping[str, Any], formats: Sequence[Mapping[str, Any]]) -> tuple[int, Any]:
+        """Ask in one format after the other until the server takes one, and stay with that."""
+        if self._grammar:
+            return self._send("POST", "/chat/completions", {**body, "grammar": self._grammar})
+        *others, last = zip(formats, self._formats, strict=True)
+        for wanted, name in others:
+            status, answer = self._send("POST", "/chat/completions", {**body, **wanted})
+            if status not in _REFUSED:
+                self._formats = (name,) if status == 200 else self._formats
+                return status, answer
+        status, answer = self._send("POST", "/chat/completions", {**body, **last[0]})
+        self._formats = (last[1],) if status == 200 else self._formats
+        return status, answer
+
+    def _content(self, status: int, answer: Any) -> str:
+        """What the model said."""
+        if 300 <= status < 400:
+            raise self._error(f"it answers with status {status}, which points elsewhere; that is not followed")
+        if status != 200:
+            raise self._error(f"it answers with status {status}")
+        try:
+            choice = answer["choices"][0]
+            content, reason = choice["message"]["content"], choice.get("finish_reason")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise self._error("its answer is not of OpenAI's form") from None
+        if reason == "length":
+            raise self._error("its answer was cut off", cut_off=True)
+        if not isinstance(content, str):
+            raise self._error("its answer holds no text")
+        return content
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, Any]:
+        """Send a request to the address that was just checked. Gives the status, and the body if it is JSON."""
+        place = f"{self.endpoint.scheme}://{self.endpoint.resolve()}:{self.endpoint.port}{self.endpoint.path}{path}"
+        start, data = time.monotonic(), bytearray()
+        extensions = {"sni_hostname": self.endpoint.host} if self.endpoint.scheme == "https" else {}
+        rest: dict[str, Any] = {"headers": self._headers, "json": body, "extensions": extensions}
+        try:
+            with self._client.stream(method, place, **rest) as response:
+                for piece in response.iter_bytes():
+                    data += piece
+                    if len(data) > _LONGEST:
+                        raise self._error(f"its answer is longer than {_LONGEST} bytes")
+                    if time.monotonic() - start > self.timeout:
+                        raise self._error(f"no answer within {self.timeout:g} seconds")
+                status = response.status_code
+        except self._errors as error:
+            raise self._error(_reason(error, self.timeout)) from None
+        try:
+            return status, json.loads(data, strict=False)
+        except (ValueError, RecursionError):
+            return status, None
+
+    def _error(self, reason: str, *, cut_off: bool = False) -> BackendError:
+        """An error that names the host alone."""
+        return BackendError(Errors.D732.format(name=self.endpoint.host, reason=reason), cut_off=cut_off)
+
+
+def _reason(error: Exception, timeout: float) -> str:
+    """What went wrong on the way, without the message of the library."""
+    kind = type(error).__name__
+    if "Timeout" in kind:
+        return f"no answer within {timeout:g} seconds"
+    return "nothing answers there" if kind == "ConnectError" else f"the connection broke ({kind})"
+
+
+def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a request that holds the answer to a schema."""
+    if name == "json_schema":
+        wanted = {"name": "answer", "strict": True, "schema": dict(schema)}
+        return {"response_format": {"type": name, "json_schema": wanted}}
+    return {"response_format": {"type": name, "schema": dict(schema)}}
+
+
+def _host(endpoint: Endpoint) -> str:
+    """The header "Host": the connection itself goes to a number."""
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    return f"{host}:{endpoint.port}"
+
+
+def _key(variable: str | None, host: str) -> dict[str, str]:
+    """The header with the server's key."""
+    if variable is None:
+        return {}
+    if not os.environ.get(variable):
+        raise ConfigError(Errors.D731.format(host=host, reason=f"the environment variable {variable} is not set"))
+    return {"Authorization": f"Bearer {os.environ[variable]}"}

@@ -42,8 +42,8 @@ ARROWS = {
     "sampling": "dictionaries errors evaluation labels notes",  # prefers notes that the patient index finds names in
     "synth": "errors evaluation labels patterns surrogates",
     # background: a word of the language is no name with a slip of the pen
-    "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patterns policies spans "
-    "surrogates",
+    "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patterns policies "
+    "spans surrogates",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
     "offsets policies release sampling saving spans surrogates synth",
@@ -54,7 +54,7 @@ ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "surrogates"}
 WITHOUT_SPACY |= {"dictionaries", "background", "ehr", "llm", "medical", "notes", "documents"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
-HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers"}
+HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

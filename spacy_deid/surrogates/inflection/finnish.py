@@ -30,6 +30,9 @@ _ON_WEAK = {
 CASES = ("nom", "gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra", "abe", "com")
 """Cases, by the first letters that grammars and treebanks use."""
 
+_OBLIQUE = CASES[1:-1]
+_NUMBERS = ("sing", "plur")
+
 KINDS = ("given", "surname", "name", "place", "noun")
 """What a word is: given names, surnames, names of unknown sort, places and common nouns inflect each their own way."""
 
@@ -54,6 +57,8 @@ def inflect(text: str, case: str, *, kind: str = "name", number: str = "sing", p
     RAISES: ConfigError (D630) for an unknown case, kind, number or person.
     """
     _check(case, kind, number, possessive)
+    if kind in ("given", "surname") and text.isalpha() and text.lower() not in _BOTH_PARTS:
+        return _inflect_word(text, case, kind, number, possessive)  # what most are needs no look at its parts
     if not text or not text[-1].isalnum() or text[-1].isdigit():
         return text
     if kind == "place" and case in _OUTER and takes_outer(text):
@@ -80,17 +85,28 @@ def case_forms(text: str, kind: str = "name") -> frozenset[str]:
         place in the inner and in the outer cases.
     RAISES: ConfigError (D630) for an unknown kind.
     """
+    _check("nom", kind, "sing", None)
     as_kind = "noun" if kind == "place" and takes_outer(text) else kind
+    if len(text) > 1 and text.isalpha() and _is_regular(text, as_kind):
+        stems = find_stems(text.lower(), as_kind)
+        return frozenset((text, *(_recase(text, _case_form(stems, case)) for case in _OBLIQUE)))
     return frozenset(inflect(text, case, kind=as_kind) for case in CASES if case != "com")
+
+
+def _is_regular(word: str, kind: str) -> bool:
+    """Whether a word has the endings of the singular on stems of its own."""
+    lower = word.lower()
+    return lower not in _BOTH_PARTS and lower not in PLURAL_NAMES and not is_acronym(word, kind)
 
 
 def _check(case: str, kind: str, number: str, possessive: str | None) -> None:
     """Refuse a setting that there is not."""
-    for value, known in ((case, CASES), (kind, KINDS), (number, ("sing", "plur"))):
+    if case in CASES and kind in KINDS and number in _NUMBERS and (possessive is None or possessive in POSSESSIVES):
+        return
+    for value, known in ((case, CASES), (kind, KINDS), (number, _NUMBERS)):
         if value not in known:
             raise ConfigError(Errors.D630.format(value=value, known=", ".join(known)))
-    if possessive is not None and possessive not in POSSESSIVES:
-        raise ConfigError(Errors.D630.format(value=possessive, known=", ".join(POSSESSIVES)))
+    raise ConfigError(Errors.D630.format(value=possessive, known=", ".join(POSSESSIVES)))
 
 
 def _agree(before: str, case: str, number: str) -> str:
@@ -191,5 +207,9 @@ def _recase(word: str, form: str) -> str:
     if word.isupper() and len(word) > 1:
         return form.upper()
     lower = word.lower()
+    if lower == word:
+        return form
+    if len(lower) == len(word) and form.startswith(lower):
+        return word + form[len(word) :]
     same = next((i for i, (a, b) in enumerate(zip(lower, form, strict=False)) if a != b), min(len(word), len(form)))
     return word[:same] + form[same:]

@@ -90,9 +90,8 @@ def _takes_back(word: str) -> bool:
     """Whether a compound takes back vowels: its last part decides. Tays and Oys have an a and an o in their names."""
     if word in ("tays", "oys"):
         return True
-    for head in NEUTRAL_HEADS:
-        if word.endswith(head) and len(word) > len(head) + 1:
-            return False
+    if word.endswith(NEUTRAL_HEADS) and any(word.endswith(head, 2) for head in NEUTRAL_HEADS):
+        return False
     if word.endswith("nen") and len(word) > 5:
         return is_back(word[:-3])
     return is_back(word)

@@ -5,11 +5,13 @@ under one key so agree; only where the draw falls on a name of the note at hand,
 has already, the next draw of the same stream is taken.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 from ..inflection import case_forms, inflects
-from ..keys import IdentityKey
+from ..keys import Draw, IdentityKey
 from ..persons import fold
+from ..strategies import Suggest, nothing
 from .customs import Customs
 from .lists import Names
 
@@ -28,6 +30,7 @@ class Choices:
     customs (Customs): the habits of the language.
     taken (frozenset[str]): folded words that no surrogate may be.
     forbidden (Callable[[str], bool]): whether a name may not be a surrogate.
+    suggest (Suggest): names that are taken before others, by the variant 0.
     """
 
     def __init__(
@@ -38,9 +41,10 @@ class Choices:
         customs: Customs,
         taken: frozenset[str],
         forbidden: Callable[[str], bool],
+        suggest: Suggest = nothing,
     ) -> None:
         self.key, self.lang, self.names, self.customs = key, lang, names, customs
-        self.forbidden = forbidden
+        self.forbidden, self.suggest = forbidden, suggest
         self._taken = taken
         self._starts = frozenset(word[:_FORMS_SHARE] for word in taken)
         self._chosen: dict[tuple[str, str, int], str | None] = {}
@@ -89,13 +93,14 @@ class Choices:
         if part not in self._letters and letters:
             draw = self.key.draw("person", "initial", kind, letter, str(variant))
             used = {new for (k, _, v), new in self._letters.items() if (k, v) == (kind, variant)}
-            drawn = [letters[draw.position(sums)] for _ in range(_DRAWS)]
-            others = [new for new in drawn if fold(new) != letter]
-            self._letters[part] = next((new for new in others if new not in used), others[0])
+            self._letters[part] = _draw_letter(draw, letter, used, letters, sums)
         return self._letters.get(part)
 
     def _choose(self, sort: str, lemma: str, variant: int) -> str | None:
-        """Draw until a name may be the surrogate."""
+        """Take what is suggested, or draw until a name may be the surrogate."""
+        suggested = () if variant else self.suggest(sort, lemma, partial(self._may_be, lemma=lemma))
+        if suggested:
+            return suggested[0]
         return next((name for name in self._candidates(sort, lemma, variant) if self._may_be(name, lemma)), None)
 
     def _candidates(self, sort: str, lemma: str, variant: int) -> Iterator[str]:
@@ -119,3 +124,15 @@ class Choices:
             if not forms.isdisjoint(self._taken):
                 return False
         return not self.forbidden(name)
+
+
+def _draw_letter(draw: Draw, letter: str, used: Collection[str], letters: Sequence[str], sums: Sequence[int]) -> str:
+    """Draw another letter that is free; if none comes, the first other one that did."""
+    first = ""
+    for _ in range(_DRAWS):
+        new = letters[draw.position(sums)]
+        if fold(new) != letter:
+            if new not in used:
+                return new
+            first = first or new
+    return first

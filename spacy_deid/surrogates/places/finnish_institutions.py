@@ -98,12 +98,18 @@ def _acronym(core: str, note: Note, variant: int) -> str | None:
         made = replace_acronym(found[1], note, variant)
         return made and made + (found[2] or "")
     folded = fold(core).split(":")[0]
-    known = sorted(map(fold, load_words("fi")["institutions"]["acronyms"].split()), key=len, reverse=True)
-    base = next((k for k in known if len(k) > 2 and folded.startswith(k)), "")
+    base = next((known for known in _acronyms() if folded.startswith(known)), "")
     if base and len(folded) - len(base) <= 4 and len(core.split()) == 1:
         made = replace_acronym(core[: len(base)], note, variant)
         return made and made + core[len(base) :]
     return None
+
+
+@cache
+def _acronyms() -> tuple[str, ...]:
+    """Known acronyms, folded, the longest first."""
+    known = sorted(map(fold, load_words("fi")["institutions"]["acronyms"].split()), key=len, reverse=True)
+    return tuple(name for name in known if len(name) > 2)
 
 
 def _word(

@@ -115,3 +115,13 @@ def test_any_text_can_be_released(text, drawn, lang):
     note = AnnotatedText("a", text, tuple(Entity(*span) for span in cut if span[0] < span[1]))
     made = release_note(note, KEY, lang)
     assert [e.label for e in made.document.entities] == [e.label for e in made.entities]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("St. Catherine Hospital", "HOSPITAL"), ("St. Mary's Academy", "ORGANIZATION"), ("774 86TH ST, APT 0", "STREET")],
+)
+def test_saints_and_streets_have_surrogates_though_an_eponym_begins_with_st(text, label):
+    released = release_note(AnnotatedText("a", text, (Entity(0, len(text), label),)), KEY, "en")
+    assert "[" not in released.document.text
+    assert "st" in fold(released.document.text)

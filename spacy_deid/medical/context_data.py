@@ -55,10 +55,10 @@ def common_words(lang: str) -> frozenset[str]:
 
 @cache
 def eponym_words() -> frozenset[str]:
-    """The words of the eponyms that ship."""
+    """The words of the eponyms that ship; "St." is no name."""
     source = _RESOURCES / "medical" / "eponyms.csv"
     names = (row.partition(",")[0] for row in source.read_text(encoding="utf8").splitlines()[1:])
-    return frozenset(normal_form(word) for name in names for word in re.findall(r"[^\W\d_]{2,}", name))
+    return frozenset(normal_form(word) for name in names for word in re.findall(r"\b[^\W\d_]{2,}\b(?!\.)", name))
 
 
 @cache

@@ -154,6 +154,8 @@ class Grammar:
 
         def best(match: re.Match[str]) -> str:
             word = match[0].lower()
+            if len(word) == 2 and not self._filler.fullmatch(word) and self._filler.fullmatch(word[::-1]):
+                return word[::-1]  # "fo" for "of"
             known = len(word) < 4 or self._filler.fullmatch(word)
             return match[0] if known else min(self._near(word), default=(0, match[0]))[1]
 

@@ -2,7 +2,7 @@
 
 Letters stay letters and digits digits, check digits hold, separators, blanks, line breaks and case stay. One number
 has one surrogate in all notes of a patient, however it is written. What the surrogates are drawn from: `chance` (the
-format-preserving cipher), `national` and `finnish` (identifiers), `phones`, `network`, `web`, `postal`.
+format-preserving cipher), `national` and `finnish` (identifiers), `phones`, `network`, `web`.
 
 A number that an attacker can tell for a surrogate, as one of a reserved range, tells which numbers are originals that
 were overlooked. Numbers of telephones, henkilötunnus, SSN and addresses of networks are such; nobody is ever taken for
@@ -21,14 +21,13 @@ from .finnish import MoveBirth, move_birth
 from .identifiers import read_identifier
 from .network import read_address
 from .phones import read_phone
-from .postal import read_postal_code
 from .web import read_web_address
 
 __all__ = ["LABELS", "replace_ids"]
 
 LABELS = frozenset(
     "PHONE FAX SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID VEHICLE DEVICE "
-    "BIOMETRIC ID_OTHER URL IP_ADDRESS ZIP".split()
+    "BIOMETRIC ID_OTHER URL IP_ADDRESS".split()
 )
 _OLDEST = 90
 
@@ -92,8 +91,6 @@ def _read(mention: Mention, lang: str, move: MoveBirth) -> Reading | None:
     found: Reading | None = None
     if label in ("PHONE", "FAX"):
         return read_phone(text, lang)
-    if label in ("ZIP", "TERRITORY"):
-        return read_postal_code(text, lang)
     if label == "URL":
         found = read_web_address(text)
     elif label in ("IP_ADDRESS", "DEVICE"):

@@ -13,11 +13,12 @@ __all__ = ["Layout"]
 
 # Words that say what a number is. They may stand within a mention, and tell nothing of whom it belongs to.
 _WORDS = frozenset(
-    "acc account anexo asiakasnumero cip colegiado col cuenta dea dni dob ein ext exp expediente fax fn gtin hc "
-    "henkilötunnus hetu historia hsn iban icn id imei mac mbi mobile mrn nass nhc nhs nie nif nim nino no npi nro nss "
-    "num numero número nuhsa nuss pin potilasnumero puh ref s/n sn sns sotu ssn tel tlf tfno udi vin y-tunnus".split()
+    "acc account anexo asiakasnumero cip colegiado col cuenta dea dni dob ein emp ext exp expediente fax fn gtin hc "
+    "henkilötunnus hetu historia hsn iban icn id imei mac mbi mobile mrn nass nct nhc nhs nie nif nim nino no npi nro "
+    "nss num numero número nuhsa nuss pin potilasnumero puh ref s/n sn sns sotu ssn tel tlf tfno udi vin "
+    "y-tunnus".split()
 )
-_TOKEN = re.compile(r"[^\W\d_]+(?:[/-][^\W\d_]+)?(?=[\s.:#º°ª-]|$)|[^\W\d_]{2,}(?=\d)", re.UNICODE)
+_TOKEN = re.compile(r"(?<![^\W_])(?:[^\W\d_]+(?:[/-][^\W\d_]+)?(?=[\s.:#º°ª-]|$)|[^\W\d_]{2,}(?=\d))")
 _MASK = re.compile(r"(?<![^\W\d_])[xX]{2,}(?![^\W\d_])")
 _AND = re.compile(r"(?<=\d)\s+(?:y|e|o|u|and|or|ja|tai|sekä|a|to|al)\s+(?=\d)")
 _WORD = re.compile(r"(?<!\S)[^\W\d_]{2,}(?=[\s.,:;]|$)")

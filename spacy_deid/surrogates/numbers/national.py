@@ -69,7 +69,8 @@ def _home_iban(code: str) -> str:
 
 def _vin_parts(code: str) -> Parts:
     parts = [DIGITS if char in DIGITS else _VIN for char in code]
-    return [*parts[:8], "0", _VIN_YEAR[parts[9]], *parts[10:]]
+    year = _VIN_YEAR[parts[9]]
+    return [*parts[:8], "0", year if code[9] in year else parts[9], *parts[10:]]
 
 
 def _vin(code: str) -> str:
@@ -123,7 +124,7 @@ KINDS: Sequence[Kind] = (
     ),
     Kind("IBAN", r"(?:ES\d{22}|FI\d{16})", _iban_parts, _home_iban),
     Kind("IBAN", r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", _iban_parts, _iban),
-    Kind("VIN", rf"[{_VIN}0-9]{{8}}[X0-9][A-HJ-NPR-TV-Y1-9][{_VIN}0-9]{{7}}", _vin_parts, _vin),
+    Kind("VIN", rf"[{_VIN}0-9]{{8}}[X0-9][{_VIN}0-9]{{8}}", _vin_parts, _vin),
     Kind("MBI", rf"[1-9][{_MBI}][{_MBI}0-9]\d[{_MBI}][{_MBI}0-9]\d[{_MBI}]{{2}}\d\d", _mbi_parts),
     Kind(
         "SSN", r"\d{9}", lambda c: [_AREAS, _GROUPS, _SERIALS], text=r"\d{3}[ -]\d\d[ -]\d{4}", langs=_EN, drawn=True
@@ -132,6 +133,7 @@ KINDS: Sequence[Kind] = (
     Kind("NPI", r"[12]\d{9}", lambda c: ["12", *spread("########0")], _npi, _STAFF, _EN),
     Kind("DEA", r"[A-Z][A-Z9]\d{7}", _dea_parts, _dea),
     Kind("NHS", r"\d{10}", lambda c: spread("999######0"), _nhs, langs=_EN, text=r"\d{3} \d{3} \d{4}", drawn=True),
+    Kind("NHS", r"\d{10}", lambda c: spread("999######0"), _nhs, frozenset({"NATIONAL_ID"}), _EN, drawn=True),
     Kind("Y-tunnus", r"\d{8}", lambda c: spread("#######0"), _business, langs=_FI, text=r"\d-\d(?!\d)"),
     Kind("IMEI", r"\d{15}", lambda c: spread(c[:2] + "############0"), _luhn, frozenset({"DEVICE"})),
     Kind("card", r"[2-6]\d{12,18}", lambda c: spread(c[0] + "#" * (len(c) - 2) + "0"), _luhn),

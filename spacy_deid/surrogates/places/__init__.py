@@ -3,7 +3,7 @@
 `replace_places` keeps what a reader needs and changes what tells the one place from others:
 
 - towns, regions, countries (CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER): a region becomes another one of its
-  kind, its towns and postal codes those of the other, of about as many inhabitants (`geography`);
+  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`);
 - STREET: kind of road, floor and marks stay (`streets`);
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`), acronyms become
   acronyms (`acronyms`); ROOM: numbers are drawn (`rooms`);
@@ -23,9 +23,11 @@ from types import MappingProxyType
 
 from ..keys import IdentityKey
 from ..mention import Mention
+from ..numbers.chance import Chance
 from ..persons import fold
 from .geography import Geography
 from .institutions import replace_institution
+from .postal import replace_postal_code
 from .professions import replace_profession
 from .rooms import replace_department, replace_room
 from .runs import kinds_of
@@ -45,7 +47,7 @@ _LONGEST = 300  # characters: whatever is longer is no name
 _BREAKS = "\r\n"
 _SHORTEST = 3  # letters of a word that tells one institution from others
 
-LABELS = _PLACES | _INSTITUTIONS | {"STREET", "DEPARTMENT", "ROOM", "PROFESSION", "SEX", "OTHER"}
+LABELS = _PLACES | _INSTITUTIONS | {"STREET", "ZIP", "DEPARTMENT", "ROOM", "PROFESSION", "SEX", "OTHER"}
 """The labels that `replace_places` answers for."""
 
 
@@ -65,7 +67,8 @@ def replace_places(
     for mention in mentions:
         for value in _parts(mention, geography) if len(mention.text) <= _LONGEST else ():
             note.avoid(value)
-    return [_other(mention, _replace(mention, note, geography)) for mention in mentions]
+    chance = Chance(key)
+    return [_other(mention, _replace(mention, note, geography, chance)) for mention in mentions]
 
 
 def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
@@ -79,7 +82,7 @@ def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
         yield from (word for _, word in tokens(mention.text) if len(word) > _SHORTEST and fold(word) not in known)
 
 
-def _replace(mention: Mention, note: Note, geography: Geography) -> str | None:
+def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance) -> str | None:
     """Replace one mention."""
     if len(mention.text) > _LONGEST:
         return None
@@ -89,6 +92,8 @@ def _replace(mention: Mention, note: Note, geography: Geography) -> str | None:
         return replace_institution(mention, note, geography)
     if mention.label == "DEPARTMENT":
         return replace_department(mention, note, geography)
+    if mention.label == "ZIP":
+        return replace_postal_code(mention, note, geography, chance)
     make = _OTHERS.get(mention.label)
     return make(mention, note) if make else None
 

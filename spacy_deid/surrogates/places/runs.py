@@ -104,10 +104,10 @@ def _may_be_place(place: Place, word: str, runs: Sequence[Run], lang: str) -> bo
         lang, "titles"
     ):
         return False
+    titled = last is not None and fold(last.text) in kinds_of(lang, "titles")
     if lang == "es":
-        titled = last is not None and fold(last.text) in kinds_of(lang, "titles")
         return large and not titled and fold(word) not in _NOT_TOWNS
-    return True
+    return not titled
 
 
 def _sort(word: str, following: str, lang: str, mixed: bool) -> Sort:

@@ -25,6 +25,7 @@ _SPANISH = re.compile(
     r"(?P<rest>(?:[\s,;.-]*(?:s\s*/\s*n|n[ºo°]\.?\s*\d|núm|num|no\.\s*\d|km\b|#|\d)|[,;]).*)?",
     re.IGNORECASE | re.DOTALL,
 )
+_SAINTS = ("st", "saint")
 _NAMED_DAY = re.compile(r"\s*\d+\s+de\s+[^\W\d_]{4,}", re.IGNORECASE)
 
 
@@ -101,10 +102,17 @@ def _english(core: str, words: Mapping[str, object], draw: Draw) -> str:
         if i not in proper:
             out.append(gap + word)
         elif not named or i - 1 not in proper:
-            name = str(draw.choice(_list(words, "names")))
+            saint = i > 0 and fold(parts[i - 1][1]) in _SAINTS
+            name = str(draw.choice(_saints() if saint else _list(words, "names")))
             out.append(gap + dress(name, word))
             named = True
     return "".join(out)
+
+
+@cache
+def _saints() -> list[str]:
+    """What follows "St" in the name of a street, as streets have it: without an apostrophe."""
+    return [str(name).replace("'", "") for name in load_words("en")["institutions"]["saints_male"]]
 
 
 def _is_proper(word: str, keep: frozenset[str]) -> bool:
@@ -124,7 +132,9 @@ def _compass(core: str, drawn: str) -> str:
 
 def _ordinal(found: re.Match[str], draw: Draw) -> str:
     """Another ordinal of as many digits: "33rd" becomes "41st"."""
-    number = int(str(1 + draw.below(9)) + "".join(str(draw.below(10)) for _ in found[1][1:]))
+    number = int(found[1])
+    while number == int(found[1]):
+        number = int(str(1 + draw.below(9)) + "".join(str(draw.below(10)) for _ in found[1][1:]))
     end = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{end.upper() if found[2].isupper() else end}"
 

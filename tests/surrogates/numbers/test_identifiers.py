@@ -51,6 +51,10 @@ CASES = [
     ("en", "ACCOUNT", "4111-1111-1111-1111", "card"),
     ("en", "DEVICE", "490154203237518", "luhn"),
     ("en", "VEHICLE", "1HGBH41JXMN109186", "vin"),
+    ("en", "VEHICLE", "XP6SN0UBX9701UZF6", "vin"),  # with the letters of "s/n" in it
+    ("en", "VEHICLE", "1M8GDM9A6UP042788", "vin"),  # the tenth character names no year
+    ("en", "NATIONAL_ID", "9434765919", "nhs"),
+    ("en", "NATIONAL_ID", "943-476-5919", "nhs"),
     ("en", "MRN", "943 476 5919", "nhs"),
     ("en", "HEALTH_PLAN", "1EG4-TE5-MK73", ""),
     ("es", "VEHICLE", "1234 BCD", ""),

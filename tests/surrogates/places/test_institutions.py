@@ -38,6 +38,7 @@ SPANISH = [
 ]
 ENGLISH = [
     ("St. Mary's Medical Center", r"St\. (?!Mary)\w+'s Medical Center"),
+    ("St Elizabeth Florence", r"St (?!Elizabeth)\w.*"),
     ("Mount Sinai Hospital", r"Mount (?!Sinai)\w+ Hospital"),
     ("Worcester General Hospital", r"(?!Worcester)\w.* General Hospital"),
     ("CEDAR CREEK GP PRACTICE", r"(?!CEDAR CREEK)[A-Z ]+ GP PRACTICE"),

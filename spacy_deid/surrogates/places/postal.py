@@ -1,7 +1,9 @@
-"""Postal codes.
+"""Postal codes: those of the region that stands for the original's own, as the towns are.
 
-United States: the first three digits stay where more than 20,000 people live in the area that they name, and become
-000 elsewhere (HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(B)); all other digits are drawn. The populations are those of
+United States: the state becomes the one that its towns get in the note. It is the one that stands before the code, or
+the one that has its first three digits (USPS, Domestic Mail Manual, L002). The new first three digits name an area of
+that state where more than 20,000 people live, as no other may be told (HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(B));
+the rest is drawn. The three digits of no state stay, or become 000 if the area is small. The populations are those of
 the Census Bureau's ZIP code tabulation areas, American Community Survey 2018 – 2022, added up by
 ``scripts/zip_areas.py``. An area that has none there (post boxes, the armed forces), or that HHS listed as small by
 the census of 2000, counts as small.
@@ -12,16 +14,20 @@ letters of the post town are exchanged in the same way. Elsewhere digits stand f
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 from ..keys import Draw
-from .chance import Chance
-from .kind import DIGITS, LETTERS, numbered
-from .layout import Layout
+from ..mention import Mention
+from ..numbers.chance import Chance
+from ..numbers.kind import DIGITS, LETTERS, numbered
+from ..numbers.layout import Layout
+from .gazetteer import load_words
+from .geography import Geography
+from .state import Note
 
-__all__ = ["PostalCode", "is_small_area", "read_postal_code"]
+__all__ = ["is_small_area", "replace_postal_code", "state_of"]
 
 LIMIT = 20_000
 # "Guidance Regarding Methods for De-identification of Protected Health Information", HHS, 2012.
@@ -37,6 +43,7 @@ _UK_AREAS = (
 ).split()
 _AREAS = {"es": tuple(numbered(1, 52, 2)), "fi": tuple(numbered(0, 99, 2))}
 _TRIES = 200
+_STATE = re.compile(r"([A-Z]{2}|[A-Z][a-z]+(?: [A-Z][a-z]+)?)[\s,.]*$")  # what stands before "TX 79468"
 
 
 @cache
@@ -55,36 +62,64 @@ def is_small_area(prefix: str) -> bool:
     return prefix in _HHS_2000 or _populations().get(prefix, 0) <= LIMIT
 
 
-def read_postal_code(text: str, lang: str) -> "PostalCode | None":
-    """Read a postal code.
+def replace_postal_code(mention: Mention, note: Note, geography: Geography, chance: Chance) -> str | None:
+    """Replace a postal code.
 
-    text (str): the mention.
-    lang (str): ISO 639-1 code; it tells the country.
-    RETURNS (Optional[PostalCode]): None if words stand there.
+    mention (Mention): label ZIP.
+    note (Note): what the surrogates of the note share.
+    geography (Geography): the places of the note; its language tells the country.
+    chance (Chance): of the patient.
+    RETURNS (Optional[str]): None if words stand there.
     """
-    layout = Layout(text)
+    layout = Layout(mention.text)
     if layout.has_words or not any(char.isdecimal() for char in layout.code):
         return None
-    return PostalCode(layout, lang)
+    code = PostalCode(layout.code, geography.lang, _areas(layout.code, mention, geography))
+    decision = ("zip", code.identity, mention.variant)
+    options = code.candidates(chance, mention.variant)
+    made = note.once(decision, lambda: next((new for new in options if note.take("zip", layout.write(new))), None))
+    return None if made is None else layout.write(made)
+
+
+def state_of(code: str) -> str | None:
+    """The state that has the first three digits of a ZIP code; None if none has."""
+    return _states().get(code[:3])
+
+
+def _areas(code: str, mention: Mention, geography: Geography) -> Sequence[str]:
+    """The large areas of the state that stands for that of a ZIP code; none if it has none."""
+    if geography.lang != "en" or not _US.fullmatch(code):
+        return ()
+    before = _STATE.search(mention.before)
+    named = geography.find(before[1], "STATE") if before else None
+    states = _states()
+    state = named[0].region if named and named[0].region in states.values() else state_of(code)
+    other = geography.region(state, mention.variant) if state else None
+    return [area for area, found in states.items() if found == other and not is_small_area(area)]
+
+
+@cache
+def _states() -> Mapping[str, str]:
+    """First three digits of a ZIP code → state."""
+    ranges = (
+        (state, *span.split("-")) for state, spans in load_words("en")["zip_areas"].items() for span in spans.split()
+    )
+    return {area: state for state, *ends in ranges for area in numbered(int(ends[0]), int(ends[-1]), 3)}
 
 
 class PostalCode:
     """A postal code that was read.
 
-    layout (Layout): where it stands.
+    identity (str): letters and digits.
     lang (str): ISO 639-1 code.
+    areas (Sequence[str]): first three digits that a ZIP code may get; none: its own, or 000.
     """
 
-    def __init__(self, layout: Layout, lang: str) -> None:
-        self._layout, self._lang = layout, lang
-        self.identity = layout.code
+    def __init__(self, identity: str, lang: str, areas: Sequence[str]) -> None:
+        self.identity, self._lang, self._areas = identity, lang, areas
 
     def __repr__(self) -> str:
         return "PostalCode(…)"
-
-    def write(self, value: str) -> str:
-        """Write a surrogate in the place of the original."""
-        return self._layout.write(value)
 
     def candidates(self, chance: Chance, variant: int) -> Iterator[str]:
         """Surrogates, best first."""
@@ -93,7 +128,7 @@ class PostalCode:
         for attempt in range(_TRIES):
             draw = chance.draw("postal code", code, apart, str(attempt))
             if self._lang == "en" and _US.fullmatch(code):
-                yield ("000" if is_small_area(code[:3]) else code[:3]) + _other(code[3:], draw)
+                yield self._area(chance, apart) + f"{1 + draw.below(99):02}" + _other(code[5:], draw)
             elif self._lang == "en" and match:
                 alike = [area for area in _UK_AREAS if len(area) == len(match[1])]
                 inward = draw.choice(DIGITS) + draw.choice(_INWARD) + draw.choice(_INWARD)
@@ -102,6 +137,13 @@ class PostalCode:
                 yield _exchange(code[:2], _AREAS[self._lang], chance, apart) + self._local(code, draw)
             else:
                 yield _other(code, draw)
+
+    def _area(self, chance: Chance, variant: str) -> str:
+        """The first three digits of a ZIP code: one area for all codes of an area."""
+        own = self.identity[:3]
+        if self._areas:
+            return chance.draw("zip area", own, variant).choice(self._areas)
+        return "000" if is_small_area(own) else own
 
     def _local(self, code: str, draw: Draw) -> str:
         """The last three digits: Finnish codes of places end as they did, Spanish ones are never 000."""

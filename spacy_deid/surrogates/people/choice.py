@@ -6,12 +6,10 @@ has already, the next draw of the same stream is taken.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
 
 from ..inflection import case_forms, inflects
 from ..keys import Draw, IdentityKey
 from ..persons import fold
-from ..strategies import Suggest, nothing
 from .customs import Customs
 from .lists import Names
 
@@ -30,7 +28,6 @@ class Choices:
     customs (Customs): the habits of the language.
     taken (frozenset[str]): folded words that no surrogate may be.
     forbidden (Callable[[str], bool]): whether a name may not be a surrogate.
-    suggest (Suggest): names that are taken before others, by the variant 0.
     """
 
     def __init__(
@@ -41,10 +38,9 @@ class Choices:
         customs: Customs,
         taken: frozenset[str],
         forbidden: Callable[[str], bool],
-        suggest: Suggest = nothing,
     ) -> None:
         self.key, self.lang, self.names, self.customs = key, lang, names, customs
-        self.forbidden, self.suggest = forbidden, suggest
+        self.forbidden = forbidden
         self._taken = taken
         self._starts = frozenset(word[:_FORMS_SHARE] for word in taken)
         self._chosen: dict[tuple[str, str, int], str | None] = {}
@@ -97,10 +93,7 @@ class Choices:
         return self._letters.get(part)
 
     def _choose(self, sort: str, lemma: str, variant: int) -> str | None:
-        """Take what is suggested, or draw until a name may be the surrogate."""
-        suggested = () if variant else self.suggest(sort, lemma, partial(self._may_be, lemma=lemma))
-        if suggested:
-            return suggested[0]
+        """Draw until a name may be the surrogate."""
         return next((name for name in self._candidates(sort, lemma, variant) if self._may_be(name, lemma)), None)
 
     def _candidates(self, sort: str, lemma: str, variant: int) -> Iterator[str]:

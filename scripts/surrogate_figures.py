@@ -28,6 +28,7 @@ CHECKED = {  # by label, because one in ten of any numbers passes Luhn's test
     "nuss": {"INSURANCE_ID"},
     "card": {"ACCOUNT"},
     "iban": {"ACCOUNT"},
+    "nhs": {"NATIONAL_ID"},
     "npi": {"LICENSE"},
     "dea": {"LICENSE"},
     "vin": {"VEHICLE"},
@@ -71,7 +72,9 @@ def measure(released: Sequence[ReleasedNote], lang: str) -> dict[str, float]:
         "originals kept": sum(
             r.action == "replace" and fold(r.text) == fold(m.text) for note in released for m, r in pairs(note)
         ),
-        "ages and relative days that stay": sum(r.action == "keep" for note in released for _, r in pairs(note)),
+        "ages, relative days and words of kinship that stay": sum(
+            r.action == "keep" for note in released for _, r in pairs(note)
+        ),
         "collisions": sum(len(collisions(note)) for note in released),
         "consistent persons": share(flag for note in released for flag in consistent_persons(note)),
         "consistent values": share(flag for note in released for flag in consistent_values(note)),

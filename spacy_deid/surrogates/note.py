@@ -4,6 +4,8 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace as change
+from functools import partial
 from itertools import count
 from types import MappingProxyType
 
@@ -12,12 +14,12 @@ from .keys import IdentityKey
 from .mention import AROUND, Mention
 from .persons import fold, number_persons
 from .replacers import Request, allow_all, replacer_of
-from .strategies import FALLBACK, Choice, Replacement, Setting, Strategy, consistent, tag_of
+from .strategies import FALLBACK, Choice, Replacement, Setting, Strategy, Suggest, Suggested, consistent, tag_of
 
 __all__ = ["PERSONS", "find_mentions", "number_entities", "replace_mentions"]
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-LASTING = frozenset({"AGE", "DATE"})
+LASTING = frozenset({"AGE", "DATE", "RELATIVE"})
 
 
 def find_mentions(text: str, spans: Sequence[tuple[int, int, str]]) -> list[Mention]:
@@ -64,12 +66,25 @@ def replace_mentions(
         chosen = choices[i]
         if isinstance(chosen, Replacement) and chosen.action in ("keep", "generalize"):
             choices[i] = 0
-    asked = {i: chosen for i, chosen in enumerate(choices) if isinstance(chosen, int)}
+    suggestions = list(dict.fromkeys(chosen.suggest for chosen in choices if isinstance(chosen, Suggested)))
+    if suggestions:
+        request = change(request, suggest=partial(_first_of, suggestions))
+    asked = {i: _variant(chosen) for i, chosen in enumerate(choices) if not isinstance(chosen, Replacement)}
     made = _make([(i, mentions[i]._replace(variant=variant)) for i, variant in asked.items()], request)
     return [
         chosen if isinstance(chosen, Replacement) else _look_over(mention, made.get(i), i in firm)
         for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True))
     ]
+
+
+def _variant(chosen: int | Suggested) -> int:
+    """The number of a variant that was chosen."""
+    return 0 if isinstance(chosen, Suggested) else chosen
+
+
+def _first_of(suggestions: Sequence[Suggest], sort: str, lemma: str, allowed: Callable[[str], bool]) -> Sequence[str]:
+    """What the first strategy suggests that knows a name."""
+    return next((names for suggest in suggestions if (names := suggest(sort, lemma, allowed))), ())
 
 
 def _choose(
@@ -106,7 +121,7 @@ def _make(asked: Sequence[tuple[int, Mention]], request: Request) -> dict[int, s
 def _look_over(mention: Mention, made: str | None, firm: bool) -> Replacement:
     """What was made of a mention, or the tag: if there is nothing, or it is the original again.
 
-    Ages up to 89 and days relative to others are given back as they are, because they stay true.
+    Ages up to 89, days relative to others and words of kinship are given back as they are, because they stay true.
     """
     if made == mention.text and mention.label in LASTING and not firm:
         return Replacement(made, "keep")

@@ -26,7 +26,7 @@ class Customs:
     short (Mapping[str, str]): written short form → full name.
     nicknames (Mapping[str, tuple[str, ...]]): given name → what its bearers are called.
     called (Mapping[str, tuple[str, ...]]): the other way round.
-    kin (Mapping[str, tuple[str, ...]]): word of kinship → those that may take its place.
+    kin (frozenset[str]): words of kinship.
     beside (frozenset[str]): words beside one that say nothing of a person.
     """
 
@@ -42,7 +42,7 @@ class Customs:
     short: Mapping[str, str]
     nicknames: Mapping[str, tuple[str, ...]]
     called: Mapping[str, tuple[str, ...]]
-    kin: Mapping[str, tuple[str, ...]]
+    kin: frozenset[str]
     beside: frozenset[str]
 
 
@@ -75,7 +75,7 @@ def load_customs(lang: str) -> Customs:
         short={fold_word(word): full for word, full in own.get("short", {}).items()},
         nicknames=nicknames,
         called=called,
-        kin={fold(word): tuple(others) for word, others in own.get("kin", {}).get("words", {}).items()},
+        kin=frozenset(map(fold, own.get("kin", {}).get("words", ()))),
         beside=frozenset(map(fold, own.get("kin", {}).get("beside", ()))),
     )
 

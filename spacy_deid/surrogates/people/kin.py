@@ -1,52 +1,48 @@
-"""Words of kinship and numbers in mentions of relatives: "hermana de 12 años" becomes "prima de 14 años"."""
+"""Words of kinship and numbers in mentions of relatives: "hermana de 12 años" stays, "madre de 95" becomes "90+"."""
 
 from ..keys import IdentityKey
-from ..persons import fold
-from .choice import Choices
-from .words import Part
+from .words import Part, Parts
 
-__all__ = ["replace_kin", "replace_number"]
+__all__ = ["is_kinship", "replace_number", "stays"]
 
 _OLDEST = 89  # ages above are told to nobody: 45 CFR 164.514(b)(2)(i)(C)
-_ADULT = 18
 
 
-def replace_kin(part: Part, choices: Choices, variant: int) -> str | None:
-    """Another word of kinship of the same sex, number and generation.
+def stays(part: Part) -> bool:
+    """Whether a word of a mention of a relative stays because it stays true and names nobody.
+
+    Words of kinship do, as the family history of a disease hangs on them ("madre con cáncer de mama"), and so do words
+    beside them, and ages and other numbers up to 89.
 
     part (Part): the word.
-    choices (Choices): the surrogates of the note.
-    variant (int): as the mention has it.
-    RETURNS (Optional[str]): in lower case; None if there is none that may be.
     """
-    words = choices.customs.kin[part.folded]
-    shuffled = choices.key.draw("person", "kin", part.folded, str(variant)).shuffled(words)
-    return next((w for w in shuffled if fold(w) != part.folded and not choices.forbidden(w)), None)
+    if part.role == "number":
+        return part.text.isascii() and len(part.text) < 3 and int(part.text) <= _OLDEST
+    return part.role in ("kin", "kept")
+
+
+def is_kinship(parts: Parts) -> bool:
+    """Whether a mention of a relative names nobody, and stays.
+
+    parts (list[Part]): its words.
+    RETURNS (bool): False for a number alone, which may be anything.
+    """
+    return all(map(stays, parts)) and any(part.role != "number" for part in parts)
 
 
 def replace_number(text: str, age: bool, key: IdentityKey, variant: int) -> str:
     """Another number of as many digits.
 
     text (str): the digits.
-    age (bool): whether it is an age, which stays about the same.
+    age (bool): whether it is an age.
     key (IdentityKey): the key of the patient.
     variant (int): as the mention has it.
-    RETURNS (str): the digits.
+    RETURNS (str): the digits; "90+" for an age above 89.
     """
-    draw = key.draw("person", "number", text, str(variant))
     if age and text.isascii() and len(text) < 4:
-        return _near(int(text), draw.below(3) + 1, draw.chance(0.5))
+        return "90+"
+    draw = key.draw("person", "number", text, str(variant))
     while True:
         digits = "".join(str(draw.below(10)) for _ in text)
         if digits != text:
             return digits
-
-
-def _near(age: int, step: int, up: bool) -> str:
-    """An age a few years off, on the same side of majority."""
-    if age > _OLDEST:
-        return "90" if age != 90 else "91"
-    near = age + step if up or age <= step else age - step
-    if (near >= _ADULT) != (age >= _ADULT):
-        near = age - step if near > age else age + step
-    return str(min(max(near, 1), _OLDEST) if near != age else age + 1)

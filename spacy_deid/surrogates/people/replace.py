@@ -7,10 +7,12 @@ from ..inflection import inflects
 from ..keys import IdentityKey
 from ..mention import Mention
 from ..persons import fold
+from ..strategies import Suggest, nothing
 from .addresses import Address, read_address, write_address
 from .choice import Choices
 from .customs import load_customs
 from .identities import Note, Person, find_identities, sort_of
+from .kin import is_kinship
 from .lists import Names, load_names
 from .words import Parts
 from .writing import write_mention
@@ -32,6 +34,7 @@ def replace_persons(
     lang: str,
     forbidden: Callable[[str], bool],
     facts: Mapping[str, str] = MappingProxyType({}),
+    suggest: Suggest = nothing,
 ) -> list[str | None]:
     """Replace the persons of a note.
 
@@ -40,7 +43,9 @@ def replace_persons(
     lang (str): ISO 639-1 code.
     forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
     facts (Mapping[str, str]): what is known of the patient: "name" in full, "sex" as "female" or "male".
-    RETURNS (list[Optional[str]]): for each mention the surrogate; None where none can be made safely.
+    suggest (Suggest): names that are taken before others.
+    RETURNS (list[Optional[str]]): for each mention the surrogate; None where none can be made safely. A relative
+        without a name ("madre") stays as it is.
     """
     names, customs = load_names(lang), load_customs(lang)
     named = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
@@ -51,13 +56,16 @@ def replace_persons(
         if mention.label in ADDRESSES
     }
     taken = note.taken.union(*(address.lemmas for address in addresses.values()))
-    choices = Choices(key, lang, names, customs, taken, forbidden)
+    choices = Choices(key, lang, names, customs, taken, forbidden, suggest)
     _draw_in_order(note, {mention.variant for mention in mentions}, choices)
     values = {fold(mention.text) for mention in mentions}
     read = dict(zip(named, zip(note.mentions, note.owners, strict=True), strict=True))
     made: list[str | None] = []
     for i, mention in enumerate(mentions):
         parts, person = read.get(i, ([], None))
+        if mention.label == "RELATIVE" and is_kinship(parts):
+            made.append(mention.text)
+            continue
         text = _write(mention, parts, person, addresses.get(i), choices)
         made.append(text if text and _is_safe(text, mention, parts, values, choices) else None)
     return made

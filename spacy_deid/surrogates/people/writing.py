@@ -10,13 +10,15 @@ from ..mention import Mention
 from ..persons import fold
 from .choice import Choices
 from .identities import Person, sort_of
-from .kin import replace_kin, replace_number
+from .kin import replace_number, stays
 from .strata import SORTS
 from .words import Part, Parts
 
-__all__ = ["like", "write_mention"]
+__all__ = ["inflected", "like", "write_mention"]
 
 Edit = tuple[int, int, str]
+
+_SAINTS = frozenset({"san", "santa", "saint", "st"})  # always with a capital: it does not say that one belongs there
 
 
 def write_mention(mention: Mention, parts: Parts, person: Person | None, choices: Choices) -> str | None:
@@ -39,9 +41,7 @@ def write_mention(mention: Mention, parts: Parts, person: Person | None, choices
             edits += _edits_before(parts, place, name, person, mention.text, choices)
             written = like(
                 part.text,
-                _without_accents(_inflected(name, part, choices.lang))
-                if bare
-                else _inflected(name, part, choices.lang),
+                _without_accents(inflected(name, part, choices.lang)) if bare else inflected(name, part, choices.lang),
             )
             edits.append((part.start, part.end, _with_break(part.text, written)))
         elif part.role == "initial" and person is not None:
@@ -49,12 +49,7 @@ def write_mention(mention: Mention, parts: Parts, person: Person | None, choices
             if letter is None:
                 return None
             edits.append((part.start, part.end + len(part.ending), _end_alike(part, letter)))
-        elif part.role == "kin":
-            word = replace_kin(part, choices, mention.variant)
-            if word is None:
-                return None
-            edits.append((part.start, part.end, _like_noun(part.text, word)))
-        elif part.role == "number":
+        elif part.role == "number" and not (mention.label == "RELATIVE" and stays(part)):
             age = mention.label == "RELATIVE"
             edits.append((part.start, part.end, replace_number(part.text, age, choices.key, mention.variant)))
     return _apply(mention.text, edits) if edits else None
@@ -72,13 +67,6 @@ def like(text: str, name: str) -> str:
     return name.lower() if text.islower() else name
 
 
-def _like_noun(text: str, word: str) -> str:
-    """Write a common noun with the capitals of another."""
-    if text.isupper() and len(text) > 1:
-        return word.upper()
-    return word[0].upper() + word[1:] if text[0].isupper() else word
-
-
 def _surrogate(part: Part, person: Person, choices: Choices, variant: int) -> str | None:
     """The surrogate of a part in the nominative."""
     sort = sort_of(part.kind, part.lemma, person, choices.names)
@@ -86,8 +74,14 @@ def _surrogate(part: Part, person: Person, choices: Choices, variant: int) -> st
     return choices.nickname(name, part.known_as, variant) if name and part.known_as else name
 
 
-def _inflected(name: str, part: Part, lang: str) -> str:
-    """The surrogate in the case, the number and with the suffixes of the original."""
+def inflected(name: str, part: Part, lang: str) -> str:
+    """Put a name into the case and the number of a part, with its suffixes.
+
+    name (str): nominative.
+    part (Part): the original.
+    lang (str): ISO 639-1 code.
+    RETURNS (str): the form, as lists write names.
+    """
     if part.reading is not None and inflects(lang):
         found = part.reading
         name = inflect(name, lang, found.case, kind=part.kind, number=found.number, possessive=found.possessive)
@@ -114,7 +108,7 @@ def _edits_before(parts: Parts, place: int, name: str, person: Person, text: str
     words = list(own)
     if run[0].text.isupper() and len(run[0].text) > 1:
         words = [word.upper() for word in own]
-    elif run[0].text[0].isupper():
+    elif run[0].text[0].isupper() and run[0].folded not in _SAINTS:
         words[0] = words[0][0].upper() + words[0][1:]
     return [(run[0].start, part.start, " ".join(words) + (breaks or gaps[-1] or " "))]
 

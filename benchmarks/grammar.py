@@ -13,7 +13,8 @@ nothing but the mention and the word before it tells its grammar. All persons ar
 - Spanish, *sex*: given names after "Dña.", "D." or "Dra.", or by themselves; right is a given name that more persons
   of that sex have than of the other, by the counts of the lists; one that is in none is *unknown to the judge*.
   *Particles*: "de la Fuente", "María del Carmen"; right is a name before which the lists have the same particles
-  ("Fernández de la Torre" has "de la" before "Torre"), or one that is listed without any, and as many names as before.
+  ("Fernández de la Torre" has "de la" before "Torre"; "Ben Haddou" is listed as "de la Torre" is), or one that is
+  listed without any, and as many names as before.
 
 Rows go to metrics/grammar.json.
 """
@@ -59,7 +60,7 @@ CASES = {
 }
 OUTER = {"ulkoolento": "sisaolento", "ulkoeronto": "sisaeronto", "ulkotulento": "sisatulento"}
 PARTICLES = frozenset(
-    {"de", "del", "la", "las", "los", "y", "do", "da", "dos", "san", "santa", "van", "von", "el", "o", "a"}
+    {"de", "del", "la", "las", "los", "y", "do", "da", "dos", "san", "santa", "van", "von", "el", "ben", "o", "a"}
 )
 
 

@@ -132,13 +132,20 @@ def _settle_kinds(person: Person, read: Sequence[Parts]) -> None:
         words = [part for part in parts if part.role == "name"]
         for part in words:
             votes[part.lemma][part.kind] += len(words) ** 2
+    both = {lemma for parts in read for lemma in _as_both_kinds(parts)}
     for parts in sorted(read, key=lambda parts: -sum(bool(part.kind) for part in parts)):
         for part in parts:
             if part.role == "name":
-                part.kind = votes[part.lemma].most_common(1)[0][0]
+                part.kind = part.kind if part.lemma in both else votes[part.lemma].most_common(1)[0][0]
                 person.parts.setdefault((part.kind, part.lemma))
     ordered = sorted(person.parts, key=lambda part: part[0] == "surname")
     person.parts = dict.fromkeys(ordered)
+
+
+def _as_both_kinds(parts: Parts) -> set[str]:
+    """The names that one mention has as given name and as surname: "Martín Martín Ruiz"."""
+    given, surnames = ({part.lemma for part in parts if part.kind == kind} for kind in ("given", "surname"))
+    return given & surnames
 
 
 def _find_sexes(

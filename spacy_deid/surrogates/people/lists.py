@@ -41,9 +41,11 @@ def load_names(lang: str) -> Names:
             linked = [i for i, word in enumerate(words) if fold(word) in particles and i < len(words) - 1]
             if len(words) == 1:
                 _take(names, sort, name, count)
+                names.alone[sort].add(fold(name))
             elif linked:
                 between = tuple(words[i] for i in linked)
                 taking[fold(words[-1])][between] += count
+                _link(names, sort, words, linked[0], count)
                 names.counts[sort].setdefault(fold(words[-1]), 0)
                 if len(words) == len(linked) + 1:
                     _take(names, sort, words[-1], count)
@@ -59,6 +61,7 @@ def load_names(lang: str) -> Names:
             for name, number in heads.items()
             if number >= _HEADED and name in names.proper[sort] and _is_head(names, sort, name, headed[name])
         )
+    names.links = frozenset(phrase.rpartition(" ")[0] for phrase in names.linked["surname"])
     names.shapes = tuple(map(re.compile, read_names_toml("people", lang).get("order", {}).get("shapes", ())))
     _read_groups(names, lang)
     for sort in SORTS[:2]:
@@ -78,6 +81,12 @@ def _take(names: Names, sort: str, name: str, count: int) -> None:
     folded = fold(name)
     names.proper[sort].setdefault(folded, name)
     names.counts[sort][folded] += count
+
+
+def _link(names: Names, sort: str, words: list[str], first: int, count: int) -> None:
+    """Keep a name with its particles, as a whole and from the first particle on."""
+    for phrase in {fold(" ".join(words)), fold(" ".join(words[first:]))}:
+        names.linked[sort][phrase] += count
 
 
 def _read_list(lang: str, sort: str) -> Iterator[tuple[str, int]]:
@@ -109,6 +118,7 @@ def _add_holder(holders: dict[str, list[str]], names: Names, sort: str, name: st
     holders[folded].append(title)
     if " " not in name and "-" not in name:
         names.proper[sort].setdefault(folded, name)
+        names.alone[sort].add(folded)
 
 
 @lru_cache(maxsize=32)

@@ -20,6 +20,7 @@ _RARE = -6.0
 _NO_SURNAME = -2.0  # the same, of two words or more that are all given names, where there is one surname
 _TITLE = 2.5  # what a title speaks for a surname
 _CLINICIAN = 0.7
+_LAST = 5  # times that a given name with particles is commoner than the surname, if it ends a mention
 
 
 def order_parts(parts: Parts, mention: Mention, customs: Customs, names: Names) -> None:
@@ -37,7 +38,7 @@ def order_parts(parts: Parts, mention: Mention, customs: Customs, names: Names) 
     words = [part for part in words if not part.maiden]
     if not words:
         return
-    units = _units(words, parts, mention.text, names)
+    units = _units(words, mention.text, customs, names)
     comma = _comma(units, mention.text)
     for unit, kind in zip(units, _best(units, comma, mention, parts, customs, names), strict=True):
         for part in unit:
@@ -53,12 +54,12 @@ def title_before(mention: Mention, parts: Parts, customs: Customs) -> str:
     return words[-1] if words and (words[-1] in customs.titles or words[-1] in customs.before_given) else ""
 
 
-def _units(words: Parts, parts: Parts, text: str, names: Names) -> list[Parts]:
+def _units(words: Parts, text: str, customs: Customs, names: Names) -> list[Parts]:
     """Words that a hyphen joins are of one kind, so are those behind the particles of the first."""
     units: list[Parts] = []
     for part in words:
         hyphen = bool(units) and text[units[-1][-1].end : part.start].strip() == "-"
-        linked = bool(units) and _is_linked(units[-1][-1], part, parts) and _is_one(part, part is words[-1], names)
+        linked = bool(units and part.link) and _is_one(units[-1], part, part is words[-1], customs, names)
         if hyphen or linked:
             units[-1].append(part)
         else:
@@ -66,15 +67,18 @@ def _units(words: Parts, parts: Parts, text: str, names: Names) -> list[Parts]:
     return units
 
 
-def _is_one(part: Part, last: bool, names: Names) -> bool:
-    """Whether what follows a particle belongs to the given name before it: "María del Carmen García"."""
-    given = part.folded in names.particles["female"] or part.folded in names.particles["male"]
-    return given and not (last and part.folded in names.particles["surname"])
+def _is_one(unit: Parts, part: Part, last: bool, customs: Customs, names: Names) -> bool:
+    """Whether what follows a particle belongs to the given name before it: "María del Carmen García".
 
-
-def _is_linked(left: Part, right: Part, parts: Parts) -> bool:
-    """Whether particles stand between two words."""
-    return any(part.role == "particle" and left.end <= part.start < right.start for part in parts)
+    The last word of a mention is rather the surname, so that "Juan de la Cruz" has one.
+    """
+    phrase = f"{part.link} {part.folded}"
+    head = fold(customs.short.get(unit[-1].folded, unit[-1].folded))
+    listed = names.linked["female" if names.counts["female"][head] > names.counts["male"][head] else "male"]
+    surname, given, whole = names.linked["surname"][phrase], listed[phrase], listed[f"{head} {phrase}"]
+    if last:
+        return whole > _LAST * surname or given > surname == 0
+    return whole > 0 or given > surname
 
 
 def _comma(units: list[Parts], text: str) -> int:
@@ -117,13 +121,19 @@ def _score(unit: Parts, customs: Customs, names: Names) -> tuple[float, float]:
             given += log(_INITIAL_GIVEN)
             surname += log(1 - _INITIAL_GIVEN)
             continue
-        key = part.lemma or part.folded
-        bearers = max((names.count("given", name) for name in customs.called.get(key, ())), default=0) * _CALLED
-        given += log(_UNLISTED + _bearers(names, "given", key) + bearers) - log(
-            names.totals["female"] + names.totals["male"]
-        )
-        surname += log(_UNLISTED + _bearers(names, "surname", key)) - log(names.totals["surname"])
+        as_given, as_surname = _both_bearers(part, customs, names)
+        if part.link in names.links:  # "San Pablo" is a surname, however many are called Pablo
+            as_given, as_surname = (0.0, as_surname) if part is unit[0] else (as_given, 0.0)
+        given += log(_UNLISTED + as_given) - log(names.totals["female"] + names.totals["male"])
+        surname += log(_UNLISTED + as_surname) - log(names.totals["surname"])
     return given, surname
+
+
+def _both_bearers(part: Part, customs: Customs, names: Names) -> tuple[float, float]:
+    """How many bear a name as given name, or are called so, and as surname."""
+    key = part.lemma or part.folded
+    called = max((names.count("given", name) for name in customs.called.get(key, ())), default=0) * _CALLED
+    return _bearers(names, "given", key) + called, _bearers(names, "surname", key)
 
 
 def _bearers(names: Names, sort: str, key: str) -> int:

@@ -38,6 +38,7 @@ class Stratum(NamedTuple):
     sort (str): one of `SORTS`.
     group (str): group of origin, "" for the country's own.
     particle (str): the kind of particle that it takes, "" if none.
+    alone (bool): whether it stands without a particle, too.
     head (bool): whether it heads double names.
     shape (int): how it is made, by the patterns of the language ("-nen").
     frequent, long (int): bands.
@@ -46,6 +47,7 @@ class Stratum(NamedTuple):
     sort: str
     group: str
     particle: str
+    alone: bool
     head: bool
     shape: int
     frequent: int
@@ -60,6 +62,9 @@ class Names:
     counts (dict): sort → folded name → bearers.
     totals (dict): sort → bearers of all its names.
     particles (dict): sort → folded name → the particles that it takes.
+    linked (dict): sort → folded phrase with particles ("de la torre", "maria del carmen", "del carmen") → bearers.
+    links (frozenset[str]): folded particles of surnames ("de la").
+    alone (dict): sort → folded names that stand without particles.
     heads (dict): sort → folded names that head double names.
     groups (dict): sort → folded name → group of origin.
     known (frozenset[str]): all names of the lists, folded and in lower case.
@@ -72,6 +77,9 @@ class Names:
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {sort: Counter() for sort in SORTS})
     totals: dict[str, int] = field(default_factory=dict)
     particles: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=lambda: {sort: {} for sort in SORTS})
+    linked: dict[str, Counter[str]] = field(default_factory=lambda: {sort: Counter() for sort in SORTS})
+    links: frozenset[str] = frozenset()
+    alone: dict[str, set[str]] = field(default_factory=lambda: {sort: set() for sort in SORTS})
     heads: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(SORTS, frozenset()))
     shapes: tuple[re.Pattern[str], ...] = ()
     groups: dict[str, dict[str, str]] = field(default_factory=lambda: {sort: {} for sort in SORTS})
@@ -108,6 +116,7 @@ class Names:
             sort,
             self.groups[sort].get(folded, ""),
             _PARTICLE_KINDS.get(fold(particles[0]), fold(particles[0])),
+            folded in self.alone[sort] or particles == ("",),
             folded in self.heads[like],
             self._shape(self.proper[like].get(folded, folded)),
             bisect_right(borders, rank),
@@ -136,9 +145,10 @@ class Names:
 
     def everything(self, sort: str) -> tuple[str, ...]:
         """All names of a sort that a surrogate may be, in the order of the list."""
-        whole = Stratum(sort, "*", "", False, 0, -1, -1)
+        whole = Stratum(sort, "*", "", True, False, 0, -1, -1)
         if whole not in self._pools:
-            own = [self.proper[sort][name] for name in self._ranks[sort] if self._is_own(sort, name)]
+            alone = [name for name in self._ranks[sort] if name in self.alone[sort]]
+            own = [self.proper[sort][name] for name in alone if self._is_own(sort, name)]
             self._pools[whole] = tuple(own)
         return self._pools[whole]
 
@@ -174,7 +184,7 @@ class Names:
             return [name for name in self.members[stratum.sort].get(stratum.group, []) if _may_be_drawn(name, 2)]
         if stratum.particle and sum(len(self._strata[key]) for key in self._with_particle(stratum)) >= _FEW:
             return [name for key in self._with_particle(stratum) for name in self._strata[key]]
-        stratum = stratum._replace(particle="")
+        stratum = stratum._replace(particle="", alone=True)
         nearest = sorted(range(4), key=lambda band: (abs(band - stratum.frequent), band))
         shapes = [(stratum.shape,), tuple(range(len(self.shapes) + 1))]
         for shape in shapes:
@@ -190,8 +200,8 @@ class Names:
         return found or list(self.everything(stratum.sort))
 
     def _with_particle(self, stratum: Stratum) -> list[Stratum]:
-        """The strata of a sort whose names take a particle."""
-        return [key for key in self._strata if key[:3] == stratum[:3]]
+        """The strata of a sort whose names take a particle; of a name that does without one, those that do too."""
+        return [key for key in self._strata if key[:3] == stratum[:3] and key.alone >= stratum.alone]
 
     def settle(self) -> None:
         """Sort the names into strata, when all have been read."""

@@ -33,6 +33,7 @@ class Part:
     folded (str): as `persons.fold` has it.
     kind (str): "given" or "surname", of names and initials.
     maiden (bool): whether it follows a marker such as "née".
+    link (str): the particles right before it, folded ("de la").
     ending (str): what is put on behind a colon ("J.S:n"), or a clitic.
     lemma (str): folded nominative that all mentions of a name share.
     reading (Optional[Reading]): how the form was read, where names inflect.
@@ -46,6 +47,7 @@ class Part:
     folded: str
     kind: str = ""
     maiden: bool = False
+    link: str = ""
     ending: str = ""
     lemma: str = ""
     reading: Reading | None = None
@@ -89,6 +91,8 @@ def read_parts(mention: Mention, customs: Customs, names: Names) -> Parts:
     for place, part in enumerate(parts):
         if part.folded:
             part.role = _role(parts, place, mention, customs, names)
+    for place, part in enumerate(parts):
+        part.link = " ".join(_particles_before(parts, place))
     return _spread(parts, names)
 
 
@@ -101,9 +105,13 @@ def _role(parts: Parts, place: int, mention: Mention, customs: Customs, names: N
         return "number"
     if mention.label == "RELATIVE" and (word in customs.kin or word in customs.beside) and _is_plain(part, text):
         return "kin" if word in customs.kin else "kept"
+    phrase = " ".join((*_particles_before(parts, place), word))
+    if len(word) == 1 and names.linked["surname"][phrase]:  # "de la O"
+        return "name"
     if len(word) == 1 and (part.text.isupper() or word not in customs.particles):
         return "kept" if _is_letter_title(parts, place, customs, names, after) else "initial"
-    if word in customs.titles and after != "," and all(other.role == "kept" for other in parts[:place]):
+    titled = word in customs.titles and not _is_surname_particle(parts, place, customs, names, after)
+    if titled and after != "," and all(other.role == "kept" for other in parts[:place]):
         plain = after == "." or part.text.islower()
         if plain and (followed or not names.is_listed(word)):
             return "kept"
@@ -114,6 +122,14 @@ def _role(parts: Parts, place: int, mention: Mention, customs: Customs, names: N
     if followed and word in customs.particles and not _is_given(part, place, parts, names):
         return "kept" if len(word) == 1 and place else "particle"
     return "name"
+
+
+def _particles_before(parts: Parts, place: int) -> list[str]:
+    """The particles right before a word, folded."""
+    first = place
+    while first and parts[first - 1].role == "particle":
+        first -= 1
+    return [part.folded for part in parts[first:place]]
 
 
 def _is_plain(part: Part, text: str) -> bool:
@@ -129,6 +145,15 @@ def _is_letter_title(parts: Parts, place: int, customs: Customs, names: Names, a
     return names.count("given", following) > names.count("surname", following)
 
 
+def _is_surname_particle(parts: Parts, place: int, customs: Customs, names: Names, after: str) -> bool:
+    """Whether what is a title as well is a particle: "da Costa", but not "Da. Rosa" nor "da Rosa María"."""
+    word = parts[place].folded
+    if word not in customs.particles or after == "." or place == len(parts) - 1:
+        return False
+    following = parts[place + 1].folded
+    return names.count("surname", following) > names.count("given", following)
+
+
 def _is_suffix(parts: Parts, place: int, text: str, after: str) -> bool:
     """Whether a word follows a name: "Jr.", "III", ", MD"."""
     between = text[parts[place - 1].end : parts[place].start]
@@ -138,6 +163,8 @@ def _is_suffix(parts: Parts, place: int, text: str, after: str) -> bool:
 
 def _is_given(part: Part, place: int, parts: Parts, names: Names) -> bool:
     """Whether what looks like a particle is a given name: "Ben Smith", "Al Gore"."""
+    if names.linked["surname"][f"{part.folded} {parts[place + 1].folded}"]:  # "Santa Cruz"
+        return False
     first = all(other.role == "kept" for other in parts[:place])
     return first and part.text[0].isupper() and names.count("given", part.folded) >= _SOME
 

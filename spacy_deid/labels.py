@@ -5,7 +5,8 @@ both schemes map in and back without loss. A canonical label that a scheme does 
 that it does (``CITY`` is a ``TERRITORIO`` in MEDDOCAN), never to nothing.
 
 Sources: MEDDOCAN annotation guidelines (Marimon et al. 2019); i2b2-2014 track 1 (Stubbs and Uzuner 2015); HIPAA Safe
-Harbor, 45 CFR 164.514(b)(2)(i), letters (A) to (R); Text Anonymization Benchmark (Pilán et al. 2022).
+Harbor, 45 CFR 164.514(b)(2)(i), letters (A) to (R); Text Anonymization Benchmark (Pilán et al. 2022); GraSCCo_PHI, the
+tagset of its INCEpTION project (Zenodo 11502329).
 """
 
 from collections.abc import Mapping
@@ -48,6 +49,7 @@ class Label:
     hipaa (str): letter of the Safe Harbor category, or "" for what the papers protect beyond HIPAA.
     meddocan, i2b2, conll, tab (str): the nearest label of that scheme.
     description (str): what it covers, in one line.
+    grascco (str): the nearest label of that scheme.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Label:
     conll: str
     tab: str
     description: str
+    grascco: str
 
     @property
     def beyond_hipaa(self) -> bool:
@@ -108,7 +111,39 @@ _ROWS = (
     ("ID_OTHER", "R", "OTRO_NUMERO_IDENTIF", "IDNUM", "MISC", "CODE", "any other identifying number or code"),
 )
 
-LABELS: Mapping[str, Label] = MappingProxyType({row[0]: Label(*row) for row in _ROWS})
+# GraSCCo has one label for all numbers that identify: what is not named here is an ID.
+_GRASCCO = {
+    "PATIENT": "NAME_PATIENT",
+    "RELATIVE": "NAME_RELATIVE",
+    "CLINICIAN": "NAME_DOCTOR",
+    "PERSON": "NAME_OTHER",
+    "USERNAME": "NAME_USERNAME",
+    "AGE": "AGE",
+    "SEX": "OTHER",
+    "PROFESSION": "PROFESSION",
+    "OTHER": "OTHER",
+    "DATE": "DATE",
+    "HOSPITAL": "LOCATION_HOSPITAL",
+    "HEALTH_CENTER": "LOCATION_HOSPITAL",
+    "DEPARTMENT": "LOCATION_HOSPITAL",
+    "ROOM": "LOCATION_OTHER",
+    "ORGANIZATION": "LOCATION_ORGANIZATION",
+    "STREET": "LOCATION_STREET",
+    "CITY": "LOCATION_CITY",
+    "STATE": "LOCATION_STATE",
+    "ZIP": "LOCATION_ZIP",
+    "TERRITORY": "LOCATION_CITY",
+    "COUNTRY": "LOCATION_COUNTRY",
+    "LOCATION_OTHER": "LOCATION_OTHER",
+    "PHONE": "CONTACT_PHONE",
+    "FAX": "CONTACT_FAX",
+    "EMAIL": "CONTACT_EMAIL",
+    "URL": "CONTACT_URL",
+}
+
+LABELS: Mapping[str, Label] = MappingProxyType(
+    {row[0]: Label(*row, grascco=_GRASCCO.get(row[0], "ID")) for row in _ROWS}
+)
 
 # Where several canonical labels share a label of a scheme, this one is what the scheme's label maps into.
 _INTO = {
@@ -138,6 +173,14 @@ _INTO = {
         "DEM": "OTHER",
         "MISC": "OTHER",
         "QUANTITY": "OTHER",
+    },
+    # A title and a person who stands for an office have no label of their own.
+    "grascco": {
+        "NAME_TITLE": "PERSON",
+        "NAME_EXT": "PERSON",
+        "LOCATION_OTHER": "LOCATION_OTHER",
+        "ID": "ID_OTHER",
+        "OTHER": "OTHER",
     },
 }
 
@@ -172,7 +215,7 @@ def from_scheme(label: str, scheme: str) -> str:
     """Map a label of a scheme to its canonical label.
 
     label (str): label as the corpus writes it.
-    scheme (str): "canonical", "meddocan", "i2b2", "conll" or "tab".
+    scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab" or "grascco".
     RETURNS (str): canonical name.
     RAISES: ConfigError if the scheme (D002) or the label (D001) is unknown.
     """
@@ -187,7 +230,7 @@ def to_scheme(name: str, scheme: str) -> str:
     """Map a canonical label to the nearest label of a scheme.
 
     name (str): canonical name.
-    scheme (str): "canonical", "meddocan", "i2b2", "conll" or "tab".
+    scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab" or "grascco".
     RETURNS (str): label of the scheme.
     RAISES: ConfigError if the scheme (D002) or the label (D001) is unknown.
     """

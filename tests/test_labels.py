@@ -20,6 +20,12 @@ I2B2 = """
     LOCATION-OTHER AGE DATE PHONE FAX EMAIL URL IPADDR SSN MEDICALRECORD HEALTHPLAN ACCOUNT LICENSE VEHICLE DEVICE
     BIOID IDNUM OTHER
 """.split()
+# The tagset of the project that GraSCCo_PHI was annotated in, Zenodo 11502329.
+GRASCCO = """
+    AGE CONTACT_EMAIL CONTACT_FAX CONTACT_PHONE CONTACT_URL DATE ID LOCATION_CITY LOCATION_COUNTRY LOCATION_HOSPITAL
+    LOCATION_ORGANIZATION LOCATION_OTHER LOCATION_STATE LOCATION_STREET LOCATION_ZIP NAME_DOCTOR NAME_EXT NAME_OTHER
+    NAME_PATIENT NAME_RELATIVE NAME_TITLE NAME_USERNAME OTHER PROFESSION
+""".split()
 
 
 def test_all_labels_of_meddocan_are_known():
@@ -29,6 +35,16 @@ def test_all_labels_of_meddocan_are_known():
 
 def test_all_labels_of_i2b2_are_known():
     assert set(SCHEMES["i2b2"]) == set(I2B2)
+
+
+def test_all_labels_of_grascco_are_known():
+    assert len(GRASCCO) == 24
+    assert set(SCHEMES["grascco"]) == set(GRASCCO)
+
+
+@pytest.mark.parametrize("label", sorted(set(GRASCCO) - {"NAME_TITLE", "NAME_EXT"}))
+def test_grascco_maps_in_and_back_without_loss_except_for_titles_and_offices(label):
+    assert to_scheme(from_scheme(label, "grascco"), "grascco") == label
 
 
 @pytest.mark.parametrize("label", MEDDOCAN)

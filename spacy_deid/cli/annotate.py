@@ -1,7 +1,6 @@
 """``spacy-deid annotate``: what was detected, as annotations of the original text, or of one with surrogates."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +9,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, DeidError, Errors, InputError
-from ..evaluation.brat import write_brat
 from ..evaluation.docbin import write_docbin
 from ..evaluation.documents import AnnotatedText, Entity
-from ..evaluation.i2b2 import write_i2b2
+from ..evaluation.formats import WRITERS
 from ..evaluation.jsonl import write_jsonl
 from ..io import Job, check_encoding, decode, find_notes, plan, read_bytes, whole_file
 from ..offsets import move_spans
@@ -37,7 +35,7 @@ from .surrogates import Key, PatientFrom, PatientIdFrom, give_key, patient_ids
 
 __all__ = ["annotate"]
 
-_SUFFIXES = {"brat": (".txt", ".ann"), "i2b2": (".xml",)}
+_SUFFIXES = {"brat": (".txt", ".ann"), "i2b2": (".xml",), "cas": (".json",), "xmi": (".xmi",)}
 
 
 def annotate(
@@ -62,8 +60,8 @@ def annotate(
     """Write what a pipeline detects in .txt notes, with the offsets of the original text.
 
     The files hold the notes themselves: they are for evaluation and review, not for release. With --surrogates they
-    hold what is released in the style "surrogate", and can train another model. "brat" and "i2b2" write files for each
-    note, "jsonl" and "spacy" one file, documents.*, for all.
+    hold what is released in the style "surrogate", and can train another model. "brat", "i2b2", "cas" (UIMA CAS JSON
+    0.4.0) and "xmi" write files for each note, "jsonl" and "spacy" one file, documents.*, for all.
     """
     with reporting():
         codec = check_encoding(encoding)
@@ -176,11 +174,10 @@ def _write(
 
 def _write_one(job: Job, document: AnnotatedText, to: str, scheme: str, failed: list[tuple[Path, str]]) -> bool:
     """Write the annotations of one note."""
-    write = partial(write_brat if to == "brat" else write_i2b2, scheme=scheme)
     try:
         folder = job.targets[-1].parent
         folder.mkdir(parents=True, exist_ok=True)
-        write(AnnotatedText(job.relative.stem, document.text, document.entities), folder)
+        WRITERS[to](AnnotatedText(job.relative.stem, document.text, document.entities), folder, scheme=scheme)
     except DeidError as error:
         failed.append((job.source, str(error)))
         return False

@@ -10,22 +10,24 @@ import typer
 from spacy.tokens import Doc
 
 from ..errors import Errors, InputError
-from ..evaluation import FORMATS, AnnotatedText, detect_format, read_folder
+from ..evaluation import AnnotatedText, detect_format, read_folder
 from ..evaluation.alignment import align_entities
 from ..evaluation.docbin import write_docbin
+from ..evaluation.formats import annotation_files
 from ..io import read_bytes, whole_file
 from .console import reporting, say
-from .options import Scheme
+from .options import CasLayer, Scheme
 
 __all__ = ["convert", "hash_folder"]
 
 
 def convert(
-    folder: Annotated[Path, typer.Argument(help="Folder of brat, i2b2 XML or JSONL files.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of brat, i2b2 XML, JSONL, UIMA CAS JSON or XMI files.")],
     out: Annotated[Path, typer.Argument(metavar="OUT.spacy", help="File to write.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels of the corpus.")],
     sha256: Annotated[str | None, typer.Option(help="What the SHA-256 of the annotation files must be.")] = None,
     lang: Annotated[str, typer.Option(help="Language of the pipeline that will be trained.")] = "es",
+    layer: CasLayer = None,
 ) -> None:
     """Convert a corpus to .spacy: canonical labels, the tokens of ClinicalTokenizer.
 
@@ -39,7 +41,7 @@ def convert(
         digest = hash_folder(folder)
         if sha256 and digest != sha256.lower():
             raise InputError(Errors.D414.format(path=folder, found=digest, expected=sha256.lower()))
-        documents = read_folder(folder, scheme=str(scheme))
+        documents = read_folder(folder, scheme=str(scheme), layer=layer)
         tokenizer = {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}
         nlp = spacy.blank(lang, config={"nlp": {"tokenizer": tokenizer}})
         with whole_file(out) as temporary:
@@ -74,10 +76,8 @@ def hash_folder(folder: Path) -> str:
     RETURNS (str): SHA-256, hexadecimal; see `convert`.
     RAISES: InputError if there are no annotation files (D303, D306) or one cannot be read (D402).
     """
-    suffixes = FORMATS[detect_format(folder)]
-    files = [folder] if folder.is_file() else [file for file in folder.iterdir() if file.suffix in suffixes]
     digest = hashlib.sha256()
-    for file in sorted(file for file in files if file.is_file() and not file.name.startswith(".")):
+    for file in annotation_files(folder, detect_format(folder)):
         data = read_bytes(file)
         digest.update(b"%s\0%d\0" % (file.name.encode("utf-8", "surrogateescape"), len(data)))
         digest.update(data)

@@ -9,6 +9,7 @@ import typer
 from ..errors import Errors, InputError
 from ..evaluation import FORMATS, format_table, read_folder
 from ..evaluation import evaluate as compare
+from ..evaluation.cas import is_cas_json
 from ..io import write_whole
 from .console import reporting
 from .options import Scheme
@@ -17,7 +18,7 @@ __all__ = ["check_output", "evaluate"]
 
 
 def evaluate(
-    gold: Annotated[Path, typer.Argument(help="Folder of gold annotations, brat or i2b2 XML.")],
+    gold: Annotated[Path, typer.Argument(help="Folder of gold annotations, of any format that `convert` reads.")],
     pred: Annotated[Path, typer.Argument(help="Folder of predictions of the same notes.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels of both folders, and of the comparison.")],
     output: Annotated[Path | None, typer.Option(help="JSON file to write the figures to.")] = None,
@@ -37,8 +38,9 @@ def evaluate(
 
 def check_output(output: Path, *inputs: Path) -> None:
     """Make sure that no annotation is overwritten. RAISES: InputError (D408)."""
-    known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
+    known = {suffix for suffixes in FORMATS.values() for suffix in suffixes} - {".json"}
     folders = {path.resolve() for path in inputs}
     real = output.resolve()
-    if real in folders or (real.suffix in known and real.parent in folders):
+    taken = real.suffix in known or (real.suffix == ".json" and real.is_file() and is_cas_json(real))
+    if real in folders or (taken and real.parent in folders):
         raise InputError(Errors.D408.format(path=output))

@@ -8,6 +8,7 @@ import typer
 
 __all__ = [
     "BatchSize",
+    "CasLayer",
     "Dictionaries",
     "Encoding",
     "Format",
@@ -46,6 +47,8 @@ class Format(StrEnum):
     i2b2 = "i2b2"
     jsonl = "jsonl"
     spacy = "spacy"
+    cas = "cas"
+    xmi = "xmi"
 
 
 class Scheme(StrEnum):
@@ -54,8 +57,13 @@ class Scheme(StrEnum):
     canonical = "canonical"
     meddocan = "meddocan"
     i2b2 = "i2b2"
+    grascco = "grascco"
 
 
+CasLayer = Annotated[
+    str | None,
+    typer.Option("--layer", help="Where CAS files hold identifiers, TYPE:FEATURE; else a layer that is known."),
+]
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Notes: .txt or .jsonl files, or folders of them.")
 ]

@@ -1,4 +1,6 @@
-"""UIMA CAS JSON 0.4.0, the format that INCEpTION imports and exports, written with its named-entity layer.
+"""UIMA CAS JSON 0.4.0, the format that INCEpTION imports and exports, made of a note without any other package.
+
+Identifiers go into the named-entity layer, those of the scheme "grascco" into the layer of its project.
 
 Offsets count UTF-16 code units, as Java does: what lies beyond the Basic Multilingual Plane counts two.
 
@@ -9,15 +11,31 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..labels import LABELS
 from .documents import AnnotatedText, relabel
 from .files import file_name, write_text
 
-__all__ = ["make_tagset", "write_cas_json"]
+__all__ = ["LAYER", "LAYERS", "Layer", "make_cas", "make_tagset", "write_cas_json"]
 
 LAYER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+
+
+class Layer(NamedTuple):
+    """Where identifiers stand in a CAS.
+
+    type (str): name of the annotation's type.
+    feature (str): name of the feature that holds the label.
+    """
+
+    type: str
+    feature: str
+
+
+_GRASCCO = Layer("webanno.custom.PHI", "kind")
+# those of GraSCCo and GeMTeX, of DKPro Core, and of INCEpTION's template "Basic annotation"
+LAYERS = (_GRASCCO, Layer(LAYER, "value"), Layer("custom.Span", "label"))
 
 
 def write_cas_json(document: AnnotatedText, folder: Path, *, scheme: str = "canonical") -> Path:
@@ -30,7 +48,7 @@ def write_cas_json(document: AnnotatedText, folder: Path, *, scheme: str = "cano
     RAISES: InputError if the name cannot be a file's (D311) or the text cannot be UTF-8 (D301).
     """
     path = folder / file_name(document.name, ".json")
-    write_text(path, json.dumps(_make_cas(document, scheme), ensure_ascii=False, indent=1) + "\n")
+    write_text(path, json.dumps(make_cas(document, scheme), ensure_ascii=False, indent=1) + "\n")
     return path
 
 
@@ -45,8 +63,14 @@ def make_tagset(labels: Iterable[str] = tuple(LABELS), name: str = "spacy_deid")
     return {"name": name, "description": "Identifiers", "language": "", "tags": tags, "create_tag": False}
 
 
-def _make_cas(document: AnnotatedText, scheme: str) -> dict[str, Any]:
-    """The feature structures of a note."""
+def make_cas(document: AnnotatedText, scheme: str = "canonical") -> dict[str, Any]:
+    """Make the CAS of a note.
+
+    document (AnnotatedText): the note.
+    scheme (str): scheme to write the labels in.
+    RETURNS (dict): JSON values.
+    """
+    layer = _GRASCCO if scheme == "grascco" else Layer(LAYER, "value")
     units = _count_units(document.text)
     sofa = {"%ID": 1, "%TYPE": "uima.cas.Sofa", "sofaNum": 1, "sofaID": "_InitialView", "mimeType": "text"}
     whole = {"begin": 0, "end": units[-1], "language": "x-unspecified"}
@@ -55,20 +79,21 @@ def _make_cas(document: AnnotatedText, scheme: str) -> dict[str, Any]:
         {"%ID": 2, "%TYPE": "uima.tcas.DocumentAnnotation", "@sofa": 1} | whole,
     ]
     for number, entity in enumerate(relabel(document.entities, scheme), start=3):
-        span = {"begin": units[entity.start], "end": units[entity.end], "value": entity.label}
-        structures.append({"%ID": number, "%TYPE": LAYER, "@sofa": 1} | span)
+        span = {"begin": units[entity.start], "end": units[entity.end], layer.feature: entity.label}
+        structures.append({"%ID": number, "%TYPE": layer.type, "@sofa": 1} | span)
     members = [structure["%ID"] for structure in structures[1:]]
     return {
-        "%TYPES": _types(),
+        "%TYPES": {layer.type: _type(layer)},
         "%FEATURE_STRUCTURES": structures,
         "%VIEWS": {"_InitialView": {"%SOFA": 1, "%MEMBERS": members}},
     }
 
 
-def _types() -> dict[str, Any]:
-    """The layer's type, as DKPro Core declares it."""
-    features = {name: {"%NAME": name, "%RANGE": "uima.cas.String"} for name in ("value", "identifier")}
-    return {LAYER: {"%NAME": LAYER, "%SUPER_TYPE": "uima.tcas.Annotation"} | features}
+def _type(layer: Layer) -> dict[str, Any]:
+    """The layer's type. DKPro Core declares an identifier for its named entities as well."""
+    names = [layer.feature, "identifier"] if layer.type == LAYER else [layer.feature]
+    features = {name: {"%NAME": name, "%RANGE": "uima.cas.String"} for name in names}
+    return {"%NAME": layer.type, "%SUPER_TYPE": "uima.tcas.Annotation"} | features
 
 
 def _count_units(text: str) -> Sequence[int]:

@@ -5,14 +5,27 @@ behind them.
 """
 
 import os
+import re
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from ..errors import Errors, InputError
 from ..labels import SCHEMES, from_scheme
-from .documents import Entity
+from .documents import AnnotatedText, Entity
 
-__all__ = ["check_quote", "file_name", "read_label", "read_offset", "read_text", "write_bytes", "write_text"]
+__all__ = [
+    "check_quote",
+    "check_xml",
+    "file_name",
+    "read_bytes",
+    "read_label",
+    "read_offset",
+    "read_text",
+    "write_bytes",
+    "write_text",
+]
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_text(path: Path) -> str:
@@ -23,11 +36,22 @@ def read_text(path: Path) -> str:
     RAISES: InputError if it cannot be read (D303) or is not UTF-8 (D301).
     """
     try:
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise InputError(Errors.D303.format(path=path, reason=os.strerror(error.errno or 0))) from None
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(Errors.D301.format(path=path, encoding="UTF-8")) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file.
+
+    path (Path): file to read.
+    RETURNS (bytes): what it holds.
+    RAISES: InputError (D303) if it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(Errors.D303.format(path=path, reason=os.strerror(error.errno or 0))) from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -127,3 +151,15 @@ def check_quote(text: str, spans: list[Entity], quote: str, path: Path, line: in
     if found.split() != quote.split():
         where = {"start": spans[0].start, "end": spans[-1].end}
         raise InputError(Errors.D305.format(path=path, line=line, **where))
+
+
+def check_xml(document: AnnotatedText) -> None:
+    """Make sure that a text can stand in XML, which has no way to say NUL or form feed (XML 1.0, 2.2).
+
+    document (AnnotatedText): what will be written.
+    RAISES: InputError (D312) by offset.
+    """
+    illegal = _NOT_XML.search(document.text)
+    if illegal:
+        code, offset = ord(illegal.group()), illegal.start()
+        raise InputError(Errors.D312.format(name=document.name, code=code, offset=offset, format="XML"))

@@ -1,8 +1,8 @@
 """One way into and out of the formats: a folder or a file, its format named or told by the files in it."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import spacy
 from spacy.tokens import Doc
@@ -10,14 +10,26 @@ from spacy.tokens import Doc
 from ..errors import ConfigError, Errors, InputError
 from ..labels import SCHEMES
 from .brat import read_brat, write_brat
+from .cas import TYPE_SYSTEM, is_cas_json, parse_layer, read_cas
+from .cas_json import write_cas_json
+from .cas_writer import write_xmi
 from .docbin import read_docbin, write_docbin
 from .documents import AnnotatedText, index_documents
 from .i2b2 import read_i2b2, write_i2b2
 from .jsonl import read_jsonl, write_jsonl
 
-__all__ = ["FORMATS", "detect_format", "read_folder", "write_folder"]
+__all__ = ["FORMATS", "WRITERS", "annotation_files", "detect_format", "read_folder", "write_folder"]
 
-FORMATS = {"brat": (".ann", ".txt"), "i2b2": (".xml",), "jsonl": (".jsonl",), "spacy": (".spacy",)}
+FORMATS = {
+    "brat": (".ann", ".txt"),
+    "i2b2": (".xml",),
+    "jsonl": (".jsonl",),
+    "spacy": (".spacy",),
+    "cas": (".json",),
+    "xmi": (".xmi",),
+}
+# formats of one or more files a note
+WRITERS = MappingProxyType({"brat": write_brat, "i2b2": write_i2b2, "cas": write_cas_json, "xmi": write_xmi})
 _FORMAT_OF = {suffix: name for name, suffixes in FORMATS.items() for suffix in suffixes}
 
 
@@ -28,30 +40,48 @@ def detect_format(path: Path) -> str:
     RETURNS (str): a key of `FORMATS`.
     RAISES: InputError if it is not there (D303), or holds none or several formats (D306).
     """
-    found = sorted({_FORMAT_OF[file.suffix] for file in _files(path) if file.suffix in _FORMAT_OF})
+    found = sorted({_FORMAT_OF[file.suffix] for file in _files(path)})
     if len(found) != 1:
         what = " and ".join(found) or "no file of a known format"
         raise InputError(Errors.D306.format(path=path, found=what, known=", ".join(FORMATS)))
     return found[0]
 
 
+def annotation_files(path: Path, format: str) -> list[Path]:
+    """The files of a format in a folder, or the one file. JSON that is no CAS and the type system of XMI are none.
+
+    path (Path): folder or file.
+    format (str): a key of `FORMATS`.
+    RETURNS (list[Path]): in order.
+    RAISES: InputError if the folder is not there (D303).
+    """
+    return [file for file in _files(path) if file.suffix in FORMATS[format]]
+
+
 def read_folder(
-    path: str | Path, format: str | None = None, *, scheme: str = "canonical", check_text: bool = True
+    path: str | Path,
+    format: str | None = None,
+    *,
+    scheme: str = "canonical",
+    check_text: bool = True,
+    layer: str | None = None,
 ) -> list[AnnotatedText]:
     """Read every document of a folder, or of one file. Folders within are not entered, hidden files not read.
 
     path (str | Path): folder or file.
-    format (str): "brat", "i2b2", "jsonl" or "spacy"; None to tell it by the suffixes.
+    format (str): a key of `FORMATS`; None to tell it by the suffixes.
     scheme (str): scheme of the labels in the files.
     check_text (bool): whether the quotes of brat and i2b2 files must be the text at their offsets.
+    layer (str | None): where a CAS holds identifiers, "TYPE:FEATURE"; None to find it, see `cas.find_layer`.
     RETURNS (list[AnnotatedText]): by name, with canonical labels.
-    RAISES: ConfigError for an unknown format (D314) or scheme (D002); InputError naming file and line for what cannot
-        be read (D301–D306), half of a pair (D307) or a name that stands twice (D308).
+    RAISES: ConfigError for an unknown format (D314) or scheme (D002), or a layer that is none (D758); InputError
+        naming file and line for what cannot be read (D301–D306, D753–D759), half of a pair (D307) or a name that
+        stands twice (D308).
     """
     path = Path(path)
     _check_scheme(scheme)
     format = _check_format(format) if format else detect_format(path)
-    files = [file for file in _files(path) if file.suffix in FORMATS[format]]
+    files = annotation_files(path, format)
     if not files:
         raise InputError(Errors.D306.format(path=path, found=f"no file of format {format}", known=", ".join(FORMATS)))
     documents: list[AnnotatedText] = []
@@ -60,6 +90,9 @@ def read_folder(
         documents = [read_brat(stem, scheme=scheme, check_text=check_text) for stem in stems]
     elif format == "i2b2":
         documents = [read_i2b2(file, scheme=scheme, check_text=check_text) for file in files]
+    elif format in ("cas", "xmi"):
+        where = parse_layer(layer)
+        documents = [read_cas(file, scheme=scheme, layer=where) for file in files]
     else:
         read = read_jsonl if format == "jsonl" else read_docbin
         documents = [document for file in files for document in read(file, scheme=scheme)]
@@ -78,8 +111,8 @@ def write_folder(
     """Write documents into a folder, which is made if it is not there.
 
     documents (Iterable[AnnotatedText]): what to write.
-    folder (str | Path): brat and i2b2 get files by name; jsonl and spacy one file, "documents".
-    format (str): "brat", "i2b2", "jsonl" or "spacy".
+    folder (str | Path): jsonl and spacy get one file, "documents"; the others files by name.
+    format (str): a key of `FORMATS`.
     scheme (str): scheme to write the labels in.
     include_text (bool): whether JSONL holds the notes themselves.
     tokenizer (Callable[[str], Doc]): makes the Docs of "spacy"; None for that of a blank multi-language pipeline.
@@ -96,19 +129,26 @@ def write_folder(
     if format == "jsonl":
         write_jsonl(named, folder / "documents.jsonl", scheme=scheme, include_text=include_text)
         return 0
-    write = partial(write_brat if format == "brat" else write_i2b2, folder=folder, scheme=scheme)
     for document in named:
-        write(document)
+        WRITERS[format](document, folder, scheme=scheme)
     return 0
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a folder in order, or the one file."""
+    """The files of a folder that are of a format, in order, or the one file."""
     if path.is_file():
-        return [path]
+        return [path] if _has_format(path) else []
     if not path.is_dir():
         raise InputError(Errors.D303.format(path=path, reason="no such folder or file"))
-    return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    files = (file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+    return sorted(filter(_has_format, files))
+
+
+def _has_format(file: Path) -> bool:
+    """Whether a file is of one of the formats, by its suffix; JSON by how it begins."""
+    if file.suffix == ".json":
+        return is_cas_json(file)
+    return file.suffix in _FORMAT_OF and file.name != TYPE_SYSTEM
 
 
 def _check_pairs(path: Path, files: list[Path]) -> list[Path]:

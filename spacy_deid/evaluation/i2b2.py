@@ -11,7 +11,6 @@ out entity expansion and external entities.
 Sources: Stubbs and Uzuner 2015, doi:10.1016/j.jbi.2015.07.020; Marimon et al. 2019; XML 1.0, 2.2 and 2.11.
 """
 
-import re
 from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
@@ -20,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 from ..errors import Errors, InputError
 from ..labels import LABELS, from_scheme
 from .documents import AnnotatedText, Entity, relabel
-from .files import check_quote, file_name, read_label, read_offset, write_text
+from .files import check_quote, check_xml, file_name, read_label, read_offset, write_text
 
 __all__ = ["read_i2b2", "write_i2b2"]
 
@@ -39,7 +38,6 @@ _PARENTS = {
     "OTHER": "OTHER",
 }
 _PARENT_OF = {label: parent for parent, labels in _PARENTS.items() for label in labels.split()}
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class _Reader:
@@ -144,10 +142,7 @@ def write_i2b2(document: AnnotatedText, folder: Path, *, scheme: str = "i2b2") -
         (D311).
     """
     path = folder / file_name(document.name, ".xml")
-    illegal = _ILLEGAL.search(document.text)
-    if illegal:
-        code, offset = ord(illegal.group()), illegal.start()
-        raise InputError(Errors.D312.format(name=document.name, code=code, offset=offset, format="XML"))
+    check_xml(document)
     root = "MEDDOCAN" if scheme == "meddocan" else "deIdi2b2"
     tags = [
         _write_tag(i, entity, document.text, scheme) for i, entity in enumerate(relabel(document.entities, scheme))

@@ -22,8 +22,8 @@ def annotate(cli, pipeline_folder: Path, tmp_path: Path):
     return run
 
 
-@pytest.mark.parametrize("to", ["brat", "i2b2", "jsonl", "spacy"])
-@pytest.mark.parametrize("scheme", ["canonical", "meddocan", "i2b2"])
+@pytest.mark.parametrize("to", ["brat", "i2b2", "jsonl", "spacy", "cas", "xmi"])
+@pytest.mark.parametrize("scheme", ["canonical", "meddocan", "i2b2", "grascco"])
 def test_every_format_and_scheme_reads_back(annotate, tmp_path: Path, to: str, scheme: str):
     (tmp_path / "notes" / "a.txt").write_bytes(NOTE.encode())
     result = annotate("--to", to, "--scheme", scheme)

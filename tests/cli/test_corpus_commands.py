@@ -11,6 +11,7 @@ from spacy.vocab import Vocab
 from spacy_deid.cli.convert import hash_folder
 from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
 
+CAS = Path(__file__).parents[1] / "data" / "evaluation" / "cas" / "json"
 CITY = Entity(NOTE.index("Puerto"), NOTE.index(".\nCorreo"), "CITY")
 EMAIL = Entity(NOTE.index("ana.l"), len(NOTE) - 1, "EMAIL")
 
@@ -39,6 +40,23 @@ def test_figures_never_replace_annotations(cli, folders: tuple[Path, Path]):
     for output in (gold / "a.ann", gold / "b.ann", gold):
         assert cli("evaluate", *folders, "--scheme", "meddocan", "--output", output).exit_code == 1
     assert (gold / "a.ann").read_bytes() == before
+
+
+def test_figures_never_replace_a_cas_and_may_stand_beside_one(cli, tmp_path: Path):
+    gold = tmp_path / "gold"
+    write_folder([AnnotatedText("a", NOTE, (CITY, EMAIL))], gold, "cas", scheme="meddocan")
+    before = (gold / "a.json").read_bytes()
+    assert cli("evaluate", gold, gold, "--scheme", "meddocan", "--output", gold / "a.json").exit_code == 1
+    assert cli("evaluate", gold, gold, "--scheme", "meddocan", "--output", gold / "figures.json").exit_code == 0
+    assert cli("evaluate", gold, gold, "--scheme", "meddocan").exit_code == 0
+    assert (gold / "a.json").read_bytes() == before
+
+
+def test_a_cas_becomes_docs(cli, tmp_path: Path):
+    layer = ("--layer", "webanno.custom.PHI:kind")
+    result = cli("convert", CAS, tmp_path / "dev.spacy", "--scheme", "grascco", "--lang", "xx", *layer)
+    assert result.exit_code == 0, result.stderr
+    assert "1 documents, 5 entities, 0 misaligned, 0 overlapping" in result.stdout
 
 
 def test_wrong_scheme_lists_the_labels(cli, folders: tuple[Path, Path]):

@@ -2,6 +2,7 @@ import pytest
 
 from spacy_deid.errors import ConfigError, InputError
 from spacy_deid.evaluation import FORMATS, AnnotatedText, Entity, detect_format, read_folder, write_folder
+from spacy_deid.evaluation.formats import annotation_files
 
 NOTES = [
     AnnotatedText("a", "Ana, 57", (Entity(0, 3, "PATIENT"), Entity(5, 7, "AGE"))),
@@ -20,7 +21,7 @@ def test_folder_is_read_as_it_was_written_and_its_format_told(tmp_path, format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_single_file_is_read(tmp_path, format):
     write_folder(NOTES[:1], tmp_path, format)
-    path = sorted(tmp_path.iterdir())[0]
+    path = annotation_files(tmp_path, format)[0]
     assert read_folder(path) == NOTES[:1]
 
 

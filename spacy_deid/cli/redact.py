@@ -36,6 +36,7 @@ from .options import (
 from .redaction import Redaction, targets
 from .review import add_surprisal, open_review
 from .surrogates import Key, PatientIdFrom, SaltFile, give_key
+from .vault_writing import VaultKey, VaultPath, open_vault
 
 __all__ = ["redact"]
 
@@ -51,6 +52,8 @@ def redact(
     key: Key = None,
     patient_id_from: PatientIdFrom = None,
     salts: SaltFile = None,
+    vault: VaultPath = None,
+    vault_key: VaultKey = None,
     policy: Annotated[str | None, typer.Option(help="What is done with each label: a name or a .toml file.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Write NAME.trace.json: why each span was changed.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
@@ -85,6 +88,7 @@ def redact(
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
         stamp = configure(nlp, pipeline, style, policy, key, salts)
+        kept = open_vault(vault, vault_key, output)
         with open_review(review, review_budget) as found:
             redaction = Redaction(
                 nlp,
@@ -96,6 +100,7 @@ def redact(
                 trace,
                 found,
                 patient_id_from,
+                kept,
                 batch_size=batch_size,
                 n_process=n_process,
             )

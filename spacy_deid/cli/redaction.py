@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,10 +14,12 @@ from spacy.tokens import Doc
 from ..errors import DeidError, Errors, InputError
 from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
 from ..spans import RECOVERED, read_evidence
+from ..surrogates.vault import Entry, Vault
 from .batches import Failure, cut, process
 from .review import Proposed, ReviewFile, take_review
 from .rows import Row, read_rows
 from .surrogates import PatientFrom, Used, patient_ids, take_used
+from .vault_writing import Undoing, make_entry, take_undoing
 
 __all__ = ["Redaction", "Released", "Tally", "targets"]
 
@@ -33,6 +35,7 @@ class Released:
     recovered (Counter): what was let go as medical, by the rule that says so.
     review (Proposed): what a person should look at; nothing if it was not asked for.
     surrogates (Used): what of surrogates was used.
+    undoing (Undoing): what is needed to turn the text back; nothing if there is no vault.
     """
 
     text: str = field(repr=False)
@@ -42,6 +45,7 @@ class Released:
     recovered: Counter[str]
     review: Proposed
     surrogates: Used
+    undoing: Undoing
 
     def record(self) -> dict[str, Any]:
         """What the trace says of the note: what of the dictionaries was used, if there are any, and the spans."""
@@ -106,6 +110,7 @@ class Redaction:
     trace (bool): whether to write traces.
     review (Optional[ReviewFile]): takes what a person should look at.
     patient_from (Optional[PatientFrom]): what of a .txt file tells its patient.
+    vault (Optional[Vault]): keeps what each note was. A note is released after the vault has it.
     batch_size, n_process (int): as ``nlp.pipe``.
     """
 
@@ -118,6 +123,7 @@ class Redaction:
     trace: bool = False
     review: ReviewFile | None = None
     patient_from: PatientFrom | None = None
+    vault: Vault | None = None
     batch_size: int = 64
     n_process: int = 1
     tally: Tally = field(default_factory=Tally)
@@ -133,6 +139,7 @@ class Redaction:
         for batch in cut(read, lambda item: len(item[1]), batch_size=self.batch_size, n_process=self.n_process):
             patients = patient_ids([item[0] for item in batch], self.patient_from)
             released = self.release([item[1] for item in batch], patients)
+            self._keep(batch, released)
             for (job, _, encoding), result in zip(batch, released, strict=True):
                 self._finish(job, result, encoding)
                 bar.update(1)
@@ -153,7 +160,18 @@ class Redaction:
         recovered = read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
         rules = Counter(item.rule for item in recovered)
         trace, review = doc._.deid_trace if self.trace else [], take_review(doc) if self.review else Proposed(0, [])
-        return Released(doc._.deid_text, trace, labels, used, rules, review, take_used(doc))
+        undoing = take_undoing(doc) if self.vault else Undoing()
+        return Released(doc._.deid_text, trace, labels, used, rules, review, take_used(doc), undoing)
+
+    def _keep(self, batch: Sequence[tuple[Job, str, str]], released: Sequence[Released | Failure]) -> None:
+        """Keep in the vault what the notes of a batch were."""
+        if self.vault:
+            notes = zip(batch, released, strict=True)
+            self.vault.add(
+                make_entry(note.undoing, job.relative, text, note.text)
+                for (job, text, _), note in notes
+                if isinstance(note, Released)
+            )
 
     def _read(self, jobs: Iterator[Job], bar: Any) -> Iterator[tuple[Job, str, str]]:
         """Read the notes of .txt files: job, text, encoding."""
@@ -198,13 +216,20 @@ class Redaction:
                     stack.enter_context(open(part, "w", encoding=encoding, newline=""))
                     for part, encoding in zip(parts, (self.encoding, "utf-8"), strict=False)
                 ]
-                counts = self._write_rows(job, review, *files)
+                # Entered last: it is done before the file takes its name, and undone with it.
+                keep = stack.enter_context(self.vault.adding() if self.vault else nullcontext())
+                counts = self._write_rows(job, review, keep, *files)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
         self._succeed(job, counts, review)
 
     def _write_rows(
-        self, job: Job, review: list[tuple[dict[str, int], Proposed]], file: TextIO, trace: TextIO | None = None
+        self,
+        job: Job,
+        review: list[tuple[dict[str, int], Proposed]],
+        keep: Callable[[Iterable[Entry]], int] | None,
+        file: TextIO,
+        trace: TextIO | None = None,
     ) -> Tally:
         """Redact the rows of a file as a stream, and count; one bad row fails the file."""
         counts = Tally()
@@ -217,6 +242,8 @@ class Redaction:
                 if isinstance(result, Failure):
                     raise InputError(Errors.D405.format(row=row.number, reason=result.reason))
                 file.write(self._line(row, result, job))
+                if keep:
+                    keep([make_entry(result.undoing, job.relative, row.text, result.text, row.number)])
                 if trace:
                     trace.write((",\n" if counts.notes else "\n") + _dump({"row": row.number, **result.record()}))
                 review.append(({"row": row.number}, result.review))

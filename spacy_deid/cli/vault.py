@@ -1,29 +1,36 @@
 """``spacy-deid vault``: what stood where surrogates stand, for those who may know."""
 
 import csv
-import io
-import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import ConfigError, Errors, InputError
+from ..io import whole_file
 from ..surrogates.keys import ProjectKey
 from ..surrogates.salts import Salts
 from ..surrogates.vault import Entry, Vault, check_apart
 from .console import reporting
-from .options import Overwrite
+from .options import Encoding, Overwrite, Paths, TextField
+from .vault_reverse import Output, reverse_notes
 
 __all__ = ["vault"]
 
 vault = typer.Typer(name="vault", no_args_is_help=True, help="The vault of originals. Every use is logged beside it.")
 
 File = Annotated[Path, typer.Argument(help="The vault.")]
-Key = Annotated[Path, typer.Option(help="File of the project key. It must not lie in the folder of the vault.")]
+Key = Annotated[Path, typer.Option(help="File of the vault's key. It must not lie in the folder of the vault.")]
 Patients = Annotated[list[str] | None, typer.Option("--patient", help="Id of a patient. May be given several times.")]
+
+
+@vault.command(name="open")
+def open_(file: File, key: Key) -> None:
+    """Make sure that a key opens a vault and that everything in it is as it was written."""
+    with reporting():
+        typer.echo(f"{_open(file, key).check()} note(s), all of them whole")
 
 
 @vault.command(name="list")
@@ -32,7 +39,7 @@ def list_(
     key: Key,
     patients: Annotated[bool, typer.Option("--patients", help="By patient id instead of by label.")] = False,
 ) -> None:
-    """Count the entries by label. No original is shown."""
+    """Count what was changed by label. No original is shown."""
     with reporting():
         counts: Counter[str] = Counter()
         found = _open(file, key).list()
@@ -40,7 +47,7 @@ def list_(
             counts[patient if patients else label] += number
         for name, number in sorted(counts.items()):
             typer.echo(f"{name}\t{number}")
-        typer.echo(f"{sum(counts.values())} entries of {len({patient for patient, _ in found})} patient(s)")
+        typer.echo(f"{sum(counts.values())} change(s) in notes of {len({patient for patient, _ in found})} patient(s)")
 
 
 @vault.command()
@@ -51,13 +58,12 @@ def export(
     patient: Annotated[str | None, typer.Option(help="Id of the only patient.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write originals and surrogates to a file."""
+    """Write originals and surrogates to a file, one change a row, with its place in the released note."""
     with reporting():
         if out.exists() and not overwrite:
             raise InputError(Errors.D409.format(count=1, path=out, other="another place"))
-        entries = _open(file, key).export(patient)
-        _write(out, entries)
-        typer.echo(f"{len(entries)} entries in {out}")
+        count = _write(out, _open(file, key).export(patient))
+        typer.echo(f"{count} change(s) in {out}")
 
 
 @vault.command()
@@ -65,20 +71,38 @@ def purge(
     file: File,
     key: Key,
     patient: Patients = None,
-    everything: Annotated[bool, typer.Option("--all", help="The entries of all patients.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="The notes of all patients.")] = False,
     salts: Annotated[
         Path | None, typer.Option(help="File of salts: the patients' are destroyed as well, if they have any.")
     ] = None,
+    salts_key: Annotated[
+        Path | None, typer.Option(help="File of the project key, which seals the salts, if it is another one.")
+    ] = None,
 ) -> None:
-    """Remove the entries of patients for good. With --salts nobody can make their surrogates again."""
+    """Remove the notes of patients for good. With --salts nobody can make their surrogates again."""
     with reporting():
         if everything == bool(patient):
             names = {"first": "patient", "second": "all"}
             raise ConfigError(Errors.D412.format(**names) if patient else Errors.D411.format(option="patient"))
         opened = _open(file, key)
-        destroyed = _purge_salts(salts, key, patient or []) if salts else 0
+        destroyed = _purge_salts(salts, salts_key or key, patient or []) if salts else 0
         removed = sum(map(opened.purge, patient)) if patient else opened.purge()
-        typer.echo(f"{removed} entries removed" + (f", {destroyed} salt(s) destroyed" if salts else ""))
+        typer.echo(f"{removed} note(s) removed" + (f", {destroyed} salt(s) destroyed" if salts else ""))
+
+
+@vault.command()
+def reverse(
+    file: File,
+    paths: Paths,
+    key: Key,
+    output: Output,
+    encoding: Encoding = "utf-8",
+    text_field: TextField = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Turn released notes back into what they were, to the last byte. A note that was changed since is not."""
+    with reporting():
+        reverse_notes(_open(file, key), paths, output, encoding, text_field, overwrite)
 
 
 def _open(file: Path, key: Path) -> Vault:
@@ -98,15 +122,22 @@ def _purge_salts(file: Path, key: Path, patients: Sequence[str]) -> int:
     return sum(salts.purge(name) for name in patients)
 
 
-def _write(out: Path, entries: Sequence[Entry]) -> None:
-    """Write a CSV file whole or not at all, for the owner alone."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerows([Entry._fields, *entries])
-    temporary = out.with_name(f".{out.name}.tmp")
-    try:
-        with open(os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(text.getvalue().encode("utf-8", "surrogatepass"))
-        os.replace(temporary, out)
-    except OSError as error:
-        raise InputError(Errors.D402.format(path=out, reason=os.strerror(error.errno or 0))) from None
+def _write(out: Path, entries: Iterable[Entry]) -> int:
+    """Write a CSV file whole or not at all, for the owner alone, and count its rows."""
+    count = 0
+    with whole_file(out) as part:
+        part.chmod(0o600)
+        with open(part, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["patient", "note", "row", "label", "start", "end", "original", "surrogate"])
+            for entry in entries:
+                count += len(entry.changes)
+                rows.writerows(_rows(entry))
+    return count
+
+
+def _rows(entry: Entry) -> Iterator[tuple[str | int, ...]]:
+    """The changes of a note, one a row; start and end are characters of the released text."""
+    for start, label, original, surrogate in entry.changes:
+        row = entry.row or ""
+        yield entry.patient, entry.note, row, label, start, start + len(surrogate), original, surrogate

@@ -121,10 +121,12 @@ class ProjectKey(_Secret):
     def to_file(self, path: str | Path) -> None:
         """Write the key to a new file that its owner alone may read.
 
-        path (Union[str, Path]): the file. One that is there stays: without the old key its surrogates are lost.
+        path (Union[str, Path]): the file. One that is there stays: without the old key its surrogates are lost. A
+            folder that is not there is made, for its owner alone.
         RAISES: ConfigError (D646).
         """
         try:
+            Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
                 file.write(self._secret.hex() + "\n")
                 file.flush()

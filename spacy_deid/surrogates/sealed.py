@@ -6,21 +6,19 @@ A file is sealed with AES-256-GCM (NIST SP 800-38D) under a key that is derived 
     magic │ fingerprint of the key, 8 │ salt, 16 │ nonce, 12 │ ciphertext and tag, 16
 """
 
-import getpass
 import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from .keys import ProjectKey, hkdf
+from .use_log import UseLog
 
-__all__ = ["SealedFile", "check_apart"]
+__all__ = ["SealedFile", "aes", "check_apart"]
 
 _FINGERPRINT, _SALT, _NONCE = 8, 16, 12
 
@@ -41,22 +39,18 @@ class SealedFile:
 
     path (Union[str, Path]): the file.
     key (ProjectKey): what it is sealed with.
-    kind (str): what the file holds, "vault" or "salts".
+    kind (str): what the file holds, such as "salts".
     user (Optional[str]): who uses it, for the log; None: who is logged in.
     """
 
     def __init__(self, path: str | Path, key: ProjectKey, kind: str, user: str | None = None) -> None:
         self.path = Path(path)
-        self._key, self._kind, self._user = key, kind, _user() if user is None else user
+        self._key, self._kind = key, kind
+        self._log = UseLog(self.path, user, self._refusal)
         self._magic = f"spacy_deid {kind} 1\n".encode()
 
     def __repr__(self) -> str:
         return f"SealedFile({str(self.path)!r}, {self._kind})"
-
-    @property
-    def log(self) -> Path:
-        """The log of every use, one JSON object a line: time, user, action, count. Lines are added, never changed."""
-        return self.path.with_name(f"{self.path.name}.log")
 
     def read(self, action: str) -> Any:
         """Open the file.
@@ -82,7 +76,7 @@ class SealedFile:
         head = self._magic + self._fingerprint() + salt + nonce
         # A lone half of a surrogate pair is no UTF-8: JSON writes it as an escape.
         text = json.dumps(content, separators=(",", ":")).encode("ascii")
-        data = head + _aes(self._file_key(salt)).encrypt(nonce, text, head)
+        data = head + aes(self._file_key(salt)).encrypt(nonce, text, head)
         temporary = self.path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
             with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
@@ -97,48 +91,12 @@ class SealedFile:
                 temporary.unlink()
 
     def record(self, action: str, count: int) -> None:
-        """Add a line to the log.
+        """Add a line to the log; see `UseLog.record`."""
+        self._log.record(action, count)
 
-        action (str): what is done.
-        count (int): how many entries it concerns.
-        RAISES: ConfigError (D647) if it cannot be written. What is not logged is not done.
-        """
-        line = {
-            "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            "user": self._user,
-            "action": action,
-            "count": count,
-        }
-        with self._open_log() as handle:
-            self._append(handle, json.dumps(line) + "\n")
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keep other processes from changing the file meanwhile."""
-        with self._open_log() as handle:
-            with suppress(ImportError):  # Windows has no fcntl
-                import fcntl
-
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-
-    @contextmanager
-    def _open_log(self) -> Iterator[int]:
-        try:
-            handle = os.open(self.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-        except OSError as error:
-            raise self._refusal(f"its log cannot be written: {os.strerror(error.errno or 0)}") from None
-        try:
-            yield handle
-        finally:
-            os.close(handle)
-
-    def _append(self, handle: int, line: str) -> None:
-        try:
-            os.write(handle, line.encode())
-            os.fsync(handle)
-        except OSError as error:
-            raise self._refusal(f"its log cannot be written: {os.strerror(error.errno or 0)}") from None
+        return self._log.alone()
 
     def _bytes(self) -> bytes:
         try:
@@ -155,7 +113,7 @@ class SealedFile:
         if not hmac.compare_digest(data[start : start + _FINGERPRINT], self._fingerprint()):
             raise self._refusal("sealed with another key. Nothing was changed")
         salt, nonce = data[end - _NONCE - _SALT : end - _NONCE], data[end - _NONCE : end]
-        cipher = _aes(self._file_key(salt))
+        cipher = aes(self._file_key(salt))
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -173,7 +131,7 @@ class SealedFile:
         return ConfigError(Errors.D647.format(kind=self._kind, path=self.path, reason=reason))
 
 
-def _aes(key: bytes) -> Any:
+def aes(key: bytes) -> Any:
     """AES-256-GCM.
 
     RAISES: ConfigError (D649) if the package is not installed.
@@ -183,11 +141,3 @@ def _aes(key: bytes) -> Any:
     except ImportError:
         raise ConfigError(Errors.D649) from None
     return AESGCM(key)
-
-
-def _user() -> str:
-    """Who is logged in."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown"

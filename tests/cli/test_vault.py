@@ -1,13 +1,15 @@
 """``spacy-deid vault``."""
 
 import csv
+import sqlite3
 import stat
+from contextlib import closing
 
 import pytest
 
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.salts import Salts
-from spacy_deid.surrogates.vault import Entry, Vault
+from spacy_deid.surrogates.vault import Change, Entry, Vault
 
 CANARIES = ("Canaria", "Villarrubia")
 
@@ -23,10 +25,14 @@ def key(tmp_path):
 @pytest.fixture
 def vault(tmp_path, key):
     path = tmp_path / "hospital.vault"
+    name, town, other = (
+        Change(0, "PATIENT", "Ana Canaria", "Eva Soto"),
+        Change(12, "CITY", "Villarrubia", "Almorox"),
+        Change(0, "CITY", "Villarrubia", "Yepes"),
+    )
     entries = [
-        Entry("4711", "a", "PATIENT", "Ana Canaria", "Eva Soto"),
-        Entry("4711", "a", "CITY", "Villarrubia", "Almorox"),
-        Entry("4712", "b", "CITY", "Villarrubia", "Yepes"),
+        Entry.of("4711", "a", "Ana Canaria en Villarrubia", "Eva Soto en Almorox", [name, town]),
+        Entry.of("4712", "b", "Villarrubia", "Yepes", [other]),
     ]
     Vault.create(path, ProjectKey.from_file(key)).add(entries)
     return path
@@ -40,28 +46,51 @@ def clean(result, code=0):
 
 
 def test_list_counts_by_label_and_by_patient(cli, vault, key):
-    assert clean(cli("vault", "list", vault, "--key", key)) == "CITY\t2\nPATIENT\t1\n3 entries of 2 patient(s)\n"
+    assert (
+        clean(cli("vault", "list", vault, "--key", key))
+        == "CITY\t2\nPATIENT\t1\n3 change(s) in notes of 2 patient(s)\n"
+    )
     assert "4711\t2\n4712\t1\n" in clean(cli("vault", "list", vault, "--key", key, "--patients"))
 
 
 def test_export_writes_originals_to_a_file_for_its_owner(cli, vault, key, tmp_path):
     out = tmp_path / "out.csv"
-    assert "2 entries" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--patient", "4711"))
+    assert "2 change(s)" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--patient", "4711"))
     rows = list(csv.DictReader(out.read_text(encoding="utf8").splitlines()))
     assert [row["original"] for row in rows] == ["Ana Canaria", "Villarrubia"]
+    assert [(row["note"], row["start"], row["end"]) for row in rows] == [("a", "0", "8"), ("a", "12", "19")]
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert "Choose --overwrite" in clean(cli("vault", "export", vault, "--key", key, "--out", out), 1)
-    assert "3 entries" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--overwrite"))
+    assert "3 change(s)" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--overwrite"))
 
 
 def test_purge_removes_patients_and_their_salts(cli, vault, key, tmp_path):
     salts = tmp_path / "hospital.salts"
     before = Salts(salts, ProjectKey.from_file(key)).of("4711")
     said = clean(cli("vault", "purge", vault, "--key", key, "--patient", "4711", "--salts", salts))
-    assert said == "2 entries removed, 1 salt(s) destroyed\n"
-    assert len(Vault.open(vault, ProjectKey.from_file(key)).export()) == 1
+    assert said == "1 note(s) removed, 1 salt(s) destroyed\n"
+    assert Vault.open(vault, ProjectKey.from_file(key)).check() == 1
     assert Salts(salts, ProjectKey.from_file(key)).of("4711") != before
-    assert clean(cli("vault", "purge", vault, "--key", key, "--all")) == "1 entries removed\n"
+    assert clean(cli("vault", "purge", vault, "--key", key, "--all")) == "1 note(s) removed\n"
+
+
+def test_open_says_whether_all_is_whole(cli, vault, key):
+    assert clean(cli("vault", "open", vault, "--key", key)) == "2 note(s), all of them whole\n"
+    with closing(sqlite3.connect(vault)) as connection, connection:
+        connection.execute("DELETE FROM notes WHERE number = 1")
+    assert "damaged" in clean(cli("vault", "open", vault, "--key", key), 1)
+
+
+def test_salts_have_the_project_key_and_the_vault_its_own(cli, vault, key, tmp_path):
+    project, salts = tmp_path / "keys" / "project", tmp_path / "hospital.salts"
+    ProjectKey.make().to_file(project)
+    before = Salts(salts, ProjectKey.from_file(project)).of("4711")
+    options = ("--patient", "4711", "--salts", salts)
+    assert "another key" in clean(cli("vault", "purge", vault, "--key", key, *options), 1)
+    assert Vault.open(vault, ProjectKey.from_file(key)).check() == 2
+    said = clean(cli("vault", "purge", vault, "--key", key, *options, "--salts-key", project))
+    assert said == "1 note(s) removed, 1 salt(s) destroyed\n"
+    assert Salts(salts, ProjectKey.from_file(project)).of("4711") != before
 
 
 def test_purge_wants_to_know_whom(cli, vault, key, tmp_path):
@@ -70,13 +99,13 @@ def test_purge_wants_to_know_whom(cli, vault, key, tmp_path):
     assert "exclude each other" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--salts", "x"), 1)
     missing = clean(cli("vault", "purge", vault, "--key", key, "--patient", "4711", "--salts", tmp_path / "none"), 1)
     assert "no such file" in missing
-    assert len(Vault.open(vault, ProjectKey.from_file(key)).export()) == 3
+    assert Vault.open(vault, ProjectKey.from_file(key)).check() == 2
 
 
 def test_another_key_opens_nothing(cli, vault, tmp_path):
     other = tmp_path / "keys" / "other"
     ProjectKey.make().to_file(other)
-    for command in (["list"], ["purge", "--all"], ["export", "--out", tmp_path / "out.csv"]):
+    for command in (["open"], ["list"], ["purge", "--all"], ["export", "--out", tmp_path / "out.csv"]):
         assert "another key" in clean(cli("vault", command[0], vault, "--key", other, *command[1:]), 1)
     assert not (tmp_path / "out.csv").exists()
 
@@ -90,6 +119,6 @@ def test_a_key_made_by_the_command_opens_a_vault(cli, tmp_path):
     (tmp_path / "safe").mkdir()
     assert cli("key", "new", tmp_path / "safe" / "key").exit_code == 0
     Vault.create(tmp_path / "v", ProjectKey.from_file(tmp_path / "safe" / "key"))
-    assert "0 entries of 0 patient(s)" in clean(
+    assert "0 change(s) in notes of 0 patient(s)" in clean(
         cli("vault", "list", tmp_path / "v", "--key", tmp_path / "safe" / "key")
     )

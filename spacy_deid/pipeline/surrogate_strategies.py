@@ -58,14 +58,14 @@ def make_surrogate_style(
 
 @registry.misc("spacy_deid.date_rules.v1")
 def make_date_rules(
-    style: str = "shift", span: int = 1095, past: bool = False, keep_weekday: bool = False, season: int | None = None
+    style: str = "shift", span: int = 1095, past: bool = True, keep_weekday: bool = False, season: int | None = None
 ) -> DateRules:
     """Make rules of dates and ages.
 
     style (str): "shift" moves all dates of a patient by the same number of days; "year" leaves their year alone;
         "safe_harbor" as well, and leaves no weekday or season either.
-    span (int): the offset is at most so many days, to the past or the future.
-    past (bool): only to the past.
+    span (int): the offset is at most so many days.
+    past (bool): the offset is to the past, so that no note is dated after today; False: to the past or the future.
     keep_weekday (bool): Mondays stay Mondays.
     season (Optional[int]): the offset is at most so many days away from whole years, so that the season stays.
     RAISES: ConfigError for an unknown style (D660), or if no offset fits (D661).

@@ -41,15 +41,18 @@ def _figures(match: re.Match[str], text: str, after: str, words: Words) -> str:
     """A number, or "90+" if it tells an age of 90 years or more."""
     value = float(match[0].rstrip("+").replace(",", "."))
     behind = (text[match.end() :] + " " + after)[:_NEAR]
-    unit = next((u for u, form in words.settings["age"]["units"].items() if _begins(form, behind)), "years")
+    unit = next((unit for unit, pattern in _units(words.lang).items() if pattern.match(behind)), "years")
     if value / _IN_YEAR[unit] < OLDEST:
         return match[0]
     return str(words.settings["age"]["oldest_figures"]).format(n=int(OLDEST * _IN_YEAR[unit]))
 
 
-def _begins(unit: str, behind: str) -> bool:
-    """Whether a unit comes next, behind further numbers at most ("3 a 5 meses")."""
-    return re.match(rf"(?:[\s\-–.,½]|\d|\b[ayoe]\b|\bto\b|\btai\b)*(?:{unit})", behind, re.IGNORECASE) is not None
+@lru_cache
+def _units(lang: str) -> dict[str, re.Pattern[str]]:
+    """Unit of time → what a text begins with where it comes next, behind further numbers at most ("3 a 5 meses")."""
+    further = r"(?:[\s\-–.,½]|\d|\b[ayoe]\b|\bto\b|\btai\b)*"
+    units = load_words(lang).settings["age"]["units"]
+    return {unit: re.compile(rf"{further}(?:{form})", re.IGNORECASE) for unit, form in units.items()}
 
 
 def _worded(match: re.Match[str], lang: str) -> str:

@@ -24,8 +24,9 @@ class DateRules:
         a date. "safe_harbor" as well, and leaves no weekday or season either: 45 CFR 164.514(b)(2)(i)(C).
     reference (Optional[date]): the date of the note, if known. Unknown, it is the latest full date of the note that no
         word of birth stands before.
-    span (int): the offset is at most so many days, to the past or the future.
-    past (bool): only to the past, so that no recent note is dated tomorrow.
+    span (int): the offset is at most so many days.
+    past (bool): the offset is to the past. No date then comes to lie after what it was, so that no note is dated after
+        today, whether its date is known or not; what it plans lies after it as before. False: to the past or future.
     keep_weekday (bool): the offset is a multiple of 7.
     season (Optional[int]): the offset is at most so many days away from whole years, so that the season stays.
     year (int): the year that ages are counted from where neither a reference nor a date of the note tells; 0: none.
@@ -35,7 +36,7 @@ class DateRules:
     style: str = "shift"
     reference: date | None = None
     span: int = 1095
-    past: bool = False
+    past: bool = True
     keep_weekday: bool = False
     season: int | None = None
     year: int = 0

@@ -170,4 +170,4 @@ class Phone:
 
 
 def _some(draw: Draw, digits: int) -> str:
-    return "".join(draw.choice(DIGITS) for _ in range(digits))
+    return f"{draw.below(10**digits):0{digits}}" if digits > 0 else ""

@@ -43,6 +43,28 @@ def test_all_intervals_of_a_patient_are_kept(key, days):
     assert len({after - before for before, after in zip(days, moved, strict=True)}) == 1
 
 
+@given(KEYS, DAYS, st.sampled_from([{}, {"reference": NOTE}, {"keep_weekday": True}, {"season": 20}]))
+@settings(deadline=None, max_examples=100)
+def test_no_date_comes_to_lie_after_what_it_was_whether_the_date_of_the_note_is_known_or_not(key, day, rules):
+    moved = date.fromisoformat(replace(day.isoformat(), key=key, **rules)[0])
+    assert moved < day
+
+
+@given(KEYS)
+@settings(deadline=None, max_examples=60)
+def test_dates_without_a_day_go_to_the_past_too(key):
+    month, year, decade = replace("marzo de 2014", "2014", "años 1980", key=key)
+    assert int(month[-4:]) <= 2014
+    assert month != "marzo de 2014"
+    assert int(year) < 2014
+    assert int(decade[-4:]) < 1980
+
+
+def test_dates_may_move_to_the_future_if_the_rules_say_so():
+    drawn = {Shift.draw(PROJECT.patient(str(n)), DateRules(past=False)).days > 0 for n in range(40)}
+    assert drawn == {False, True}
+
+
 @given(KEYS, DAYS, DAYS)
 @settings(deadline=None, max_examples=50)
 def test_two_notes_of_a_patient_move_alike(key, first, second):

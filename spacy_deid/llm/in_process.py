@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -37,18 +38,18 @@ class InProcess:
             not installed (D737).
         """
         try:
-            import llama_cpp
+            library: Any = import_module("llama_cpp")
         except ImportError:
             raise ConfigError(Errors.D737.format(package="llama-cpp-python", extra="llm-inprocess")) from None
         self._lock, self.temperature = Lock(), temperature
-        cores = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads
+        cores = threads or os.cpu_count()
         sizes = {"n_ctx": context, "n_threads": cores, "n_threads_batch": cores, "n_gpu_layers": gpu_layers}
         try:
-            self._llama = llama_cpp.Llama(model_path=str(path), verbose=False, **sizes)
+            self._llama = library.Llama(model_path=str(path), verbose=False, **sizes)
         except Exception as error:  # the library raises ValueError for all kinds of damage, and others for some
             reason = f"llama.cpp cannot load it ({type(error).__name__})"
             raise ConfigError(Errors.D733.format(path=path, reason=reason)) from None
-        self._name, self._library = f"{Path(path).name}#{fingerprint(path)}", llama_cpp
+        self._name, self._library = f"{Path(path).name}#{fingerprint(path)}", library
         self._grammar = self._read_grammar(grammar) if grammar else None
         self._grammars: dict[str, Any] = {}
 

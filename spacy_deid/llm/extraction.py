@@ -1,0 +1,87 @@
+"""Asking a language model for the identifiers of a text, part by part, until it has answered or failed for good."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .answers import NoAnswer, answer_schema, read_answer
+from .backends import Backend, BackendError
+from .chunks import split_text
+from .prompts import Prompt
+
+__all__ = ["Extraction", "Extractor"]
+
+Strings = dict[str, list[str]]
+_SMALLEST = 400  # characters that are not halved any more when an answer is cut off
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What the model said of a part.
+
+    answers (dict): label → strings. They are PHI: neither printed nor kept.
+    tries (int): how often it was asked.
+    """
+
+    answers: Strings
+    tries: int
+
+    def __repr__(self) -> str:
+        """How much there is, and nothing of it."""
+        return f"Extraction({sum(map(len, self.answers.values()))} strings, tries={self.tries})"
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """Asks about texts.
+
+    backend (Backend): the model.
+    prompt (Prompt): what it is told.
+    labels (Sequence[str]): labels that it is asked for.
+    retries (int): how often it is asked again when it fails.
+    wait (float): seconds before it is asked again; each time twice as many.
+    max_tokens (int): longest answer.
+    seed (int): of the sampling.
+    """
+
+    backend: Backend
+    prompt: Prompt
+    labels: Sequence[str]
+    retries: int = 2
+    wait: float = 0.5
+    max_tokens: int = 2048
+    seed: int = 0
+
+    def ask(self, text: str) -> Extraction:
+        """Ask about a part of a note. Where an answer is cut off, it is asked about the halves.
+
+        text (str): the part.
+        RETURNS (Extraction): what it said.
+        RAISES: BackendError or NoAnswer, without content, if there is no usable answer after all retries.
+        """
+        messages, schema = self.prompt.messages(text, self.labels), answer_schema(self.labels)
+        for tries in range(1, self.retries + 2):
+            try:
+                said = self.backend.complete(messages, schema, max_tokens=self.max_tokens, seed=self.seed)
+                return Extraction(read_answer(said, self.labels), tries)
+            except BackendError as error:
+                if error.cut_off:  # it would be again
+                    return self._halves(text, tries, error)
+                last: Exception = error
+            except NoAnswer as error:
+                last = error
+            if tries <= self.retries:
+                time.sleep(self.wait * 2 ** (tries - 1))
+        raise last
+
+    def _halves(self, text: str, tries: int, error: BackendError) -> Extraction:
+        """Ask about the two halves of a part, which have shorter answers."""
+        if len(text) <= _SMALLEST:
+            raise error
+        answers: Strings = {label: [] for label in self.labels}
+        for start, end in split_text(text, len(text) // 2 + 1, _SMALLEST // 8):
+            half = self.ask(text[start:end])
+            tries += half.tries
+            for label, strings in half.answers.items():
+                answers[label] += strings
+        return Extraction(answers, tries)

@@ -7,6 +7,7 @@ of files, digits for digits. All words in it are replaced. Two addresses of one 
 import re
 from collections.abc import Iterator
 
+from ..domains import WORDS
 from ..keys import Draw
 from .chance import Chance
 from .kind import DIGITS
@@ -21,14 +22,6 @@ _SHAPE = re.compile(
 _PIECE = re.compile(r"%[0-9A-Fa-f]{2}|\d+|[^\W\d_]+")
 _FILES = frozenset("html htm php asp aspx jsp pdf jpg jpeg png gif svg xml json txt doc docx xls xlsx csv zip".split())
 _HOSTS = ("example.org", "example.com", "example.net", "test")
-_WORDS = (
-    "acorn amber anchor apple arch aspen autumn basin beacon birch bluff bramble breeze bridge brook canyon cedar "
-    "cloud clover coast comet copper coral cove crane creek crest dawn delta drift dune eagle echo elm ember fern "
-    "field finch fjord flint forest garden glade grove harbor hazel heron hill horizon island ivory jasmine juniper "
-    "lake lantern larch laurel linden lotus maple marble meadow mesa mill mist moss north oak ocean olive orchard "
-    "otter pearl pebble pine plain planet pond prairie quartz rain raven reed ridge river robin sage shore sky slate "
-    "spring spruce star stone stream summit sunset thistle tide timber trail valley violet wave willow winter wren"
-).split()
 _TRIES = 200
 
 
@@ -79,7 +72,7 @@ class WebAddress:
 
 def _host(draw: Draw) -> str:
     """A host that is nobody's."""
-    return f"{draw.choice(_WORDS)}-{draw.choice(_WORDS)}.{draw.choice(_HOSTS)}"
+    return f"{draw.choice(WORDS)}-{draw.choice(WORDS)}.{draw.choice(_HOSTS)}"
 
 
 def _other(piece: str, draw: Draw) -> str:
@@ -90,5 +83,5 @@ def _other(piece: str, draw: Draw) -> str:
         return "".join(draw.choice(DIGITS) for _ in piece)
     if len(piece) == 1:
         return draw.choice("bcdfghjkmnpqrstvwxz")
-    word = draw.choice(_WORDS)
+    word = draw.choice(WORDS)
     return word.upper() if piece.isupper() else word.title() if piece[0].isupper() else word

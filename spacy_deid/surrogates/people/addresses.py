@@ -2,14 +2,16 @@
 
 A run of letters is read as beginnings of the parts of one person's name, "jsmith" as "j" of John and all of Smith; the
 person of the note that explains most letters is taken. Where none does, the lists are asked, so that the address alone
-still has the surrogates of the name. Domains are those that RFC 2606 keeps for examples: nobody reads mail there.
+still has the surrogates of the name. Domains are reserved ones (`domains`): nobody reads mail there.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from unicodedata import normalize
 
+from ..domains import draw_domain
 from ..keys import IdentityKey
 from ..mention import Mention
 from ..persons import fold
@@ -26,16 +28,6 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _LEAST = 3  # letters of a name that a run must have to be a person's, unless it has all initials
 _SPLIT = 4  # letters of a listed name behind an initial
 _MOST = 40  # letters of a run that is read
-_FREE = frozenset(
-    """
-    gmail googlemail hotmail yahoo outlook live msn icloud me mac aol gmx telefonica terra ono wanadoo mixmail orange
-    movistar vodafone jazztel protonmail proton luukku suomi24 kolumbus elisanet saunalahti welho pp comcast verizon
-    att sbcglobal btinternet
-    """.split()
-)
-_PRIVATE = ("example.com", "example.org", "example.net", "mail.example.com", "post.example.org", "inbox.example.net")
-_AT_WORK = ("work.example.com", "office.example.org", "staff.example.net", "care.example.org", "unit.example.com")
-
 Piece = tuple[str, str, int]  # kind of a part, lemma, letters of it; kind "" stays as it is
 
 
@@ -198,7 +190,6 @@ def _domain(text: str, key: IdentityKey, variant: int) -> str:
     if not text:
         return ""
     domain = fold(text[1:])
-    free = not _FREE.isdisjoint(domain.split("."))
-    options = [name for name in (_PRIVATE if free or "example" in domain else _AT_WORK) if name != domain]
-    new = key.draw("person", "domain", domain, str(variant)).choice(options)
+    draw = key.draw("person", "domain", domain, str(variant))
+    new = next(name for _ in count() if (name := draw_domain(draw, domain.count(".") + 1)) != domain)
     return text[0] + ("".join(c for c in text[1:] if c in " \r\n")) + like(text[1:], new)

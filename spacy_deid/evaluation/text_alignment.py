@@ -1,0 +1,213 @@
+"""Annotations of one text carried to another text of the same document, as two programs extracted it.
+
+What a PDF says comes out of each program with its own blanks, line ends, hyphens and ligatures. So texts are compared
+without white space, hyphens and invisible characters, and with ligatures and accents taken apart (NFKD). Stretches
+that stand once in each text are the anchors, in the longest order that both share (as in a patience diff); between two
+anchors the texts are compared character by character. That takes time in proportion to the texts; a stretch without
+anchors that is too long to compare counts as not the same.
+
+Text in another order (columns read across, a header after the body) is not followed: it counts as missing.
+"""
+
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors import Errors, InputError
+from .documents import AnnotatedText, Entity, index_documents
+
+__all__ = ["LEAST", "TextMap", "align_texts", "move_documents"]
+
+LEAST = 0.8  # share of the longer text that must agree; of two texts of one language about half does by chance
+_ANCHOR = 24  # characters
+_LARGEST = 1 << 30  # characters of one stretch times those of the other
+_IGNORED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\u2212\u200b\u200c\u200d\u2060\ufeff")
+
+
+class _Block(NamedTuple):
+    """A stretch of one text and what it became in the other; lengths are equal where the characters are."""
+
+    start: int
+    end: int
+    to: int
+    to_end: int
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextMap:
+    """Where the characters of a text stand in another. Holds offsets, never text.
+
+    places, others (Sequence[int]): offset of each character that counts, in the one text and in the other.
+    blocks (Sequence[_Block]): stretches of both, in order and without a gap, counted in such characters.
+    """
+
+    places: Sequence[int] = field(repr=False)
+    others: Sequence[int] = field(repr=False)
+    blocks: Sequence[_Block] = field(repr=False)
+
+    @property
+    def agreeing(self) -> int:
+        """How many characters that count are the same in both texts."""
+        return sum(block.end - block.start for block in self.blocks if block.same)
+
+    @property
+    def length(self) -> int:
+        """How many characters that count the longer text has."""
+        return max(len(self.places), len(self.others))
+
+    def move(self, start: int, end: int) -> tuple[int, int] | None:
+        """Carry a span over. What was read differently is taken whole, so that nothing of it is left out.
+
+        start, end (int): characters of the one text.
+        RETURNS (tuple[int, int] | None): characters of the other; None if nothing of the span is there.
+        """
+        first, last = bisect_left(self.places, start), bisect_left(self.places, end) - 1
+        if first > last:
+            return None
+        to, to_end = self._carry(first)[0], self._carry(last)[1]
+        return (self.others[to], self.others[to_end - 1] + 1) if to < to_end else None
+
+    def _carry(self, index: int) -> tuple[int, int]:
+        """Where one character went: (first, end) in the characters of the other text."""
+        block = self.blocks[bisect_right(self.blocks, index, key=lambda block: block.start) - 1]
+        if block.same:
+            return block.to + index - block.start, block.to + index - block.start + 1
+        return block.to, block.to_end
+
+
+def align_texts(text: str, other: str) -> TextMap:
+    """Align two texts of one document.
+
+    text, other (str): as two programs read it.
+    RETURNS (TextMap): from the one to the other, whether or not they agree.
+    """
+    one, places = _reduce(text)
+    two, others = _reduce(other)
+    return TextMap(places, others, list(_join(_compare(one, two))))
+
+
+def move_documents(
+    documents: Iterable[AnnotatedText], onto: Iterable[AnnotatedText], least: float = LEAST
+) -> tuple[list[AnnotatedText], dict[str, int]]:
+    """Carry the entities of documents to the texts of others with the same names.
+
+    documents (Iterable[AnnotatedText]): with entities, as one program read the texts.
+    onto (Iterable[AnnotatedText]): the same documents as another program read them; a document that is not there is
+        left as it is.
+    least (float): share of the longer text that must agree.
+    RETURNS (tuple): the documents with the other texts; and by name how many entities have no place there.
+    RAISES: InputError (D756) if two texts are not of one document.
+    """
+    targets = index_documents(onto)
+    moved: list[AnnotatedText] = []
+    lost: dict[str, int] = {}
+    for document in index_documents(documents).values():
+        target = targets.get(document.name, document)
+        if target.text != document.text:
+            document, missing = _move(document, target.text, least)
+            lost |= {document.name: missing} if missing else {}
+        moved.append(document)
+    return moved, lost
+
+
+def _move(document: AnnotatedText, text: str, least: float) -> tuple[AnnotatedText, int]:
+    """Carry the entities of one document to another text of it. RETURNS: it, and how many entities have no place."""
+    found = align_texts(document.text, text)
+    if found.agreeing < least * found.length:
+        counts = {"matched": found.agreeing, "total": found.length, "least": least}
+        raise InputError(Errors.D756.format(name=document.name, **counts))
+    spans = [(found.move(entity.start, entity.end), entity.label) for entity in document.entities]
+    entities = tuple(Entity(*span, label) for span, label in spans if span)
+    return AnnotatedText(document.name, text, entities), sum(span is None for span, _ in spans)
+
+
+def _reduce(text: str) -> tuple[str, list[int]]:
+    """The characters that count, and the offset that each comes from."""
+    chars: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        for part in char if char.isascii() else unicodedata.normalize("NFKD", char):
+            if not part.isspace() and part not in _IGNORED:
+                chars.append(part)
+                places.append(place)
+    return "".join(chars), places
+
+
+def _compare(one: str, two: str) -> Iterator[_Block]:
+    """Compare two reduced texts: the anchors, and what stands between them."""
+    at, to = 0, 0
+    for start, place in [*_anchors(one, two), (len(one), len(two))]:
+        yield from _compare_stretch(one, two, _Block(at, start, to, place, False))
+        size = _ANCHOR if start < len(one) else 0
+        if size:
+            yield _Block(start, start + size, place, place + size, True)
+        at, to = start + size, place + size
+
+
+def _anchors(one: str, two: str) -> list[tuple[int, int]]:
+    """Stretches of `_ANCHOR` characters that stand once in each text, in the longest order that both share."""
+    places = _once(two)
+    pairs = [(start, places[part]) for part, start in _once(one).items() if part in places]
+    chosen: list[tuple[int, int]] = []
+    for start, place in _longest_order(pairs):
+        if not chosen or (start >= chosen[-1][0] + _ANCHOR and place >= chosen[-1][1] + _ANCHOR):
+            chosen.append((start, place))
+    return chosen
+
+
+def _once(text: str) -> dict[str, int]:
+    """The stretches of `_ANCHOR` characters that stand in a text once, with their place, in order."""
+    places: dict[str, int] = {}
+    for start in range(len(text) - _ANCHOR + 1):
+        part = text[start : start + _ANCHOR]
+        places[part] = -1 if part in places else start
+    return {part: start for part, start in places.items() if start >= 0}
+
+
+def _longest_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest run of pairs that rises in the second, by patience sorting (Fredman 1975); the first does."""
+    ends: list[int] = []
+    tops: list[int] = []
+    before: list[int] = []
+    for i, (_, place) in enumerate(pairs):
+        pile = bisect_left(ends, place)
+        before.append(tops[pile - 1] if pile else -1)
+        ends[pile : pile + 1] = [place]
+        tops[pile : pile + 1] = [i]
+    run = []
+    i = tops[-1] if tops else -1
+    while i >= 0:
+        run.append(pairs[i])
+        i = before[i]
+    return run[::-1]
+
+
+def _compare_stretch(one: str, two: str, stretch: _Block) -> Iterator[_Block]:
+    """Compare what stands between two anchors, character by character."""
+    from rapidfuzz.distance import Levenshtein
+
+    start, end, to, to_end, _ = stretch
+    if start == end and to == to_end:
+        return
+    if (end - start) * (to_end - to) > _LARGEST:
+        yield stretch
+        return
+    for step in Levenshtein.opcodes(one[start:end], two[to:to_end]):
+        places = (start + step.src_start, start + step.src_end, to + step.dest_start, to + step.dest_end)
+        yield _Block(*places, step.tag == "equal")
+
+
+def _join(blocks: Iterable[_Block]) -> Iterator[_Block]:
+    """Unite neighbours that differ: a replaced character and one put in beside it are one difference."""
+    last: _Block | None = None
+    for block in blocks:
+        if last and not last.same and not block.same:
+            block = _Block(last.start, block.end, last.to, block.to_end, False)
+        elif last:
+            yield last
+        last = block
+    if last:
+        yield last

@@ -90,7 +90,7 @@ def _verify(
     found: dict[tuple[str, str, str, str | None], Reading] = {}
     for shape in shapes:
         name, case, number, possessive = shape
-        if shape in found or name == form or not known(name):
+        if not known(name) or shape in found or name == form:
             continue
         for kind in kinds:
             if inflect(name, case, kind=kind, number=number, possessive=possessive) == form:
@@ -163,9 +163,10 @@ def _graded(stem: str) -> Iterator[str]:
 def _strong(stem: str) -> Iterator[str]:
     """Strong stems that a weak one may come from."""
     yield strengthen(stem)
-    end = stem[-1]
-    head = stem[:-1].rstrip("".join(set(stem[:-1]) - set(VOWELS)))
-    consonants = stem[len(head) : -1]
+    start = len(stem) - 1
+    while start and stem[start - 1] not in VOWELS:
+        start -= 1
+    head, consonants, end = stem[:start], stem[start:-1], stem[-1]
     if consonants in ("v", "j"):
         yield from (head + "p" + end, head + "k" + end)
     elif consonants == "":

@@ -16,11 +16,14 @@ _BACK = "aouáàâóôúå"
 _FRONT_ENDS = ("yy", "kyky", "hyppy", "myrsky", "tyly", "sky", "ely", "ily", "yty")
 # Strong to weak where two consonants meet; of geminates one is left.
 _PAIRS = {"nk": "ng", "mp": "mm", "nt": "nn", "lt": "ll", "rt": "rr", "ht": "hd", "lp": "lv", "rp": "rv"}
+_STRONG = {weak: strong for strong, weak in _PAIRS.items()}
 _GEMINATES = {"kk": "k", "pp": "p", "tt": "t"}
 _STAY = {"st", "sk", "sp", "tk", "hk", "ft", "kt", "pt", "ts", "ps", "ks"}
 _LAST = re.compile(rf"(?P<vowels>[{VOWELS}]*)(?P<consonants>[^\W\d_{VOWELS}]+)(?P<end>[{VOWELS}])$")
 _NUCLEUS = re.compile(r"aa|ee|ii|oo|uu|yy|ää|öö|[aeouyäö]i|[aeio]u|[eiäö]y|ie|uo|yö|[aeiouyäöåéüø]")
-_NOT_NATIVE = re.compile(r"[bcfqwxzåšžéèêëáàâíóôúüøæñç]|(?<!n)g|^d|^[stpck]h|[stpck]h(?![aeiouyäö])|^[^aeiouyäö]{3}")
+_FOREIGN_LETTERS = frozenset("bcfqwxzåšžéèêëáàâíóôúüøæñç")
+_FOREIGN_START = re.compile(r"d|[stpk]h|[^aeiouyäö]{3}")
+_FOREIGN_PAIR = re.compile(r"(?<!n)g|[stpk]h(?![aeiouyäö])")
 
 
 def is_foreign(word: str) -> bool:
@@ -29,7 +32,9 @@ def is_foreign(word: str) -> bool:
     word (str): lower case.
     RETURNS (bool): True for "smith", False for "virtanen".
     """
-    return _NOT_NATIVE.search(word) is not None
+    if _FOREIGN_START.match(word) or not _FOREIGN_LETTERS.isdisjoint(word):
+        return True
+    return ("g" in word or "h" in word) and _FOREIGN_PAIR.search(word) is not None
 
 
 def count_syllables(word: str) -> int:
@@ -52,8 +57,7 @@ def is_back(word: str) -> bool:
     """
     front = "äöøæ" if is_foreign(word) else "yäöøæ"
     body = word[:-1] if word.endswith("y") and not word.endswith(_FRONT_ENDS) else word
-    strong = [letter for letter in body if letter in _BACK or letter in front]
-    return bool(strong) and strong[-1] in _BACK
+    return next((letter in _BACK for letter in reversed(body) if letter in _BACK or letter in front), False)
 
 
 def harmonize(ending: str, back: bool) -> str:
@@ -111,9 +115,8 @@ def strengthen(stem: str) -> str:
         return stem
     consonants, end = found["consonants"], found["end"]
     head = stem[: found.start("consonants")]
-    strong = {weak: pair for pair, weak in _PAIRS.items()}
-    if consonants[-2:] in strong:
-        return head + consonants[:-2] + strong[consonants[-2:]] + end
+    if consonants[-2:] in _STRONG:
+        return head + consonants[:-2] + _STRONG[consonants[-2:]] + end
     if consonants[-1] == "d":
         return head + consonants[:-1] + "t" + end
     if consonants[-1] in "ptk" and consonants[-2:] not in _STAY and (len(consonants) == 1 or consonants[-2] in "lmnr"):

@@ -300,6 +300,7 @@ class Errors:
     D693 = "pipeline '{name}' has no component 'deid_surrogate', which writes what is released"
     D694 = "{path}: holds no entities that are asked for, so there is nothing to make surrogates of"
     D695 = "pipeline '{name}' embeds no tokens: it has neither vectors nor a component that fills doc.tensor"
+    D696 = "one of {best} candidates cannot be drawn when {candidates} are ranked: at least 2, and no more than are ranked"
 
     # medical dictionaries, phrase counts
     D700 = "{path}: not {format}: {reason}"
@@ -388,6 +389,7 @@ class Errors:
     D810 = "the combination of scores needs columns that were not computed: {columns}"
     D811 = "no word counts ship for language '{lang}', only for: {known}"
     D812 = "component '{name}': {setting} must be {wanted}"
+    D813 = "masked language model '{name}' was exported without its hidden states. Export it again: scripts/ship_lm.py"
 
     # measures of scored tokens
     D830 = "scores cannot be measured: {reason}"

@@ -60,3 +60,11 @@ class ExportedMaskedLM:
         given = {"ids": ids, "attention": attention, "places": places}
         found: NDArray[np.float32] = self._session.run(["log_probs"], given)[0]
         return found
+
+    def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `MaskedLM.states`."""
+        if not any(output.name == "states" for output in self._session.get_outputs()):
+            raise ConfigError(Errors.D813.format(name=self.name))
+        given = {"ids": ids, "attention": attention, "places": np.zeros(1, dtype=np.int64)}
+        found: NDArray[np.float32] = self._session.run(["states"], given)[0]
+        return found

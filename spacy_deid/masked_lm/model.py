@@ -52,6 +52,14 @@ class MaskedLM(Protocol):
         RETURNS (NDArray): natural logarithms of probabilities, (asked, vocabulary) float32.
         """
 
+    def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Last hidden states, the embeddings of pieces in their text.
+
+        ids, attention (NDArray): as for `log_probs`.
+        RETURNS (NDArray): (rows, length, width) float32.
+        RAISES: ConfigError (D813) for a model that was exported without them.
+        """
+
 
 class PieceReader:
     """A fast tokenizer: text to pieces with offsets, of whatever kind it is."""

@@ -61,6 +61,14 @@ class TransformersMaskedLM:
             found: NDArray[np.float32] = torch.log_softmax(scores.float(), -1).numpy()
         return found
 
+    def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `MaskedLM.states`."""
+        torch = self._torch
+        given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
+        with torch.inference_mode():
+            found: NDArray[np.float32] = self._model.base_model(**given).last_hidden_state.float().numpy()
+        return found
+
     def _scores(self, given: dict[str, Any], asked: Any) -> Any:
         """Scores of the vocabulary at the asked places."""
         head = getattr(self._model, "cls", None) or getattr(self._model, "lm_head", None)

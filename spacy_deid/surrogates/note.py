@@ -82,9 +82,11 @@ def _variant(chosen: int | Suggested) -> int:
     return 0 if isinstance(chosen, Suggested) else chosen
 
 
-def _first_of(suggestions: Sequence[Suggest], sort: str, lemma: str, allowed: Callable[[str], bool]) -> Sequence[str]:
+def _first_of(
+    suggestions: Sequence[Suggest], sort: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]
+) -> str | None:
     """What the first strategy suggests that knows a name."""
-    return next((names for suggest in suggestions if (names := suggest(sort, lemma, allowed))), ())
+    return next((name for suggest in suggestions if (name := suggest(sort, lemma, pool, allowed))), None)
 
 
 def _choose(

@@ -16,6 +16,7 @@ from .people import replace_persons
 from .people.replace import ADDRESSES, PERSONS
 from .places import LABELS as PLACES
 from .places import replace_places
+from .strategies import Suggest, nothing
 
 __all__ = ["REPLACERS", "Replacer", "Request", "allow_all", "replacer_of"]
 
@@ -29,6 +30,7 @@ class Request:
     forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
     date_rules (Optional[DateRules]): what is done with dates and ages.
     facts (Mapping[str, str]): what is known of the patient beside the note: "name", "sex".
+    suggest (Suggest): names and towns that are taken before others.
     """
 
     key: IdentityKey
@@ -36,6 +38,7 @@ class Request:
     forbidden: Callable[[str], bool]
     date_rules: DateRules | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    suggest: Suggest = nothing
 
 
 # For each mention a surrogate, None where none can be made safely.
@@ -48,7 +51,7 @@ def allow_all(value: str) -> bool:
 
 
 def _persons(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    return replace_persons(mentions, request.key, request.lang, request.forbidden, request.facts)
+    return replace_persons(mentions, request.key, request.lang, request.forbidden, request.facts, request.suggest)
 
 
 def _dates(mentions: Sequence[Mention], request: Request) -> list[str | None]:
@@ -64,7 +67,7 @@ def _numbers(mentions: Sequence[Mention], request: Request) -> list[str | None]:
 
 
 def _places(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    return replace_places(mentions, request.key, request.lang, request.forbidden)
+    return replace_places(mentions, request.key, request.lang, request.forbidden, request.suggest)
 
 
 REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType(

@@ -77,6 +77,8 @@ class SelfDecoded:
         wanted = {fold(word): word for word in _parts(fullest)}
         if not wanted or not all(_follows(word, wanted) for text in texts for word in _parts(text)):
             return None
+        if any(fold(word) in wanted for text in texts for word in _WORD.findall(text) if word not in _parts(text)):
+            return None  # a particle that stays would be the name
         forbidden = Forbidden([Mention(text, "PERSON", "", "") for text in texts], self.lang, self.words)
         made: dict[str, str] = {}
         for word, places in self._places(fullest).items():

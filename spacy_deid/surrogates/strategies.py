@@ -26,11 +26,14 @@ __all__ = [
     "Replacement",
     "Setting",
     "Strategy",
+    "Suggest",
+    "Suggested",
     "check_probability",
     "consistent",
     "generalize",
     "keep",
     "markov",
+    "nothing",
     "randomized",
     "tag",
     "tag_of",
@@ -77,10 +80,25 @@ class Setting:
     year: int = 0
 
 
-# The number of a variant, for the replacers, or what is written.
-Choice = int | Replacement
+# For a part of a name or a town, by its sort and its folded nominative: which of a pool, of those that are allowed.
+Suggest = Callable[[str, str, Sequence[str], Callable[[str], bool]], str | None]
+
+
+class Suggested(NamedTuple):
+    """As the variant 0, but what is suggested, where anything is."""
+
+    suggest: Suggest
+
+
+# The number of a variant, for the replacers, with or without suggestions, or what is written.
+Choice = int | Suggested | Replacement
 # A strategy sees all mentions of one label, in the order of the text.
 Strategy = Callable[[Sequence[Mention], Setting], Sequence[Choice]]
+
+
+def nothing(sort: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]) -> str | None:
+    """Suggest nothing."""
+    return None
 
 
 def consistent(mentions: Sequence[Mention], setting: Setting) -> list[Choice]:

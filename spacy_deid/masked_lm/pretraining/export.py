@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import srsly
 
-from .train import asked_scores
+from .train import last_states, scores_of
 from .vocabulary import SPECIAL
 
 __all__ = ["export_model"]
@@ -54,7 +54,7 @@ def export_model(model: Any, tokenizer_file: Path, folder: Path, name: str) -> i
 
 
 def _trace(model: Any, path: Path) -> None:
-    """Write the graph that answers at the asked places alone."""
+    """Write the graph that answers at the asked places alone, and gives the last hidden states of all."""
     import torch
 
     class Asked(torch.nn.Module):  # type: ignore[misc]
@@ -62,12 +62,15 @@ def _trace(model: Any, path: Path) -> None:
             super().__init__()
             self.model = model
 
-        def forward(self, ids: Any, attention: Any, places: Any) -> Any:
-            return torch.log_softmax(asked_scores(self.model, ids, attention, places), -1)
+        def forward(self, ids: Any, attention: Any, places: Any) -> tuple[Any, Any]:
+            states = last_states(self.model, ids, attention)
+            return torch.log_softmax(scores_of(self.model, states, places), -1), states
 
     model.eval()
     ids = torch.zeros((2, 16), dtype=torch.long)
     rows = {0: "rows", 1: "length"}
+    asked = {0: "asked"}
+    axes = {"ids": rows, "attention": rows, "states": rows, "places": asked, "log_probs": asked}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is constant in the trace is constant in the model
         torch.onnx.export(
@@ -75,8 +78,8 @@ def _trace(model: Any, path: Path) -> None:
             (ids, torch.ones_like(ids), torch.tensor([1, 5, 20])),
             path,
             input_names=["ids", "attention", "places"],
-            output_names=["log_probs"],
-            dynamic_axes={"ids": rows, "attention": rows, "places": {0: "asked"}, "log_probs": {0: "asked"}},
+            output_names=["log_probs", "states"],
+            dynamic_axes=axes,
             opset_version=17,
             dynamo=False,
         )

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import ConfigError, Errors
 from .batches import Batch, Pieces, batch_of_step
 
-__all__ = ["Plan", "asked_scores", "build_model", "held_out_loss", "train_model"]
+__all__ = ["Plan", "asked_scores", "build_model", "held_out_loss", "last_states", "scores_of", "train_model"]
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -146,8 +146,17 @@ def _loss(model: Any, batch: Batch, device: str) -> Any:
 
 def asked_scores(model: Any, ids: Any, attention: Any, places: Any) -> Any:
     """Scores of the vocabulary at flat places of a batch, (asked, vocabulary)."""
-    hidden = model.model(input_ids=ids, attention_mask=attention).last_hidden_state
-    return model.decoder(model.head(hidden.flatten(0, 1)[places]))
+    return scores_of(model, last_states(model, ids, attention), places)
+
+
+def last_states(model: Any, ids: Any, attention: Any) -> Any:
+    """Last hidden states of a batch, (rows, length, width)."""
+    return model.model(input_ids=ids, attention_mask=attention).last_hidden_state
+
+
+def scores_of(model: Any, states: Any, places: Any) -> Any:
+    """Scores of the vocabulary at flat places of states, (asked, vocabulary)."""
+    return model.decoder(model.head(states.flatten(0, 1)[places]))
 
 
 def _share(step: int, steps: int) -> float:

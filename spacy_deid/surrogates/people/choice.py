@@ -6,10 +6,12 @@ has already, the next draw of the same stream is taken.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 from ..inflection import case_forms, inflects
 from ..keys import Draw, IdentityKey
 from ..persons import fold
+from ..strategies import Suggest, nothing
 from .customs import Customs
 from .lists import Names
 
@@ -28,6 +30,7 @@ class Choices:
     customs (Customs): the habits of the language.
     taken (frozenset[str]): folded words that no surrogate may be.
     forbidden (Callable[[str], bool]): whether a name may not be a surrogate.
+    suggest (Suggest): names that are taken before others by the variant 0.
     """
 
     def __init__(
@@ -38,9 +41,10 @@ class Choices:
         customs: Customs,
         taken: frozenset[str],
         forbidden: Callable[[str], bool],
+        suggest: Suggest = nothing,
     ) -> None:
         self.key, self.lang, self.names, self.customs = key, lang, names, customs
-        self.forbidden = forbidden
+        self.forbidden, self.suggest = forbidden, suggest
         self._taken = taken
         self._starts = frozenset(word[:_FORMS_SHARE] for word in taken)
         self._chosen: dict[tuple[str, str, int], str | None] = {}
@@ -97,9 +101,11 @@ class Choices:
         return next((name for name in self._candidates(sort, lemma, variant) if self._may_be(name, lemma)), None)
 
     def _candidates(self, sort: str, lemma: str, variant: int) -> Iterator[str]:
-        """Names of the stratum as they are drawn, then all names of the list from where a last draw falls."""
+        """What is suggested, names of the stratum as drawn, then the whole list from where a last draw falls."""
         draw = self.key.draw("person", sort, lemma, str(variant))
         pool = self.names.pool(self.names.stratum(sort, lemma))
+        if not variant and (suggested := self.suggest(sort, lemma, pool, partial(self._may_be, lemma=lemma))):
+            yield suggested
         for _ in range(_DRAWS if pool else 0):
             yield draw.choice(pool)
         everything = self.names.everything(sort)

@@ -3,7 +3,8 @@
 `replace_places` keeps what a reader needs and changes what tells the one place from others:
 
 - towns, regions, countries (CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER): a region becomes another one of its
-  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`);
+  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`). The
+  country of the towns stays, where the lists say so: Spain in Spanish notes;
 - STREET: kind of road, floor and marks stay (`streets`);
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`), acronyms become
   acronyms (`acronyms`); ROOM: numbers are drawn (`rooms`);
@@ -25,6 +26,7 @@ from ..keys import IdentityKey
 from ..mention import Mention
 from ..numbers.chance import Chance
 from ..persons import fold
+from ..strategies import Suggest, nothing
 from .geography import Geography
 from .institutions import replace_institution
 from .postal import replace_postal_code
@@ -52,7 +54,11 @@ LABELS = _PLACES | _INSTITUTIONS | {"STREET", "ZIP", "DEPARTMENT", "ROOM", "PROF
 
 
 def replace_places(
-    mentions: Sequence[Mention], key: IdentityKey, lang: str, forbidden: Callable[[str], bool]
+    mentions: Sequence[Mention],
+    key: IdentityKey,
+    lang: str,
+    forbidden: Callable[[str], bool],
+    suggest: Suggest = nothing,
 ) -> list[str | None]:
     """Replace the places, institutions and professions of a note.
 
@@ -60,15 +66,26 @@ def replace_places(
     key (IdentityKey): the key of the patient.
     lang (str): ISO 639-1 code.
     forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
+    suggest (Suggest): towns that are taken before others.
     RETURNS (list[Optional[str]]): a surrogate for each, written as the mention is; None where there is none.
     """
     note = Note(key, lang, forbidden, (mention.text for mention in mentions))
-    geography = Geography(note)
+    geography = Geography(note, suggest)
     for mention in mentions:
         for value in _parts(mention, geography) if len(mention.text) <= _LONGEST else ():
             note.avoid(value)
     chance = Chance(key)
-    return [_other(mention, _replace(mention, note, geography, chance)) for mention in mentions]
+    made = [_replace(mention, note, geography, chance) for mention in mentions]
+    return [
+        mention.text if new == mention.text and _stays(mention, geography) else _other(mention, new)
+        for mention, new in zip(mentions, made, strict=True)
+    ]
+
+
+def _stays(mention: Mention, geography: Geography) -> bool:
+    """Whether a mention is the country that the towns of the language lie in."""
+    found = geography.find(split_marks(mention.text)[1], mention.label) if mention.label in _PLACES else None
+    return found is not None and geography.surroundings.stays(found[0])
 
 
 def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
@@ -76,6 +93,7 @@ def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
     if mention.label in _PLACES:
         found = geography.find(split_marks(mention.text)[1], mention.label)
         if found:
+            geography.surroundings.add(found[0])
             yield found[0].name
     elif mention.label in _INSTITUTIONS:
         known = kinds_of(geography.lang)
@@ -86,7 +104,7 @@ def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance)
     """Replace one mention."""
     if len(mention.text) > _LONGEST:
         return None
-    if mention.label in _PLACES:
+    if mention.label in _PLACES or (mention.label == "ZIP" and geography.provinces):
         return geography.replace(mention)
     if mention.label in _INSTITUTIONS:
         return replace_institution(mention, note, geography)

@@ -84,11 +84,14 @@ class Note:
         value (str): in its basic form.
         RETURNS (bool): whether it was free.
         """
-        place = (family, fold(value))
-        if place in self._taken or not self.allows(value):
+        if not self.is_free(family, value):
             return False
-        self._taken.add(place)
+        self._taken.add((family, fold(value)))
         return True
+
+    def is_free(self, family: str, value: str) -> bool:
+        """Whether a value may be taken; see `take`."""
+        return (family, fold(value)) not in self._taken and self.allows(value)
 
     def pick(self, family: str, options: Sequence[str], *context: str) -> str | None:
         """Draw one of several values that is free; the same one each time in a note.

@@ -3,8 +3,7 @@
 `replace_places` keeps what a reader needs and changes what tells the one place from others:
 
 - towns, regions, countries (CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER): a region becomes another one of its
-  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`). The
-  country of the towns stays, where the lists say so: Spain in Spanish notes;
+  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`);
 - STREET: kind of road, floor and marks stay (`streets`);
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`), acronyms become
   acronyms (`acronyms`); ROOM: numbers are drawn (`rooms`);
@@ -75,17 +74,7 @@ def replace_places(
         for value in _parts(mention, geography) if len(mention.text) <= _LONGEST else ():
             note.avoid(value)
     chance = Chance(key)
-    made = [_replace(mention, note, geography, chance) for mention in mentions]
-    return [
-        mention.text if new == mention.text and _stays(mention, geography) else _other(mention, new)
-        for mention, new in zip(mentions, made, strict=True)
-    ]
-
-
-def _stays(mention: Mention, geography: Geography) -> bool:
-    """Whether a mention is the country that the towns of the language lie in."""
-    found = geography.find(split_marks(mention.text)[1], mention.label) if mention.label in _PLACES else None
-    return found is not None and geography.surroundings.stays(found[0])
+    return [_other(mention, _replace(mention, note, geography, chance)) for mention in mentions]
 
 
 def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
@@ -93,7 +82,6 @@ def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
     if mention.label in _PLACES:
         found = geography.find(split_marks(mention.text)[1], mention.label)
         if found:
-            geography.surroundings.add(found[0])
             yield found[0].name
     elif mention.label in _INSTITUTIONS:
         known = kinds_of(geography.lang)
@@ -104,7 +92,7 @@ def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance)
     """Replace one mention."""
     if len(mention.text) > _LONGEST:
         return None
-    if mention.label in _PLACES or (mention.label == "ZIP" and geography.provinces):
+    if mention.label in _PLACES:
         return geography.replace(mention)
     if mention.label in _INSTITUTIONS:
         return replace_institution(mention, note, geography)

@@ -6,18 +6,15 @@ code stay together, and no two regions become the same. A town becomes one of ab
 """
 
 import re
-from collections.abc import Sequence
 from functools import partial
 
-from ..keys import Draw
 from ..mention import Mention
 from ..persons import fold
 from ..strategies import Suggest, nothing
 from .finnish_forms import guess_case, in_case, place_forms
-from .gazetteer import ABROAD, Gazetteer, Place, load_gazetteer, load_words
+from .gazetteer import Gazetteer, Place, load_gazetteer, load_words
 from .nationalities import replace_nationality
 from .state import Note
-from .surroundings import Surroundings
 from .writing import dress, redraw, split_marks
 
 __all__ = ["Geography"]
@@ -34,7 +31,6 @@ _HEAD = re.compile(
 )
 _TAIL = re.compile(r"\s+(?:county|parish|township|borough|province|metropolitana)$", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(d?el|la|los|las)\s+$", re.IGNORECASE)
-_LARGE = 4  # band of a city of 100,000
 _SHORT = 4  # letters of a short form of a region
 
 
@@ -42,7 +38,6 @@ class Geography:
     """The places of one note.
 
     note (Note): what its surrogates share.
-    surroundings (Surroundings): what the places of the note say of each other.
     suggest (Suggest): towns that are taken before others by the variant 0.
     """
 
@@ -51,7 +46,6 @@ class Geography:
         self.lang = note.lang
         self._gazetteer: Gazetteer = load_gazetteer(note.lang)
         self._words = load_words(note.lang)
-        self.surroundings = Surroundings(self._words.get("stays", ()))
         self._short_countries = {fold(name) for name in self._words.get("aliases", {}) if name.isupper()}
 
     def replace(self, mention: Mention) -> str | None:
@@ -79,13 +73,12 @@ class Geography:
         RETURNS (Optional[tuple[Place, str]]): the place and its case; None if it is not known.
         """
         name, case = place_forms().get(fold(text), ("", "")) if self._note.lang == "fi" else (text, "nom")
-        abroad = self.surroundings.abroad
-        found = sorted(self._gazetteer.find(name), key=lambda place: bool(abroad) and place.region != abroad)
-        best = next((p for kind in _KINDS.get(label, _ANY) for p in found if p.kind == kind), None)
-        if best is None or (abroad and best.kind != "country" and best.region != abroad):
-            return None
-        meant = self.surroundings.meant(name) if best.region.startswith(ABROAD) else None
-        return meant or best, case
+        found = self._gazetteer.find(name)
+        for kind in _KINDS.get(label, _ANY):
+            for place in found:
+                if place.kind == kind:
+                    return place, case
+        return None
 
     def place(self, place: Place, variant: int = 0) -> str | None:
         """The surrogate of a known place, in the nominative and the same all over the note."""
@@ -93,26 +86,15 @@ class Geography:
 
     def unknown(self, name: str, variant: int = 0) -> str | None:
         """The surrogate of a place that no list has: a small town or a village."""
-        pools = [self._abroad(variant), self._gazetteer.small or list(self._gazetteer.countries.values())]
-        context = ("unknown", fold(name), str(variant))
+        pool = self._gazetteer.small or list(self._gazetteer.countries.values())
         return self._note.once(
-            context,
-            lambda: next((made for pool in pools if (made := self._note.pick(f"city {variant}", pool, *context))), None),
+            ("unknown", fold(name), variant),
+            lambda: self._note.pick(f"city {variant}", pool, "unknown", fold(name), str(variant)),
         )
-
-    def _abroad(self, variant: int) -> Sequence[str]:
-        """The large towns of the country that stands for that of a note from abroad; none if it is from home."""
-        country = self.region(self.surroundings.abroad, variant) if self.surroundings.abroad else None
-        return [town for band in (_LARGE, _LARGE + 1) for town in self._gazetteer.cities.get((country or "", band), ())]
 
     def _named(self, core: str, mention: Mention) -> str | None:
         """The surrogate of words."""
-        found = self.find(core, mention.label)
-        if found is None and (meant := self.surroundings.meant(core)):
-            found = meant, "nom"
-        if found is not None and self.surroundings.stays(found[0]):
-            return core
-        if found is not None:
+        if (found := self.find(core, mention.label)) is not None:
             return self._known(core, self._hinted(found[0], core, mention), found[1], mention)
         if (adjective := replace_nationality(core, mention.variant, self._note, self.region)) is not None:
             return adjective
@@ -205,7 +187,7 @@ class Geography:
         start = order.index(region)
         names = {**self._gazetteer.regions, **self._gazetteer.countries}
         for other in (*order[start + 1 :], *order[:start]):
-            if other[1:] not in self._words.get("stays", ()) and names[other] != names[region] and self._note.take(f"region {variant}", names[other]):
+            if names[other] != names[region] and self._note.take(f"region {variant}", names[other]):
                 return other
         return None
 
@@ -225,10 +207,7 @@ class Geography:
         return str(codes.get(name) or self._words["region_codes"].get(name, name))
 
     def _numbers(self, core: str, mention: Mention) -> str | None:
-        """A postal code: the first digits of the province that stands for its own, the others drawn.
-
-        A third digit of 0 is the capital's, and the capital becomes one.
-        """
+        """A postal code: the first digits of the province that stands for its own, the others drawn."""
         if mention.label == "COUNTRY":
             return None
         context = ("zip", fold(core), str(mention.variant))
@@ -238,20 +217,11 @@ class Geography:
         other = self.region(region, mention.variant) if region else None
         if postal is None or other not in codes:
             return self._note.retry("zip", lambda draw: redraw(core, draw), *context)
-        start, rest = postal.start(1), postal.group()[postal.end(1) :]
-        gap = rest[:-3]
+        start = postal.start(1)
         return self._note.retry(
             "zip",
-            lambda draw: core[:start] + codes[other or ""] + gap + _local(rest[-3] == "0", draw),
+            lambda draw: (
+                core[:start] + codes[other or ""] + re.sub(r"\d", lambda _: str(draw.below(10)), core[start + 2 :])
+            ),
             *context,
         )
-
-    @property
-    def provinces(self) -> bool:
-        """Whether postal codes begin with the code of a province."""
-        return "zip" in self._words
-
-
-def _local(capital: bool, draw: Draw) -> str:
-    """The last three digits of a Spanish postal code."""
-    return f"0{1 + draw.below(40):02}" if capital else f"{1 + draw.below(9)}{draw.below(100):02}"

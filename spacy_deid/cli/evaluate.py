@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from ..errors import Errors, InputError
-from ..evaluation import FORMATS, format_table, read_folder
+from ..evaluation import FORMATS, AnnotatedText, format_table, read_folder
 from ..evaluation import evaluate as compare
 from ..evaluation.cas import is_cas_json
+from ..evaluation.letters import format_csv, measure_letters
+from ..evaluation.table import format_letters
+from ..evaluation.text_alignment import move_documents
 from ..io import write_whole
-from .console import reporting
-from .options import Scheme
+from .console import reporting, say
+from .options import CasLayer, Scheme
 
 __all__ = ["check_output", "evaluate"]
 
@@ -22,18 +25,43 @@ def evaluate(
     pred: Annotated[Path, typer.Argument(help="Folder of predictions of the same notes.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels of both folders, and of the comparison.")],
     output: Annotated[Path | None, typer.Option(help="JSON file to write the figures to.")] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(help="CSV file for figures of each document, the worst first. It names the documents."),
+    ] = None,
+    align: Annotated[
+        bool,
+        typer.Option("--align", help="Carry gold to the text of the predictions, where a PDF was read in two ways."),
+    ] = False,
+    layer: CasLayer = None,
     bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for the 95 % intervals.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
 ) -> None:
     """Compare predictions with gold: print a table, write the figures as JSON. Neither quotes a note."""
     with reporting():
-        if output:
-            check_output(output, gold, pred)
-        sides = [read_folder(folder, scheme=str(scheme)) for folder in (gold, pred)]
-        result = compare(*sides, scheme=str(scheme), bootstrap=bootstrap, seed=seed)
+        for file in (output, documents):
+            if file:
+                check_output(file, gold, pred)
+        golds, preds = (read_folder(folder, scheme=str(scheme), layer=layer) for folder in (gold, pred))
+        if align:
+            golds = _align(golds, preds)
+        result = compare(golds, preds, scheme=str(scheme), bootstrap=bootstrap, seed=seed)
         typer.echo(format_table(result), nl=False)
+        if documents:
+            measured = measure_letters(golds, preds, scheme=str(scheme))
+            write_whole(documents, format_csv(measured.pop("rows")).encode("utf-8"))
+            typer.echo("\n" + format_letters(measured), nl=False)
+            result["letters"] = measured
         if output:
             write_whole(output, (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+
+
+def _align(golds: list[AnnotatedText], preds: list[AnnotatedText]) -> list[AnnotatedText]:
+    """Carry gold to the texts of the predictions, and say what has no place there: it is in no figure."""
+    moved, lost = move_documents(golds, preds)
+    for name, count in lost.items():
+        say(f"{name}: {count} identifier(s) of the gold are not in the text of the predictions, and in no figure")
+    return moved
 
 
 def check_output(output: Path, *inputs: Path) -> None:

@@ -12,6 +12,7 @@ from spacy.language import Language
 from .ablation import ablate, predict
 from .curves import SERIES, curve_rows
 from .documents import AnnotatedText
+from .letters import RATES, measure_letters
 from .metrics import REGIONS, evaluate
 from .operating import measure
 from .risk_levels import count_misses, list_misses
@@ -48,14 +49,16 @@ def make_report(
     bootstrap (int): replicates for the 95 % intervals.
     seed (int): seed of the draws.
     with_text (bool): whether what was missed is quoted.
-    RETURNS (tuple): the report, without text and without names of documents: "scores", "misses", "ablation" and, with
-        a token classifier, "curve"; and the examples of `risk_levels.list_misses`, none unless they were asked for.
+    RETURNS (tuple): the report, without text and without names of documents: "scores", "letters", "misses", "ablation"
+        and, with a token classifier, "curve"; and the examples of `risk_levels.list_misses`, none unless they were
+        asked for.
     RAISES: ConfigError (D342) if nothing is merged in the pipeline.
     """
     stages = take_apart(nlp)
     pred = predict(nlp, detect(nlp, (document.text for document in gold), stages), gold, stages)
     report: dict[str, Any] = {
         "scores": evaluate(gold, pred, scheme=scheme, bootstrap=bootstrap, seed=seed),
+        "letters": {key: part for key, part in measure_letters(gold, pred, scheme=scheme).items() if key != "rows"},
         "misses": count_misses(gold, pred),
         "ablation": ablate(nlp, gold, scheme=scheme),
     }
@@ -89,6 +92,7 @@ def render(
         report=report,
         regions=REGIONS,
         kinds=SCORES,
+        rates=RATES,
         series=SERIES,
         curve=draw_lines(report["curve"], "threshold", SERIES, points or {}) if report.get("curve") else "",
         points=points or {},

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from .letters import RATES
 from .metrics import REGIONS
 
-__all__ = ["format_table"]
+__all__ = ["format_letters", "format_table"]
 
 _TITLES = {
     "ner": "entity and label, strict",
@@ -37,6 +38,39 @@ def format_table(result: Mapping[str, Any], *, labels: bool = True) -> str:
                 lines.append(_row(title, part[kind], 32))
         lines += _extra(part)
     return "\n".join(lines + (_labels(result["all"]["labels"]) if labels else [])) + "\n"
+
+
+def format_letters(measured: Mapping[str, Any]) -> str:
+    """Write the figures of documents as tables: rates, letters without a miss by label, and the confusion matrix.
+
+    measured (Mapping): what `letters.measure_letters` returns; its rows are not shown.
+    RETURNS (str): lines of text; "-" where a figure is not defined.
+    """
+    micro, macro = measured["micro"], measured["macro"]
+    counts = ", ".join(f"{name.upper()} {micro[name]}" for name in ("tp", "fp", "fn", "tn"))
+    lines = [
+        f"letters and digits: {counts}",
+        "",
+        f"{'':<16}{'micro':>8}{'mean':>8}{'std':>8}{'median':>8}{'letters':>9}",
+    ]
+    for rate in RATES:
+        spread = [_number(macro[rate][name]) for name in ("mean", "std", "median")]
+        figures = "".join(f"{figure:>8}" for figure in [_number(micro[rate]), *spread])
+        lines.append(f"{rate:<16}{figures}{macro[rate]['documents']:>9}")
+    lines += ["", f"{'label':<34}{'recall':>8}{'missed':>8}{'of':>8}{'letters':>9}{'without a miss':>16}"]
+    for label, row in measured["labels"].items():
+        figures = f"{_number(row['recall']):>8}{row['missed']:>8}{row['characters']:>8}{row['documents']:>9}"
+        lines.append(f"{label:<34}{figures}{row['without_miss']:>16}")
+    return "\n".join([*lines, "", *_confusion(measured["confusion"])]) + "\n"
+
+
+def _confusion(table: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The confusion matrix as a line a gold label: what its letters and digits were taken for, the most first."""
+    lines = ["gold label: what its letters and digits were taken for"]
+    for label, row in table.items():
+        cells = sorted(row.items(), key=lambda cell: (-cell[1], cell[0]))
+        lines.append(f"{label or 'none':<34}" + ", ".join(f"{other or 'none'} {count}" for other, count in cells))
+    return lines
 
 
 def _row(title: str, entry: Mapping[str, Any], width: int) -> str:

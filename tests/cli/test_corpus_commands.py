@@ -1,5 +1,6 @@
 """evaluate and convert: corpora in, figures and binary files out."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -57,6 +58,37 @@ def test_a_cas_becomes_docs(cli, tmp_path: Path):
     result = cli("convert", CAS, tmp_path / "dev.spacy", "--scheme", "grascco", "--lang", "xx", *layer)
     assert result.exit_code == 0, result.stderr
     assert "1 documents, 5 entities, 0 misaligned, 0 overlapping" in result.stdout
+
+
+def test_documents_are_written_worst_first_and_named_there_alone(cli, folders: tuple[Path, Path], tmp_path: Path):
+    rows, figures = tmp_path / "rows.csv", tmp_path / "figures.json"
+    result = cli("evaluate", *folders, "--scheme", "meddocan", "--documents", rows, "--output", figures)
+    assert result.exit_code == 0, result.stderr
+    (row,) = csv.DictReader(rows.read_text().splitlines())
+    assert (row["document"], row["missed"], row["fp"]) == ("a", f"TERRITORIO:{len('PuertoEsparza')}", "0")
+    assert "without a miss" in result.stdout
+    letters = json.loads(figures.read_text())["letters"]
+    assert letters["labels"]["TERRITORIO"]["without_miss"] == 0
+    assert "rows" not in letters
+    assert cli("evaluate", *folders, "--scheme", "meddocan", "--documents", folders[0] / "a.ann").exit_code == 1
+
+
+def test_gold_of_another_reading_is_carried_over_when_asked(cli, folders: tuple[Path, Path], tmp_path: Path):
+    other = AnnotatedText("a", NOTE.replace(" ", "\n").replace("Esparza", "Es-\nparza"))
+    write_folder([other], tmp_path / "other", "brat", scheme="meddocan")
+    sides = (folders[0], tmp_path / "other", "--scheme", "meddocan")
+    assert "different texts" in cli("evaluate", *sides).stderr
+    result = cli("evaluate", *sides, "--align", "--output", tmp_path / "figures.json")
+    assert result.exit_code == 0, result.stderr
+    character = json.loads((tmp_path / "figures.json").read_text())["all"]["character"]
+    assert (character["tp"], character["fn"]) == (0, len("PuertoEsparza" + "analopezejemploes"))
+
+
+def test_gold_of_another_document_is_refused(cli, folders: tuple[Path, Path], tmp_path: Path):
+    write_folder([AnnotatedText("a", "Sin relación alguna.")], tmp_path / "other", "brat")
+    result = cli("evaluate", folders[0], tmp_path / "other", "--scheme", "meddocan", "--align")
+    assert result.exit_code == 1
+    assert "'a': ground truth for another text" in result.stderr
 
 
 def test_wrong_scheme_lists_the_labels(cli, folders: tuple[Path, Path]):

@@ -8,6 +8,7 @@ a word of age, or if it is long enough to be a number of somebody.
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -151,10 +152,12 @@ class _Windows:
 
 
 def _add_apart(found: list[Found], others: Iterable[Found]) -> list[Found]:
-    """Add those of others that overlap none before them."""
+    """Add those of others that overlap none before them. What is given is disjoint, and in the order of the text."""
     for other in others:
-        if all(other.end <= item.start or item.end <= other.start for item in found):
-            found.append(other)
+        at = bisect_right(found, other.start, key=lambda item: item.start)
+        after_last = at == 0 or found[at - 1].end <= other.start
+        if after_last and (at == len(found) or other.end <= found[at].start):
+            found.insert(at, other)
     return found
 
 
@@ -174,7 +177,7 @@ def _place(text: str, bare: Sequence[tuple[str, str]], result: Grounding) -> Non
         for key, spots in left.items():
             near = _age_words if key[0] == "AGE" else _Neighbours(result.found, _NEIGHBOURS.get(key[0]))
             fitting = [spot for spot in spots if near(text, spot.start, spot.end)]
-            left[key] = [spot for spot in spots if spot not in fitting]
+            left[key] = list(dict.fromkeys(spots).keys() - set(fitting))
             result.found += [Found(spot.start, spot.end, spot.label, 1.0, "beside") for spot in fitting]
             placed |= {key} if fitting else set()
             grown |= bool(fitting)

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,7 @@ class Server:
         self._headers = {"Host": _host(self.endpoint), **_key(key_variable, self.endpoint.host)}
         # trust_env: a proxy of the environment would be another host that reads the note
         self._client = httpx.Client(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(timeout))
+        weakref.finalize(self, self._client.close)
 
     @property
     def model(self) -> str:

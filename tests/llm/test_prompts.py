@@ -1,0 +1,80 @@
+"""Prompts: files with a version, in the words of their language."""
+
+import json
+
+import pytest
+
+from spacy_deid.errors import ConfigError
+from spacy_deid.labels import LABELS
+from spacy_deid.llm.grounding import ground
+from spacy_deid.llm.prompts import load_prompt, shipped_prompts
+
+SHIPPED = sorted(shipped_prompts())
+GOOD = 'id = "x.v1"\nsystem = "s"\nuser = "{labels} {text}"\n'
+
+
+def test_there_are_zero_shot_and_one_shot_prompts_of_each_language():
+    assert {name.split("/")[0] for name in SHIPPED} == {"de", "en", "es", "fi"}
+    assert len(SHIPPED) == 8
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_prompt_says_its_name_and_describes_all_its_labels(name):
+    lang, _, prompt = name.partition("/")
+    loaded = load_prompt(prompt, lang)
+    assert loaded.id == name
+    assert set(loaded.labels) <= set(LABELS)
+    assert len(loaded.labels) == 20
+    assert bool(loaded.examples) == prompt.startswith("one_shot")
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if "one_shot" in name])
+def test_every_string_of_an_example_stands_in_its_text(name):
+    lang, _, prompt = name.partition("/")
+    for shot in load_prompt(prompt, lang).examples:
+        found = ground(shot.text, shot.answer)
+        assert found.strings >= 10
+        assert (found.ungrounded, found.unplaced) == (0, 0)
+        assert sum(item.rule == "exact" for item in found.found) >= found.strings
+
+
+def test_the_conversation_asks_for_the_labels_that_are_wanted():
+    messages = load_prompt("one_shot.v1", "en").messages("Mary {text} came.", ["PATIENT", "SEX"])
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
+    assert "- PATIENT: names and initials" in messages[-1]["content"]
+    assert f"- SEX: {LABELS['SEX'].description}" in messages[-1]["content"]
+    assert "PHONE" not in messages[-1]["content"]
+    assert messages[-1]["content"].endswith("Mary {text} came.\n")
+    assert json.loads(messages[2]["content"]) == {"PATIENT": ["Verity Maplethorpe", "Maplethorpe"], "SEX": []}
+
+
+def test_a_prompt_of_ones_own_is_a_file(tmp_path):
+    (tmp_path / "own.toml").write_text(GOOD + '[labels]\nPATIENT = "p"\n')
+    (tmp_path / "shot.toml").write_text(
+        'id = "y.v1"\nbase = "own"\n[[example]]\ntext = "Ana"\nanswer = {PATIENT = ["Ana"]}\n'
+    )
+    own, shot = load_prompt(str(tmp_path / "own.toml"), "xx"), load_prompt(str(tmp_path / "shot.toml"), "xx")
+    assert (own.id, shot.id) == ("x.v1", "y.v1")
+    assert shot.system == own.system
+    assert shot.labels == {"PATIENT": "p"}
+    assert shot.examples[0].answer == {"PATIENT": ["Ana"]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("id = ", 'id = "x"\n', GOOD.replace("{text}", ""), GOOD.replace("{labels}", "{labels} {labels}")),
+        *(GOOD + "colour = 1\n", GOOD + '[labels]\nSHOE = "size"\n', GOOD + '[[example]]\ntext = "a"\n'),
+        *(GOOD + 'base = "none"\n', GOOD + "[[example]]\ntext = 3\nanswer = {}\n", GOOD + "example = 3\n", "\xff"),
+    ],
+    ids=range(11),
+)
+def test_a_broken_file_is_an_error_that_names_it(tmp_path, content):
+    (tmp_path / "own.toml").write_text(content, encoding="latin-1")
+    with pytest.raises(ConfigError, match=r"\.toml"):
+        load_prompt(str(tmp_path / "own.toml"), "es")
+
+
+def test_a_language_without_prompts_says_which_there_are():
+    with pytest.raises(ConfigError, match=r"language 'sv'.*fi/zero_shot\.v1"):
+        load_prompt("zero_shot.v1", "sv")

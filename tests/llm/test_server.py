@@ -1,0 +1,140 @@
+"""A server that answers, and the ways in which one does not."""
+
+import logging
+import socket
+import time
+
+import pytest
+from llm.canned_server import canned_server
+
+from spacy_deid.errors import ConfigError
+from spacy_deid.llm.answers import answer_schema
+from spacy_deid.llm.backends import BackendError, open_backend
+
+SCHEMA = answer_schema(["PATIENT"])
+ASK = [{"role": "user", "content": "Zyxwalda Qvistberg"}]
+
+
+def test_it_is_asked_as_the_protocol_has_it():
+    with canned_server('{"PATIENT": []}') as (url, canned):
+        backend = open_backend(url)
+        assert backend.complete(ASK, SCHEMA, max_tokens=77, seed=5) == '{"PATIENT": []}'
+        assert backend.name == "tiny@127.0.0.1"
+    [body] = canned.asked
+    assert body["messages"] == ASK
+    assert (body["model"], body["temperature"], body["seed"], body["max_tokens"]) == ("tiny", 0.0, 5, 77)
+    assert body["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert canned.headers[0]["Host"] == url.removeprefix("http://")
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_a_server_that_knows_no_json_schema_is_told_the_schema_of_an_object(status):
+    def answer(body):
+        return status if body["response_format"]["type"] == "json_schema" else "{}"
+
+    with canned_server(answer) as (url, canned):
+        backend = open_backend(url)
+        assert [backend.complete(ASK, SCHEMA) for _ in range(2)] == ["{}", "{}"]
+    kinds = [body["response_format"]["type"] for body in canned.asked]
+    assert kinds == ["json_schema", "json_object", "json_object"]
+    assert canned.asked[1]["response_format"]["schema"] == SCHEMA
+
+
+def test_a_format_that_is_chosen_is_the_only_one():
+    with canned_server(500) as (url, canned), pytest.raises(BackendError, match="status 500"):
+        open_backend(url, response_format="json_object").complete(ASK, SCHEMA)
+    assert [body["response_format"]["type"] for body in canned.asked] == ["json_object"]
+    with pytest.raises(ConfigError, match="response_format"):
+        open_backend("http://127.0.0.1", response_format="yaml")
+
+
+def test_a_grammar_takes_the_place_of_the_schema():
+    with canned_server("{}") as (url, canned):
+        open_backend(url, grammar='root ::= "{}"').complete(ASK, SCHEMA)
+    assert canned.asked[0]["grammar"] == 'root ::= "{}"'
+    assert "response_format" not in canned.asked[0]
+
+
+def test_a_key_comes_from_the_environment(monkeypatch):
+    monkeypatch.setenv("LLM_KEY", "s3cret")
+    with canned_server("{}") as (url, canned):
+        open_backend(url, key_variable="LLM_KEY").complete(ASK, SCHEMA)
+    assert canned.headers[0]["Authorization"] == "Bearer s3cret"
+    monkeypatch.delenv("LLM_KEY")
+    with pytest.raises(ConfigError, match="LLM_KEY is not set"):
+        open_backend("http://127.0.0.1", key_variable="LLM_KEY")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (503, "status 503"),
+        (("redirect", "http://93.184.216.34/v1"), "status 307.*not followed"),
+        (("cut",), "cut off"),
+        (("raw", b"<html>Zyxwalda</html>"), "not of OpenAI's form"),
+        (("raw", b'{"choices": []}'), "not of OpenAI's form"),
+        (("raw", b'{"choices": [{"message": {"content": null}}]}'), "holds no text"),
+        (("raw", b"[" * 200_000), "not of OpenAI's form"),
+        (("raw", b" " * 5_000_000), "longer than"),
+    ],
+    ids=lambda value: None,
+)
+def test_what_is_no_answer_is_an_error_that_names_the_host_alone(answer, reason, caplog):
+    caplog.set_level(logging.DEBUG)
+    with canned_server(answer) as (url, _), pytest.raises(BackendError, match=reason) as caught:
+        open_backend(url).complete(ASK, SCHEMA)
+    assert "127.0.0.1" in str(caught.value)
+    for shown in (str(caught.value), caplog.text):
+        assert "Zyxwalda" not in shown
+        assert "Qvistberg" not in shown
+    assert caught.value.cut_off == (answer == ("cut",))
+
+
+def test_a_redirect_is_not_followed():
+    with canned_server("{}") as (elsewhere, stranger), pytest.raises(BackendError):  # noqa: SIM117
+        with canned_server(("redirect", f"{elsewhere}/v1/chat/completions")) as (url, _):
+            open_backend(url).complete(ASK, SCHEMA)
+    assert stranger.asked == []
+
+
+def test_a_proxy_of_the_environment_is_not_used(monkeypatch):
+    with canned_server("{}") as (elsewhere, proxy), canned_server("{}") as (url, canned):
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, elsewhere)
+        open_backend(url).complete(ASK, SCHEMA)
+    assert (len(canned.asked), proxy.asked) == (1, [])
+
+
+def test_a_slow_server_is_left():
+    start = time.monotonic()
+    with canned_server(("slow", 3)) as (url, _), pytest.raises(BackendError, match=r"within 0\.3 seconds"):
+        open_backend(url, timeout=0.3).complete(ASK, SCHEMA)
+    assert time.monotonic() - start < 8
+
+
+def test_a_server_that_is_not_there():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(BackendError, match="nothing answers there"):
+        open_backend(f"http://127.0.0.1:{port}", model="tiny").complete(ASK, SCHEMA)
+
+
+def test_one_of_several_models_must_be_named():
+    with canned_server("{}", models=("a", "b")) as (url, canned):
+        with pytest.raises(ConfigError, match="2 models"):
+            open_backend(url).complete(ASK, SCHEMA)
+        open_backend(url, model="b").complete(ASK, SCHEMA)
+    assert [body["model"] for body in canned.asked] == ["b"]
+
+
+def test_the_path_of_a_model_on_a_server_is_not_in_its_name():
+    with canned_server("{}", models=("/home/somebody/llama.gguf",)) as (url, _):
+        assert open_backend(url).name == "llama.gguf@127.0.0.1"
+
+
+def test_there_is_no_default_and_a_file_must_be_there(tmp_path):
+    with pytest.raises(ConfigError, match="no such file"):
+        open_backend(str(tmp_path / "none.gguf"))
+    with pytest.raises(ConfigError, match="not this machine"):
+        open_backend("http://93.184.216.34/v1")

@@ -13,6 +13,7 @@ from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.pipeline.surrogate import Surrogate
 from spacy_deid.spans import Evidence, write_evidence
 from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.people.wholes import REDRAWS
 from spacy_deid.surrogates.strategies import FALLBACK
 
 KEY = ProjectKey(bytes(range(32)))
@@ -219,15 +220,37 @@ def test_an_age_that_stays_true_stays_unless_another_detector_took_it_for_someth
     assert "53" not in nlp.get_pipe("deid_surrogate")(merge(doc))._.deid_text
 
 
-def test_no_surrogate_is_somebody_whom_the_dictionaries_know(tmp_path):
+def know(folder, *names):
+    """Dictionaries that know people by name."""
+    with StoreWriter(folder) as writer:
+        for i, name in enumerate(names):
+            writer.add_patient(f"{i}", [LocalEntry(name, "PATIENT", "patients.name")])
+        writer.commit({})
+    return folder
+
+
+def test_a_surrogate_whom_the_dictionaries_know_is_drawn_again_for_all_mentions(tmp_path):
     nlp = make()
     component = nlp.get_pipe("deid_surrogate")
-    text = "Ana Zumalabe Ruiz"
-    name = note(nlp, text, patient_id="1")._.deid_text
-    with StoreWriter(tmp_path / "local") as writer:
-        writer.add_patient("2", [LocalEntry(name, "PATIENT", "patients.name")])
-        writer.commit({})
-    component.open_roster(tmp_path / "local")
-    other = note(nlp, text, patient_id="1")._.deid_text
-    assert other not in (name, text)
+    name = note(nlp, "Ana Zumalabe Ruiz", patient_id="1")._.deid_text
+    component.open_roster(know(tmp_path / "local", name))
+    doc = note(nlp, patient_id="1")
+    assert [row["action"] for row in doc._.deid_trace if row["label"] == "PATIENT"] == ["replace", "replace"]
+    assert name not in doc._.deid_text
+    assert doc._.deid_text.count(name.split()[1]) == 2
+    assert note(nlp, patient_id="1")._.deid_text == doc._.deid_text
     assert pickle.loads(pickle.dumps(component))._roster == ()
+
+
+def test_a_roster_that_leaves_no_candidate_makes_a_tag_that_is_said(tmp_path):
+    nlp = make()
+    component = nlp.get_pipe("deid_surrogate")
+    known = []
+    for i in range(REDRAWS + 2):
+        doc = note(nlp, "Ana Zumalabe Ruiz", patient_id="1")
+        if doc._.deid_text == "[PATIENT]":
+            break
+        known.append(doc._.deid_text)
+        component.open_roster(know(tmp_path / f"local {i}", *known))
+    assert len(set(known)) == REDRAWS + 1
+    assert [row["action"] for row in doc._.deid_trace] == [FALLBACK]

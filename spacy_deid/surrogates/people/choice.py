@@ -5,8 +5,9 @@ under one key so agree; only where the draw falls on a name of the note at hand,
 has already, the next draw of the same stream is taken.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 from ..inflection import case_forms, inflects
 from ..keys import Draw, IdentityKey
@@ -50,6 +51,8 @@ class Choices:
         self._chosen: dict[tuple[str, str, int], str | None] = {}
         self._used: set[str] = set()
         self._letters: dict[tuple[str, str, int], str] = {}
+        self._again: Counter[tuple[str, str, int]] = Counter()
+        self.is_forbidden = cache(forbidden)
 
     def __repr__(self) -> str:
         return f"Choices({len(self._chosen)} parts)"
@@ -68,6 +71,15 @@ class Choices:
             if chosen:
                 self._used.add(fold(chosen))
         return self._chosen[part]
+
+    def redraw(self, sort: str, lemma: str, variant: int) -> None:
+        """Draw the surrogate of a part again, from a stream of its own; the old one is not taken again.
+
+        sort, lemma, variant: as `name`.
+        """
+        self._again[sort, lemma, variant] += 1
+        self._chosen.pop((sort, lemma, variant), None)
+        self.name(sort, lemma, variant)
 
     def nickname(self, name: str, known_as: str, variant: int) -> str:
         """What the bearer of a surrogate is called, for a mention that calls the original by a nickname.
@@ -102,9 +114,11 @@ class Choices:
 
     def _candidates(self, sort: str, lemma: str, variant: int) -> Iterator[str]:
         """What is suggested, names of the stratum as drawn, then the whole list from where a last draw falls."""
-        draw = self.key.draw("person", sort, lemma, str(variant))
+        again = self._again[sort, lemma, variant]
+        draw = self.key.draw("person", sort, lemma, str(variant), *(("again", str(again)) if again else ()))
         pool = self.names.pool(self.names.stratum(sort, lemma))
-        if not variant and (suggested := self.suggest(sort, lemma, pool, partial(self._may_be, lemma=lemma))):
+        first = not variant and not again
+        if first and (suggested := self.suggest(sort, lemma, pool, partial(self._may_be, lemma=lemma))):
             yield suggested
         for _ in range(_DRAWS if pool else 0):
             yield draw.choice(pool)

@@ -14,6 +14,7 @@ from .customs import load_customs
 from .identities import Note, Person, find_identities, sort_of
 from .kin import is_kinship
 from .lists import Names, load_names
+from .wholes import is_forbidden, settle_wholes
 from .words import Parts
 from .writing import write_mention
 
@@ -60,11 +61,15 @@ def replace_persons(
     _draw_in_order(note, {mention.variant for mention in mentions}, choices)
     values = {fold(mention.text) for mention in mentions}
     read = dict(zip(named, zip(note.mentions, note.owners, strict=True), strict=True))
+    settle_wholes([(parts, person, mentions[i].variant) for i, (parts, person) in read.items() if person], choices)
     made: list[str | None] = []
     for i, mention in enumerate(mentions):
         parts, person = read.get(i, ([], None))
         if mention.label == "RELATIVE" and is_kinship(parts):
             made.append(mention.text)
+            continue
+        if person and is_forbidden(parts, person, mention.variant, choices):
+            made.append(None)
             continue
         text = _write(mention, parts, person, addresses.get(i), choices)
         made.append(text if text and _is_safe(text, mention, parts, values, choices) else None)

@@ -426,6 +426,7 @@ class Errors:
     D776 = (
         "no file of the job has an annotation in what was uploaded: names and texts must be those of the job's files"
     )
+    D777 = "the package '{package}' is not installed: pip install 'spacy-deid[app]'"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

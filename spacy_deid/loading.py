@@ -16,7 +16,15 @@ from spacy.util import get_package_path, is_compatible_version, is_package
 from .errors import ConfigError, DeidError, Errors, Warnings
 from .saving import protect
 
-__all__ = ["load", "shipped_pipelines", "use_dictionaries", "use_operating_point", "use_style", "use_surprisal"]
+__all__ = [
+    "add_detector",
+    "load",
+    "shipped_pipelines",
+    "use_dictionaries",
+    "use_operating_point",
+    "use_style",
+    "use_surprisal",
+]
 
 
 def shipped_pipelines() -> dict[str, Path]:
@@ -102,7 +110,7 @@ def use_dictionaries(nlp: Language, folder: str | Path) -> None:
     """
     rulers = _made_by_factory(nlp, "deid_ruler")
     if not rulers:
-        _add_detector(nlp, "deid_ruler", {})
+        add_detector(nlp, "deid_ruler", {})
         rulers = ["deid_ruler"]
     for part in rulers:
         cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
@@ -126,7 +134,7 @@ def use_surprisal(
     if threshold is not None:
         settings["threshold"] = threshold
     if not _change(nlp, "deid_surprisal", settings):
-        _add_detector(nlp, "deid_surprisal", _score_of(settings.get("model") or str(nlp.lang)) | settings)
+        add_detector(nlp, "deid_surprisal", _score_of(settings.get("model") or str(nlp.lang)) | settings)
     budget = {"per_1000_words": review_per_1000}
     if review_per_1000 is not None and not _change(nlp, "deid_review", budget):
         nlp.add_pipe("deid_review", config=budget)
@@ -182,8 +190,13 @@ def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
     return bool(parts)
 
 
-def _add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
-    """Put a detector before the merging, which trusts it less than all others."""
+def add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
+    """Put a detector before the merging, which trusts it less than all others.
+
+    nlp (Language): the pipeline.
+    factory (str): name of the detector's factory.
+    config (dict): its settings.
+    """
     merges = _made_by_factory(nlp, "deid_merge")
     detector = cast(Any, nlp.add_pipe(factory, before=merges[0] if merges else None, config=config))
     for part in merges:

@@ -45,7 +45,8 @@ ARROWS = {
     "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patterns policies "
     "spans surrogates",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
-    "cli": "__init__ audit background context dictionaries ehr errors evaluation io labels loading medical notes "
+    "app": "documents errors io labels loading offsets pipeline saving spans surrogates",
+    "cli": "__init__ app audit background context dictionaries ehr errors evaluation io labels loading medical notes "
     "offsets policies release sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
@@ -54,7 +55,7 @@ ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "patterns", "surrogates"}
 WITHOUT_SPACY |= {"dictionaries", "background", "ehr", "llm", "medical", "notes", "documents"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
-HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx"}
+HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -22,6 +22,7 @@ from .medical import medical
 from .redact import redact
 from .report import report
 from .sample import sample
+from .serve import serve
 from .surprisal import surprisal
 from .surrogates import key
 from .surrogates_evaluate import surrogates
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
+app.command()(serve)
 app.add_typer(dictionary)
 app.add_typer(key)
 app.add_typer(counts)

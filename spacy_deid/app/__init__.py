@@ -1,0 +1,1 @@
+"""The browser front end and the REST service: ``spacy-deid serve``."""

@@ -1,0 +1,273 @@
+"""The REST interface: a text at once, documents as jobs."""
+
+import json
+import threading
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Form, Response, UploadFile
+from pydantic import BaseModel, ConfigDict, Field
+
+from .. import __version__
+from ..errors import ConfigError, Errors, InputError
+from ..labels import LABELS
+from .archive import zip_job
+from .progress import show_file, show_job
+from .reviewing import decide
+from .settings import JobSettings, ServiceSettings
+from .store import FileRow, Store
+from .texts import Texts
+from .worker import Supervisor
+from .workshop import released_name
+
+__all__ = ["make_api", "read_uploads"]
+
+CHUNK = 1 << 20
+
+
+class TextRequest(JobSettings):
+    """A text to de-identify, and how."""
+
+    text: str = Field(description="The note", max_length=10_000_000)
+    trace: bool = Field(False, description="Whether to say why each span was changed or kept")
+
+
+class Span(BaseModel):
+    """A span that was changed or kept. Offsets count characters (Unicode code points)."""
+
+    start: int
+    end: int
+    label: str
+    action: str
+    released: list[int] = Field(description="Start and end in the released text")
+    evidence: list[dict[str, Any]] = Field(description="Detections that touch it, if a trace was asked for")
+
+
+class TextAnswer(BaseModel):
+    """A de-identified text."""
+
+    text: str
+    spans: list[Span]
+    pipeline: dict[str, Any] = Field(description="Name, version and fingerprint of what decided")
+
+
+class Decision(BaseModel):
+    """A reviewer's decision on a span of the original text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    action: Literal["release", "restore", "relabel", "add"]
+    start: int
+    end: int
+    label: str = ""
+
+
+def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> APIRouter:
+    """Make the routes.
+
+    service (ServiceSettings): settings of the service.
+    store (Store): jobs and files.
+    supervisor (Supervisor): of the worker.
+    RETURNS (APIRouter): the routes under /v1.
+    """
+    api = APIRouter(prefix="/v1")
+    texts = Texts(service, store)
+
+    @api.get("/health", tags=["service"])
+    def health() -> dict[str, Any]:
+        """Whether the service works: its version, and whether its worker runs."""
+        return {"status": "ok" if supervisor.alive else "starting", "version": __version__}
+
+    @api.get("/choices", tags=["service"])
+    def choices() -> dict[str, Any]:
+        """What may be chosen: pipelines, styles, policies, labels, local LLMs."""
+        return choices_of(service)
+
+    @api.post("/deidentify", tags=["text"])
+    def deidentify(request: TextRequest) -> TextAnswer:
+        """De-identify a text."""
+        settings = JobSettings(**request.model_dump(exclude={"text", "trace"})).check(service)
+        return TextAnswer(**texts.release(request.text, settings, request.trace))
+
+    @api.get("/jobs", tags=["jobs"])
+    def jobs() -> list[dict[str, Any]]:
+        """All jobs, the latest first."""
+        return [show_job(store, job) for job in store.jobs()]
+
+    @api.post("/jobs", tags=["jobs"], status_code=201)
+    async def add_job(
+        files: list[UploadFile],
+        settings: Annotated[str, Form(description="JobSettings as JSON; empty for the usual ones")] = "",
+        start: Annotated[bool, Form(description="Whether to start at once")] = False,
+    ) -> dict[str, Any]:
+        """Add a job of documents. They are read at once; `start` says whether they are de-identified as well."""
+        chosen = parse_settings(settings).check(service)
+        job = store.add_job(chosen.model_dump(), await read_uploads(files, service))
+        if start:
+            store.start(job, chosen.model_dump())
+        return show_job(store, store.job(job))
+
+    @api.get("/jobs/{job}", tags=["jobs"])
+    def job(job: str) -> dict[str, Any]:
+        """A job with its files, how far it is, and how long it will take."""
+        return show_job(store, store.job(job))
+
+    @api.post("/jobs/{job}/start", tags=["jobs"])
+    def start_job(job: str, settings: JobSettings) -> dict[str, Any]:
+        """De-identify the files of a job, with these settings."""
+        row = store.job(job)
+        store.start(row.id, settings.check(service).model_dump())
+        return show_job(store, store.job(job))
+
+    @api.post("/jobs/{job}/cancel", tags=["jobs"])
+    def cancel_job(job: str) -> dict[str, Any]:
+        """Stop a job. What was done stays."""
+        store.cancel(store.job(job).id)
+        return show_job(store, store.job(job))
+
+    @api.delete("/jobs/{job}", tags=["jobs"], status_code=204)
+    def delete_job(job: str) -> None:
+        """Delete a job with all its files."""
+        store.delete(store.job(job).id)
+
+    @api.get("/jobs/{job}/decisions", tags=["review"])
+    def decisions(job: str) -> list[dict[str, Any]]:
+        """The log of decisions on the files of a job: times, places, labels."""
+        return store.decisions(job)
+
+    @api.get("/jobs/{job}/download", tags=["jobs"])
+    def download_job(job: str, names: bool = False, with_text: bool = False) -> Response:
+        """All released files as a ZIP with the table of findings: offsets and labels, texts only with `with_text`."""
+        data = zip_job(store, store.job(job), keep_names=names, with_text=with_text)
+        return Response(data, media_type="application/zip", headers=attachment(f"{job}.zip"))
+
+    @api.get("/files/{file}", tags=["files"])
+    def file(file: str) -> dict[str, Any]:
+        """A file: state, pages, numbers."""
+        return show_file(store.file(file))
+
+    @api.get("/files/{file}/findings", tags=["files"])
+    def findings(file: str) -> dict[str, Any]:
+        """What was found in a file: spans of the original text with their traces. No text."""
+        return findings_of(store, store.file(file))
+
+    @api.get("/files/{file}/text", tags=["files"])
+    def text(file: str, released: bool = False) -> Response:
+        """The text of a file, the original one or the released one."""
+        row = store.file(file)
+        data = store.get(row.id, "released_text" if released else "text")
+        if data is None:
+            raise InputError(Errors.D762.format(state=row.state, wanted="it has no such text yet"))
+        return Response(data, media_type="text/plain; charset=utf-8")
+
+    @api.get("/files/{file}/download", tags=["files"])
+    def download(file: str, names: bool = False) -> Response:
+        """The released file."""
+        row = store.file(file)
+        data = released_of(store, row)
+        number = [other.id for other in store.files(row.job)].index(row.id) + 1
+        name = released_name(row.name, number, names)
+        return Response(data, media_type="application/octet-stream", headers=attachment(name))
+
+    @api.post("/files/{file}/decisions", tags=["review"])
+    def review(file: str, decision: Decision) -> dict[str, Any]:
+        """Decide on a span. The file that can be downloaded changes when the decisions are applied."""
+        return review_file(store, store.file(file), decision)
+
+    @api.post("/files/{file}/apply", tags=["review"])
+    def apply(file: str) -> dict[str, Any]:
+        """Write the released file anew, by the decisions."""
+        row = store.file(file)
+        findings_of(store, row)
+        store.ask(row.id, "write")
+        return show_file(store.file(file))
+
+    return api
+
+
+_REVIEW = threading.Lock()
+
+
+def review_file(store: Store, file: FileRow, decision: Decision) -> dict[str, Any]:
+    """Carry out a decision, write it down, and note that the released file is behind."""
+    with _REVIEW:  # findings are read, changed and written
+        found = findings_of(store, file)
+        length = len((store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass"))
+        where = (decision.start, decision.end, decision.label)
+        found["spans"] = decide(found["spans"], decision.action, *where, length)
+        store.put(file.id, "findings", json.dumps(found).encode())
+        store.log(file, decision.action, *where)
+        store.note(file.id, open=int(file.about.get("open", 0)) + 1)
+    return found
+
+
+def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
+    """The findings of a file that was de-identified and is not being worked on. RAISES: InputError (D762, D775)."""
+    if file.task is not None:
+        raise InputError(Errors.D775)
+    data = store.get(file.id, "findings")
+    if data is None or file.state != "done":
+        raise InputError(Errors.D762.format(state=file.state, wanted="de-identify it first"))
+    found: dict[str, Any] = json.loads(data)
+    return found
+
+
+def released_of(store: Store, file: FileRow) -> bytes:
+    """The released file. RAISES: InputError if it is not done (D762, D775) or behind its review (D773)."""
+    findings_of(store, file)
+    if file.about.get("open"):
+        raise InputError(Errors.D773)
+    data = store.get(file.id, "released")
+    if data is None:
+        raise InputError(Errors.D762.format(state=file.state, wanted="de-identify it first"))
+    return data
+
+
+async def read_uploads(files: list[UploadFile], service: ServiceSettings) -> list[tuple[str, bytes]]:
+    """Read what was uploaded, within the limits. RAISES: InputError (D764 - D766)."""
+    if len(files) > service.max_files:
+        raise InputError(Errors.D765.format(limit=service.max_files))
+    read = [(file_name(file.filename or ""), await _read(file, service.max_mb)) for file in files if file.filename]
+    if not read:
+        raise InputError(Errors.D766)
+    return read
+
+
+async def _read(file: UploadFile, max_mb: int) -> bytes:
+    """Read a file as long as it is not too large."""
+    data = bytearray()
+    while chunk := await file.read(CHUNK):
+        data += chunk
+        if len(data) > max_mb * 1_000_000:
+            raise InputError(Errors.D764.format(limit=max_mb))
+    return bytes(data)
+
+
+def file_name(name: str) -> str:
+    """The last part of a path, whatever system it is from; nothing of it is ever a path here."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(c for c in last if c.isprintable())[-200:] or "unnamed"
+
+
+def parse_settings(text: str) -> JobSettings:
+    """Read settings. RAISES: ConfigError (D768) without quoting what was sent."""
+    try:
+        return JobSettings.model_validate_json(text or "{}")
+    except ValueError:
+        known = ", ".join(JobSettings.model_fields)
+        raise ConfigError(Errors.D768.format(setting="settings", value="that", known=known)) from None
+
+
+def choices_of(service: ServiceSettings) -> dict[str, Any]:
+    """What may be chosen."""
+    fields = JobSettings.model_fields
+    given = {name: list(fields[name].annotation.__args__) for name in ("operating_point", "style", "policy")}  # type: ignore[union-attr]
+    if service.project_key is None:
+        given["style"].remove("surrogate")
+    return {"pipeline": list(service.pipelines), **given, "llm": list(service.llm), "labels": list(LABELS)}
+
+
+def attachment(name: str) -> dict[str, str]:
+    """The header that has a browser save a file, for any name."""
+    from urllib.parse import quote
+
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}

@@ -1,0 +1,125 @@
+"""What the service is told when it starts, and what a job is told."""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import ConfigError, Errors
+
+__all__ = ["JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
+
+TOKEN_LENGTH = 16
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is this machine and nothing else.
+
+    host (str): "localhost" or an address.
+    RETURNS (bool): False for every other name, whatever it resolves to.
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """Settings of the service.
+
+    data (Path): folder of the queue and of the files of jobs; nobody else may read it.
+    host, port (str, int): where it listens.
+    token (str): what each request must bring; "" only if the service is reached from this machine alone.
+    pipelines (tuple[str]): pipelines that may be chosen, the first one is the default.
+    project_key (Optional[Path]): file of the key that surrogates come from; without it there is no style "surrogate".
+    files_key (Optional[Path]): file of a key that the files of jobs are sealed with; None to leave them as they are.
+    keep_hours (float): hours after which a job and its files are deleted.
+    max_mb (int): megabytes that a file may have.
+    max_files (int): files that a job may have.
+    llm (tuple[str]): local LLMs that may be chosen: addresses of servers or GGUF files.
+    llm_allow (tuple[str]): hosts beside this machine that an address may name.
+    RAISES: ConfigError (D767) if others reach it and there is no token, or a short one.
+    """
+
+    data: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str = field(default="", repr=False)
+    pipelines: tuple[str, ...] = ("es", "en", "fi")
+    project_key: Path | None = None
+    files_key: Path | None = None
+    keep_hours: float = 24.0
+    max_mb: int = 50
+    max_files: int = 500
+    llm: tuple[str, ...] = ()
+    llm_allow: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not is_loopback(self.host) and len(self.token) < TOKEN_LENGTH:
+            raise ConfigError(Errors.D767.format(host=self.host, length=TOKEN_LENGTH))
+
+
+class LlmSettings(BaseModel):
+    """A local LLM beside the pipeline's own detectors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    location: str = Field(description="One of the LLMs that the service offers: an address, or a GGUF file")
+    prompt: str = Field("", description="Name of a prompt; empty for that of the pipeline's language")
+    model: str = Field("", description="Model that the server is asked for; empty for its own")
+    labels: list[str] = Field(
+        default_factory=list, description="Canonical labels to ask for; empty for the usual ones"
+    )
+
+
+class JobSettings(BaseModel):
+    """How the files of a job are de-identified."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pipeline: str = Field("", description="Name of a pipeline; empty for the first that the service offers")
+    operating_point: Literal["", "balanced", "high_recall", "max_recall"] = Field(
+        "", description="Empty for the one that the pipeline was saved with"
+    )
+    style: Literal["tag", "numbered", "mask", "remove", "surrogate"] = Field(
+        "tag", description="What stands in place of what is removed"
+    )
+    policy: Literal["strict", "safe_harbor", "limited_data_set"] = Field(
+        "strict", description="What is done with each label"
+    )
+    patient_id: str = Field("", description="Whose documents they are; surrogates of one patient are the same")
+    ocr_languages: list[str] = Field(
+        default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
+    )
+    llm: LlmSettings | None = Field(None, description="A local LLM beside the pipeline's detectors")
+
+    def check(self, service: ServiceSettings) -> "JobSettings":
+        """Make sure that the service offers what is asked for.
+
+        RETURNS (JobSettings): with the pipeline's name filled in.
+        RAISES: ConfigError (D768, D774).
+        """
+        chosen = self.model_copy(update={"pipeline": self.pipeline or service.pipelines[0]})
+        _check("pipeline", chosen.pipeline, service.pipelines)
+        if chosen.llm:
+            _check("llm", chosen.llm.location, service.llm)
+        if chosen.style == "surrogate" and service.project_key is None:
+            raise ConfigError(Errors.D774)
+        return chosen
+
+
+def _check(setting: str, value: str, known: Sequence[str]) -> None:
+    """Make sure that a value is one that is offered."""
+    if value not in known:
+        raise ConfigError(Errors.D768.format(setting=setting, value=_short(value), known=", ".join(known) or "none"))
+
+
+def _short(value: Any) -> str:
+    """A value for an error: what was sent may be anything."""
+    return ascii(str(value))[1:-1][:40]

@@ -1,0 +1,76 @@
+"""How the files of jobs lie on disk: sealed, if the service has a key for them, else as they are.
+
+Sealed is AES-256-GCM (NIST SP 800-38D) with a nonce of chance and the file's place as associated data, so that a file
+cannot be put in the place of another.
+"""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Errors, InputError
+from ..io import write_whole
+from ..surrogates.keys import ProjectKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+__all__ = ["Vessel"]
+
+_NONCE = 12
+_PURPOSE = "app files 1"
+
+
+class Vessel:
+    """Seals and opens bytes.
+
+    key (Optional[ProjectKey]): what the files are sealed with; None to leave them as they are.
+    """
+
+    def __init__(self, key: ProjectKey | None = None) -> None:
+        self._cipher = None if key is None else _cipher(key.derive(_PURPOSE))
+
+    def seal(self, data: bytes, place: str) -> bytes:
+        """Seal bytes for a place."""
+        if self._cipher is None:
+            return data
+        nonce = secrets.token_bytes(_NONCE)
+        return nonce + self._cipher.encrypt(nonce, data, place.encode())
+
+    def open(self, data: bytes, place: str) -> bytes:
+        """Open what was sealed for a place. RAISES: InputError (D763) for another key, or damage."""
+        if self._cipher is None:
+            return data
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            return self._cipher.decrypt(data[:_NONCE], data[_NONCE:], place.encode())
+        except (InvalidTag, ValueError):
+            raise InputError(Errors.D763.format(path="the folder of the service")) from None
+
+    def write(self, path: Path, data: bytes, place: str) -> None:
+        """Write a file whole or not at all, for its owner alone."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(path, self.seal(data, place))
+        os.chmod(path, 0o600)
+
+    def read(self, path: Path, place: str) -> bytes | None:
+        """Read a file; None if it is not there."""
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        return self.open(data, place)
+
+    def remove(self, folder: Path) -> None:
+        """Remove a folder of files."""
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cipher(key: bytes) -> "AESGCM":
+    """The cipher, of the extra that brings it."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key)

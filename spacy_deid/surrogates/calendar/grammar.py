@@ -58,7 +58,7 @@ _LONE = (
 # The kinds of the word patterns of a language's file, in the order that they are tried in.
 _KINDS = ("day", "month", "season", "decade", "week", "holiday", "kept")
 
-# Slips of the pen: the 7 is the slash of a Spanish keyboard without its shift; a slash is missing.
+# Slips of the pen: the 7 is the slash of a Spanish keyboard without its shift; a slash or a point is missing.
 _SLIPS = (
     (r"(\d\d)[7&(](\d\d)/(\d{4})", r"\1/\2/\3"),
     (r"(\d\d)/(\d\d)[7&(](\d{4})", r"\1/\2/\3"),
@@ -67,8 +67,16 @@ _SLIPS = (
     (r"(\d\d)(\d)([./])(\d{4}|\d\d)", r"\1\3\2\3\4"),
     (r"(\d{1,2})([/.\-])\d(\d\d)\2(\d{4})", r"\1\2\3\2\4"),
     (r"(\d{1,2})([/.\-])(\d\d)\d\2(\d{4})", r"\1\2\3\2\4"),
+    (r"(\d\d?)\.([01]?\d)([12][089]\d\d)", r"\1.\2.\3"),
+    (r"(\d\d?)\.([1-9])(\d\d)", r"\1.\2.\3"),
+    (r"([1-9])([1-9])\.(\d{4})", r"\1.\2.\3"),
+    (r"(.+?)\s+['’`´]\s+(.+)", r"\1 \2"),
     (r"([0-3]?\d)[,;:*\\|_+](?:\s*)([01]?\d)[,;:*\\|_+/](?:\s*)(\d{4})", r"\1/\2/\3"),
 )
+
+
+_LIKE_FIGURES = (("Oo", "0"), ("lI", "1"), ("S", "5"), ("B", "8"))  # letters that a scanner reads for figures
+_LONG_FORM = 6  # letters of a case form that a slip is looked for in
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,9 @@ class Grammar:
         RETURNS (Optional[str]): text that can be read.
         """
         mended = (re.sub(rf"^\s*{slip}\s*$", better, text) for slip, better in _SLIPS)
-        figures = re.sub(r"(?<=\d)[lI]|[lI](?=\d)", "1", re.sub(r"(?<=\d)[Oo]|[Oo](?=\d)", "0", text))
+        figures = text
+        for letters, figure in _LIKE_FIGURES:
+            figures = re.sub(rf"(?<=\d)[{letters}]|[{letters}](?=\d)", figure, figures)
         for candidate in (*mended, figures, self._spelled(text)):
             if candidate != text and self.read(candidate):
                 return candidate
@@ -164,9 +174,10 @@ class Grammar:
     def _near(self, word: str) -> Iterator[tuple[int, str]]:
         """Names of months and weekdays that a word may be, with the ending that it has: (slips, name)."""
         for kind in ("months", "weekdays"):
-            family = self.words.names[kind].families[0]
-            for length in range(len(word), len(word) - (6 if family.tail else 1), -1):
-                for form in family.forms:
+            first, *others = self.words.names[kind].families
+            cases = [form for family in others if not family.tail for form in family.forms if len(form) > _LONG_FORM]
+            for length in range(len(word), len(word) - (6 if first.tail else 1), -1):
+                for form in (*first.forms, *(cases if length == len(word) else ())):
                     slips = DamerauLevenshtein.distance(word[:length], form, score_cutoff=2)
                     if slips <= 1 + (len(form) > 6):
                         yield slips, form + word[length:]

@@ -1,6 +1,6 @@
 """How a note writes its dates, where a single date does not tell: order, leading zeros, long or short names."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -66,16 +66,16 @@ def _padded(readings: Sequence[Reading]) -> dict[tuple[bool, str], bool]:
 
 
 def _families(readings: Sequence[Reading], words: Words) -> dict[str, list[int]]:
-    """Which families of names occur beyond doubt: "sept." is of one, "may" of several."""
+    """Which families of names occur: "sept" speaks for one, "jan" a little for each of several, "may" for all."""
     kinds = {"M": "months", "W": "weekdays", "S": "seasons", "N": "days"}
-    seen: dict[str, Counter[int]] = {kind: Counter() for kind in kinds.values()}
+    seen: dict[str, defaultdict[int, float]] = {kind: defaultdict(float) for kind in kinds.values()}
     for reading in readings:
         for atom in reading.atoms:
             for field, kind in kinds.items():
-                found = words.names[kind].find(reading.piece(atom, field))
-                if len({number for number, _ in found}) == 1:
-                    seen[kind][found[0][0]] += 1
-    return {kind: [number for number, _ in counts.most_common()] for kind, counts in seen.items()}
+                numbers = {number for number, _ in words.names[kind].find(reading.piece(atom, field))}
+                for number in numbers if len(numbers) < len(words.names[kind].families) else ():
+                    seen[kind][number] += 1 / len(numbers)
+    return {kind: sorted(votes, key=lambda number: (-votes[number], number)) for kind, votes in seen.items()}
 
 
 def find_reference(readings: Sequence[Reading], words: Words, year: int) -> date | None:

@@ -28,6 +28,7 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _LEAST = 3  # letters of a name that a run must have to be a person's, unless it has all initials
 _SPLIT = 4  # letters of a listed name behind an initial
 _MOST = 40  # letters of a run that is read
+_FEW = 4  # parts of a name that may stand twice in a run
 Piece = tuple[str, str, int]  # kind of a part, lemma, letters of it; kind "" stays as it is
 
 
@@ -108,17 +109,32 @@ def _letters(name: str) -> str:
 def _words(person: Person, customs: Customs) -> list[tuple[str, str]]:
     """The parts of a person's name, their nicknames, and titles that may stand with them."""
     parts = [part for part in person.parts if part[1].isalpha()]
-    return [*parts, ("", "dra"), ("", "dr"), ("", "de"), ("", "del"), ("", "dela")]
+    again = parts if len(parts) <= _FEW else []  # "b.okane" with the beginning of the name once more: "bokaneoka"
+    return [*parts, *again, ("", "dra"), ("", "dr"), ("", "de"), ("", "del"), ("", "dela")]
 
 
 def _explain(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
+    """Read a run as beginnings of words, behind the initial of a name that is not told at most.
+
+    run (str): letters, folded.
+    words (Sequence[tuple[str, str]]): kinds and lemmas, each read once.
+    RETURNS (list[Piece]): empty if it cannot be read so.
+    """
+    best = _read_whole(run, words)
+    if not best and len(run) > _SPLIT and (rest := _read_whole(run[1:], words)):
+        best = [("given", run[0], 1), *rest] if rest[0][2] >= _SPLIT else []
+    return best
+
+
+def _read_whole(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
     """Read a run as beginnings of words, each of them once; empty if it cannot be read so."""
     if len(run) > _MOST:
         return []
     best: list[Piece] = []
     for pieces in _readings(run, tuple(words)):
         named = [length for kind, _, length in pieces if kind]
-        enough = max(named, default=0) >= min(_LEAST, len(run)) or len(named) >= max(2, len(run))
+        whole = sum(kind != "" and length == len(word) > 1 for kind, word, length in pieces)
+        enough = max(named, default=0) >= min(_LEAST, len(run)) or len(named) >= max(2, len(run)) or whole > 1
         if enough and sum(n**2 for n in named) > sum(n**2 for _, _, n in best):
             best = pieces
     return best

@@ -1,7 +1,7 @@
 """The name lists of a language, read once.
 
 Lists: ``resources/names/<lang>_{female,male,surname}.csv`` (name, count, commonest first) and the groups of origin in
-``resources/names/origins.toml``.
+``resources/names/origins.toml``; in ``resources/people/<lang>_decades.csv`` when those who bear given names were born.
 """
 
 import csv
@@ -20,6 +20,7 @@ from .strata import ENOUGH, SORTS, Names
 __all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_names_toml"]
 
 _RESOURCES = files("spacy_deid") / "resources"
+_ERA = 20  # years
 _HEADED = 4  # double names that a name must head to count as their head
 
 
@@ -64,6 +65,7 @@ def load_names(lang: str) -> Names:
     names.links = frozenset(phrase.rpartition(" ")[0] for phrase in names.linked["surname"])
     names.shapes = tuple(map(re.compile, read_names_toml("people", lang).get("order", {}).get("shapes", ())))
     _read_groups(names, lang)
+    _read_eras(names, lang)
     for sort in SORTS[:2]:
         groups = {title: map(fold, members) for title, members in names.members[sort].items()}
         names.foreign[sort] = find_foreign(list(names.proper[sort]), groups, names.groups[sort])
@@ -97,11 +99,20 @@ def _read_list(lang: str, sort: str) -> Iterator[tuple[str, int]]:
             yield from ((row["name"], int(row["count"])) for row in csv.DictReader(file))
 
 
+def _read_eras(names: Names, lang: str) -> None:
+    """Note when most bearers of the given names were born, in a language with a table of that."""
+    path = _RESOURCES / "people" / f"{lang}_decades.csv"
+    for line in path.read_text(encoding="utf8").splitlines()[1:] if path.is_file() else ():
+        sort, decade, listed = line.split(",")
+        names.eras[sort].update(dict.fromkeys(map(fold, listed.split("|")), int(decade) // _ERA))
+
+
 def _read_groups(names: Names, lang: str) -> None:
     """Note of each name the group of origin that alone has it. The first group is the country's own."""
     groups = list(read_names_toml("names", "origins").get(lang, {}).get("groups", {}).items())
     for sort in SORTS:
         own = {word for _, group in groups[:1] for name in group.get(sort, ()) for word in fold(name).split()}
+        own |= set(map(fold, read_names_toml("people", lang).get("origins", {}).get("everybody", ())))
         holders: dict[str, list[str]] = defaultdict(list)
         names.members[sort] = {title: list(group.get(sort, ())) for title, group in groups[1:]}
         for title, members in names.members[sort].items():

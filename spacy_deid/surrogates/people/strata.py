@@ -2,7 +2,11 @@
 
 The sort (given name of a sex, or surname), the group of origin if it is not the country's own, whether it takes a
 particle ("de la Fuente", "María del Pilar") or heads double names ("Juan Carlos"), how it is made ("-nen"), how common
-and how long it is. A stratum with too few names is taken wider: no stratum may tell what the original was.
+and how long it is, and when most of its bearers were born. A stratum with too few names is taken wider: no stratum may
+tell what the original was.
+
+The time of birth is that of the name, not of the patient: what one note tells of that, and another does not, would
+give the notes of a patient two names.
 """
 
 import re
@@ -42,6 +46,7 @@ class Stratum(NamedTuple):
     head (bool): whether it heads double names.
     shape (int): how it is made, by the patterns of the language ("-nen").
     frequent, long (int): bands.
+    era (int): the twenty years in which most of its bearers were born; 0 if it was given at all times, or none tells.
     """
 
     sort: str
@@ -52,6 +57,7 @@ class Stratum(NamedTuple):
     shape: int
     frequent: int
     long: int
+    era: int = 0
 
 
 @dataclass
@@ -67,6 +73,7 @@ class Names:
     alone (dict): sort → folded names that stand without particles.
     heads (dict): sort → folded names that head double names.
     groups (dict): sort → folded name → group of origin.
+    eras (dict): sort → folded name → the twenty years in which most of its bearers were born.
     known (frozenset[str]): all names of the lists, folded and in lower case.
     foreign (dict): sort → folded names that no group has, but that look like those of one.
     members (dict): sort → group of origin → its names, as they are written.
@@ -83,6 +90,7 @@ class Names:
     heads: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(SORTS, frozenset()))
     shapes: tuple[re.Pattern[str], ...] = ()
     groups: dict[str, dict[str, str]] = field(default_factory=lambda: {sort: {} for sort in SORTS})
+    eras: dict[str, dict[str, int]] = field(default_factory=lambda: {sort: {} for sort in SORTS})
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     foreign: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(SORTS, frozenset()))
@@ -121,6 +129,7 @@ class Names:
             self._shape(self.proper[like].get(folded, folded)),
             bisect_right(borders, rank),
             bisect_right(_LONG, len(folded)),
+            self.eras[sort].get(folded, 0),
         )
 
     def _known_as(self, sort: str, folded: str, times: int = _FOREIGN) -> str:
@@ -179,7 +188,8 @@ class Names:
         return -_LETTER * len(name)
 
     def _wide_enough(self, stratum: Stratum) -> list[str]:
-        """The first of ever wider strata that has enough names: first any length, then any frequency."""
+        """The first of ever wider strata that has enough names: first any length, then any frequency, then any
+        era."""
         if stratum.group:
             return [name for name in self.members[stratum.sort].get(stratum.group, []) if _may_be_drawn(name, 2)]
         if stratum.particle and sum(len(self._strata[key]) for key in self._with_particle(stratum)) >= _FEW:
@@ -187,16 +197,16 @@ class Names:
         stratum = stratum._replace(particle="", alone=True)
         nearest = sorted(range(4), key=lambda band: (abs(band - stratum.frequent), band))
         shapes = [(stratum.shape,), tuple(range(len(self.shapes) + 1))]
-        for shape in shapes:
-            for bands in (nearest[:1], nearest[:2], nearest):
-                for lengths in ((stratum.long,), range(4)):
-                    found = [
-                        name
-                        for key in product(bands, lengths, shape)
-                        for name in self._strata.get(stratum._replace(frequent=key[0], long=key[1], shape=key[2]), ())
-                    ]
-                    if len(found) >= ENOUGH:
-                        return found
+        eras = [(stratum.era,), tuple({0, *self.eras[stratum.sort].values()})]
+        widths = product(shapes, eras, (nearest[:1], nearest[:2], nearest), ((stratum.long,), range(4)))
+        for width in widths:
+            keys = (
+                stratum._replace(frequent=frequent, long=long, shape=shape, era=era)
+                for shape, era, frequent, long in product(*width)
+            )
+            found = [name for key in keys for name in self._strata.get(key, ())]
+            if len(found) >= ENOUGH:
+                return found
         return found or list(self.everything(stratum.sort))
 
     def _with_particle(self, stratum: Stratum) -> list[Stratum]:

@@ -90,9 +90,9 @@ def _english(run: Run, before: Sequence[Run], words: Mapping[str, Any]) -> Seque
         return list(words["possessives"])
     if len(parts) > 1 and fold(parts[0]) in _givens("en", "male") | _givens("en", "female"):
         return _persons("en", parts, given=True)
-    if len(parts) > 1:
-        return list(words["doubles"])
-    return [*words["names"], *_surnames("en")[100:300]]
+    if run.text.title() in words["denominations"]:
+        return list(words["denominations"])
+    return list(words["doubles"] if len(parts) > 1 else words["names"])
 
 
 def _persons(lang: str, parts: Sequence[str], *, given: bool) -> list[str]:

@@ -1,6 +1,7 @@
 """English mini notes: which mentions must agree, and how their surrogates are written. All persons are invented."""
 
 import re
+from importlib.resources import files
 
 import pytest
 
@@ -160,3 +161,27 @@ def test_a_spanish_conjunction_changes_with_the_sound(original, surrogate, chang
 
 def test_a_relative_in_lower_case_with_a_name_of_the_lists_is_read():
     assert None not in replace(KEYS[0], "dorothy riggee", label="RELATIVE")
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    ("name", "others"), [("Mildred", (1920, 1939)), ("Debra", (1940, 1959)), ("Kayla", (1980, 1999))]
+)
+def test_a_given_name_becomes_one_of_those_born_in_the_same_years(key, name, others):
+    path = files("spacy_deid") / "resources" / "people" / "en_decades.csv"
+    rows = [line.split(",") for line in path.read_text(encoding="utf8").splitlines()[1:]]
+    decades = {other: int(decade) for sex, decade, names in rows if sex == "female" for other in names.split("|")}
+    assert others[0] <= decades[name] <= others[1]
+    assert others[0] <= decades[replace(key, f"{name} Ostrander")[0].split()[0]] <= others[1]
+
+
+def test_a_surname_that_everybody_has_is_of_no_group():
+    assert NAMES.stratum("surname", "williams").group == ""
+    assert NAMES.stratum("surname", "okafor").group != ""
+
+
+@EVERY_KEY
+@pytest.mark.parametrize("user", ["bokaneoka81", "bokane", "okaneb"])
+def test_a_user_name_of_an_initial_and_a_surname_follows_the_surname(key, user):
+    name, made = replace(key, ("B. Okane", "CLINICIAN"), (user, "USERNAME"))
+    assert fold(name.split()[1]) in made

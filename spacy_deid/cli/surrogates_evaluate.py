@@ -1,32 +1,23 @@
 """``spacy-deid surrogates evaluate``: the strategies of surrogates side by side, by the gold of a corpus."""
 
-import hashlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from spacy.language import Language
 
-from ..errors import ConfigError, Errors, InputError
-from ..evaluation import AnnotatedText, MetricRow, read_folder, write_rows
-from ..evaluation.surrogate_table import BETTER, Embed, Floats, Pair, format_surrogate_table, surrogate_figures
-from ..release import ReleasedNote, release_note
-from ..surrogates.keys import ProjectKey
-from ..surrogates.strategies import FALLBACK, Strategy, check_probability, consistent, markov, randomized
-from ..surrogates.style import SurrogateStyle
-from .batches import load_pipeline
+from ..errors import Errors, InputError
+from ..evaluation import MetricRow, read_folder, write_rows
+from ..evaluation.surrogate_table import BETTER, format_surrogate_table
+from ..llm.backends import open_backend
+from ..surrogates.strategies import consistent
 from .console import reporting
 from .options import Scheme
+from .surrogates_columns import FELL, chains, embedder, learned, measure, measure_llm, release
 
 __all__ = ["surrogates"]
-
-LEFT = "left as they are"
-"""The share of mentions that stay on purpose, as "three days ago" does. The other figures are of the others."""
 
 surrogates = typer.Typer(name="surrogates", no_args_is_help=True, help="Surrogates, measured.")
 
@@ -48,6 +39,19 @@ def evaluate(
     encoder: Annotated[
         str | None, typer.Option(help="spaCy pipeline that embeds tokens (a tok2vec or vectors), for the BERTScore.")
     ] = None,
+    masked_lm: Annotated[
+        str,
+        typer.Option(help="Masked language model: adds 'similar', and the BERTScore if no pipeline embeds tokens."),
+    ] = "",
+    self_decoded: Annotated[str, typer.Option(help="Folder of a self-decoding model: adds 'self_decoded'.")] = "",
+    llm: Annotated[
+        str, typer.Option(help="Language model to compare with: a GGUF file, or the address of a server here.")
+    ] = "",
+    llm_model: Annotated[str | None, typer.Option(help="Name of the model on the server.")] = None,
+    llm_allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Host, other than this machine, that values may be sent to. Several times."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the project key.")] = 1,
     metrics: Annotated[Path | None, typer.Option(help="File of metric rows to write to.")] = None,
     data: Annotated[str, typer.Option(help="Name of the corpus in the rows.")] = "",
@@ -55,13 +59,16 @@ def evaluate(
 ) -> None:
     """De-identify a corpus by its gold with each strategy, and compare. Neither table nor rows quote a note."""
     with reporting():
-        chosen = strategies([0.1] if p is None else p)
-        embed = embedder(encoder) if encoder else None
+        chosen = chains([0.1] if p is None else p) | learned(lang, masked_lm, self_decoded)
+        backend = open_backend(llm, allow=llm_allow or (), model=llm_model) if llm else None
+        embed = embedder(encoder or "", masked_lm)
         notes = read_folder(gold, scheme=str(scheme))
         columns = {
-            name: measure(release(notes, lang, strategy, seed), label or (), embed)
+            name: measure(release(notes, lang, strategy, seed), label or (), embed, strategy)
             for name, strategy in chosen.items()
         }
+        if backend:
+            columns["LLM"] = measure_llm(release(notes, lang, consistent, seed), label or (), embed, backend)
         if not any(figures["mentions"] for figures in columns.values()):
             raise InputError(Errors.D694.format(path=gold))
         typer.echo(format_surrogate_table(columns), nl=False)
@@ -71,6 +78,9 @@ def evaluate(
                 *(word for value in p or [] for word in ("--p", f"{value:g}")),
                 *(word for name in label or [] for word in ("--label", name)),
                 *(("--encoder", Path(encoder).name) if encoder else ()),
+                *(("--masked-lm", local(Path(masked_lm))) if masked_lm else ()),
+                *(("--self-decoded", local(Path(self_decoded))) if self_decoded else ()),
+                *(("--llm", backend.name) if backend else ()),
                 *("--seed", str(seed), "--data", data, "--split", split),
             ]
             write_rows(metrics, rows(columns, data or gold.stem, split, shlex.join(words)))
@@ -81,54 +91,12 @@ def local(path: Path) -> str:
     return path.name if path.is_absolute() else str(path)
 
 
-def strategies(probabilities: Sequence[float]) -> dict[str, Strategy]:
-    """The strategies that are compared, by the titles of their columns. RAISES: ConfigError (D690)."""
-    chains = {f"markov({p:g})": partial(markov, p=check_probability(p)) for p in probabilities}
-    return {"consistent": consistent, "random": randomized, **chains}
-
-
-def release(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, seed: int) -> Iterator[ReleasedNote]:
-    """De-identify notes by a key that a seed tells, each as that of another patient."""
-    key = ProjectKey(hashlib.sha256(f"surrogates evaluate {seed}".encode()).digest())
-    style = SurrogateStyle(strategy)
-    return (release_note(note, key.patient(note.name), lang, style) for note in notes)
-
-
-def measure(released: Iterator[ReleasedNote], labels: Sequence[str], embed: Embed | None) -> dict[str, float]:
-    """The figures of a strategy."""
-    made = [
-        (mention.text, replacement)
-        for note in released
-        for mention, replacement in zip(note.mentions, note.replacements, strict=True)
-        if not labels or mention.label in labels
-    ]
-    pairs = [Pair(old, None if new.action == FALLBACK else new.text) for old, new in made if new.action != "keep"]
-    return surrogate_figures(pairs, embed) | {LEFT: 1 - len(pairs) / max(1, len(made))}
-
-
-def embedder(name: str) -> Embed:
-    """Embeddings of a spaCy pipeline. RAISES: ConfigError as `load_pipeline`, or D695 if it has none."""
-    nlp = load_pipeline(name)
-    if not len(embed_tokens("a", nlp)):
-        raise ConfigError(Errors.D695.format(name=name))
-    return partial(embed_tokens, nlp=nlp)
-
-
-def embed_tokens(text: str, nlp: Language) -> Floats:
-    """A row for each token: of the tensor that a tok2vec sets, or else its vector; no rows if there is neither."""
-    doc = nlp(text)
-    rows: Floats = doc.tensor
-    if not len(rows) and nlp.vocab.vectors_length:
-        rows = np.array([token.vector for token in doc])
-    return rows
-
-
 def rows(columns: Mapping[str, Mapping[str, float]], data: str, split: str, command: str) -> list[MetricRow]:
     """Rows of all figures but the numbers and lengths that are better neither way."""
     today = date.today().isoformat()
     return [
         MetricRow(f"{name}, {title}", round(figures[name], 5), None, way, data, split, command, today)
         for title, figures in columns.items()
-        for name, way in BETTER.items()
+        for name, way in (BETTER | {FELL: "lower"}).items()
         if name in figures
     ]

@@ -80,6 +80,14 @@ class WordsInPlace:
         near = iter((unit[1:] @ unit[0]).round(4).tolist())
         return [-1.0 if row is None else next(near) for row in rows[1:]]
 
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """The embeddings of the pieces of a text, (pieces, width); as many as the model reads at once."""
+        pieces = self.model.pieces
+        ids = pieces.encode(text).ids.tolist()[: self._room()]
+        full = np.array([[*pieces.before, *ids, *pieces.after]], dtype=np.int64)
+        shift = len(pieces.before)
+        return self.model.states(full, np.ones_like(full))[0, shift : shift + len(ids)]
+
     def _masked(self, text: str, places: Sequence[tuple[int, int]]) -> tuple[list[int], list[int | None]]:
         """The pieces of a text with one mask for each word, and where the masks are."""
         encoded = self.model.pieces.encode(text)

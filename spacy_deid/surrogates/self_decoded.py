@@ -37,11 +37,14 @@ class SelfDecoded:
     lang (str): language of its names. Notes of other languages are left to `consistent`.
     attempts (int): draws for a word before it is given up.
     words (Collection[str]): folded words that no surrogate has.
+
+    asked, left (int): persons that were looked at, and those of them that were left to `consistent`.
     """
 
     def __init__(self, propose: Propose, lang: str, attempts: int = 20, words: Collection[str] = frozenset()) -> None:
         self.propose, self.lang, self.attempts = propose, lang, attempts
         self.words = frozenset(words) | offensive_words(lang)
+        self.asked = self.left = 0
 
     def __repr__(self) -> str:
         return f"SelfDecoded({self.lang!r})"
@@ -61,6 +64,8 @@ class SelfDecoded:
         for group in sorted(groups.values(), key=lambda group: sorted(mentions[i].text for i in group)):
             texts = [mentions[i].text for i in group]
             made = self.replace_names(texts, setting.key, taken)
+            self.asked += 1
+            self.left += made is None
             for i, text in zip(group, made or [], strict=made is not None):
                 out[i] = Replacement(text)
         return out

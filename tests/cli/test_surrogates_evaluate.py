@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import spacy
+from llm.canned_server import canned_server
 
 from spacy_deid.evaluation import AnnotatedText, Entity, read_rows, write_folder
 
@@ -86,3 +87,49 @@ def test_a_pipeline_without_embeddings_is_refused(cli, gold, tmp_path):
 )
 def test_what_cannot_be_measured_is_refused(cli, gold, options, reason):
     assert reason in clean(cli("surrogates", "evaluate", gold, "--lang", "es", *options), 1)
+
+
+def test_a_masked_language_model_adds_similar_and_the_bert_score_of_all(cli, gold):
+    pytest.importorskip("onnxruntime")
+    titles, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--masked-lm", "es")))
+    assert titles == ["consistent", "random", "markov(0.1)", "similar"]
+    assert all(0 < float(score) < 1 for score in figures["BERTScore F1"])
+    assert figures["left to consistent"] == ["-", "-", "-", "0.0000"]
+    assert figures["same"] == ["0.0000"] * 4
+
+
+@pytest.mark.transformer
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::FutureWarning")
+def test_a_self_decoding_model_that_is_none_is_refused(cli, gold, tmp_path):
+    pytest.importorskip("torch")
+    said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--self-decoded", tmp_path), 1)
+    assert "no self-decoding model" in said
+
+
+def test_a_language_model_is_asked_for_each_value_once_and_its_failures_are_shown(cli, gold):
+    pytest.importorskip("httpx")
+
+    def answer(body):
+        asked = body["messages"][-1]["content"]
+        if "town" in asked:
+            return 500
+        return {"value": "" if asked.endswith("Soto") else "Zacarías"}
+
+    with canned_server(answer) as (url, canned):
+        titles, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--llm", url)))
+    asked = [body["messages"][-1]["content"] for body in canned.asked]
+    assert titles[-1] == "LLM"
+    assert len({text for text in asked if "name using this example: Zacarías" in text}) == 2
+    assert [figures[name][-1] for name in ("mentions", "empty", "same", "out of dictionary")] == [
+        "4",
+        "0.5000",
+        "0.2500",
+        "0.2500",
+    ]
+
+
+def test_values_go_to_no_host_that_was_not_allowed(cli, gold):
+    pytest.importorskip("httpx")
+    said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--llm", "http://192.0.2.1:8080"), 1)
+    assert "192.0.2.1" in said
+    assert "allow" in said

@@ -8,7 +8,8 @@ the Census Bureau's ZIP code tabulation areas, American Community Survey 2018 â€
 ``scripts/zip_areas.py``. An area that has none there (post boxes, the armed forces), or that HHS listed as small by
 the census of 2000, counts as small.
 
-Spain and Finland: the first two digits name a province or a sorting area. They are exchanged for others by a keyed
+Finland: the code is one of the town that stands for its own (`finnish_postal`). Spain, and Finland where nobody knows
+the town: the first two digits name a province or a sorting area. They are exchanged for others by a keyed
 order, so that two codes of one province have surrogates of one province; the rest is drawn. United Kingdom: the
 letters of the post town are exchanged in the same way. Elsewhere digits stand for digits and letters for letters.
 """
@@ -23,6 +24,7 @@ from ..mention import Mention
 from ..numbers.chance import Chance
 from ..numbers.kind import DIGITS, LETTERS, numbered
 from ..numbers.layout import Layout
+from .finnish_postal import finnish_areas
 from .gazetteer import load_words
 from .geography import Geography
 from .state import Note
@@ -87,7 +89,9 @@ def state_of(code: str) -> str | None:
 
 
 def _areas(code: str, mention: Mention, geography: Geography) -> Sequence[str]:
-    """The large areas of the state that stands for that of a ZIP code; none if it has none."""
+    """The large areas of the state, or those of the town, that stands for that of a code; none if it has none."""
+    if geography.lang == "fi":
+        return finnish_areas(code, mention, geography)
     if geography.lang != "en" or not _US.fullmatch(code):
         return ()
     before = _STATE.search(mention.before)
@@ -112,7 +116,7 @@ class PostalCode:
 
     identity (str): letters and digits.
     lang (str): ISO 639-1 code.
-    areas (Sequence[str]): first three digits that a ZIP code may get; none: its own, or 000.
+    areas (Sequence[str]): first three digits that a code may get; none: a ZIP code keeps its own, or has 000.
     """
 
     def __init__(self, identity: str, lang: str, areas: Sequence[str]) -> None:
@@ -133,6 +137,8 @@ class PostalCode:
                 alike = [area for area in _UK_AREAS if len(area) == len(match[1])]
                 inward = draw.choice(DIGITS) + draw.choice(_INWARD) + draw.choice(_INWARD)
                 yield _exchange(match[1], alike, chance, apart) + _district(match[2], draw) + inward
+            elif self._lang == "fi" and self._areas:
+                yield self._area(chance, apart) + draw.choice(DIGITS) + code[-1]
             elif len(code) == 5 and code[:2] in _AREAS.get(self._lang, ()):
                 yield _exchange(code[:2], _AREAS[self._lang], chance, apart) + self._local(code, draw)
             else:

@@ -55,6 +55,7 @@ class ReadSettings:
     max_pages (int): a document of more pages is refused.
     max_pixels (int): a picture of more pixels is refused before it is unpacked.
     max_bytes (int): a file is refused if it, or what is packed in it, is larger.
+    ocr (str): which pages are read by OCR: "auto" those without usable text, "always" every page.
     pictures (str): what becomes of pictures on pages that have text: "ocr" reads them, "remove" paints them over,
         "keep" leaves them as they are.
     """
@@ -67,6 +68,7 @@ class ReadSettings:
     max_pages: int = 500
     max_pixels: int = 100_000_000
     max_bytes: int = 500_000_000
+    ocr: Literal["auto", "always"] = "auto"
     pictures: Literal["ocr", "remove", "keep"] = "ocr"
 
 
@@ -78,12 +80,14 @@ class WriteSettings:
     mark (str): how a replacement looks on a page: "box" draws it in a frame, "black" in white on black, "plain" as if
         it had always stood there, which is what surrogates want.
     verify_ocr (str): which pages are read by OCR once more after writing: those that came from "ocr", "all", "none".
+    ocr_pages (tuple[int, ...]): which pages came from OCR; `redact_document` fills it in.
     read (ReadSettings): how the copy is read again for verifying.
     """
 
     dpi: int = 200
     mark: Literal["box", "black", "plain"] = "box"
     verify_ocr: Literal["ocr", "all", "none"] = "ocr"
+    ocr_pages: tuple[int, ...] = ()
     read: ReadSettings = ReadSettings()
 
 

@@ -1,6 +1,7 @@
 """Files in, redacted files of the same kind out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
@@ -43,7 +44,8 @@ def redact_document(
     RETURNS (bytes): a file of the same kind.
     RAISES: DeidError if the edits are wrong (D003, D004) or the copy still holds something (D714).
     """
-    settings = settings or WriteSettings()
+    ocr_pages = tuple(page.number for page in document.pages if page.ocr)
+    settings = replace(settings or WriteSettings(), ocr_pages=ocr_pages)
     released = apply_edits(document.text, edits)
     removed = {document.text[edit.start : edit.end]: edit.label for edit in edits}
     data = format_of(document.kind, document.name).write(document, edits, settings)

@@ -1,0 +1,121 @@
+"""Rows into the text of a document: lines of a paragraph joined, words that break at a line's end made whole."""
+
+import unicodedata
+from array import array
+
+from .glyphs import Glyph, Run, Strip
+from .order import Row
+from .runs import has_space
+from .wrapping import wrapped_rows
+
+__all__ = ["TextBuilder"]
+
+HYPHENS = ("-", "\u2010", "\u2011")
+CELL = "  "  # between the cells of a row
+OPEN_ENDS = ("@", "/", "_")  # what an address that breaks at a line's end may end with
+
+
+class TextBuilder:
+    """Puts the text of a document together, row by row, and notes where each glyph's characters are."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._pieces: list[str] = []
+        self._tail = ""
+        self._last_strip: Strip | None = None
+
+    @property
+    def text(self) -> str:
+        """What was put together."""
+        return "".join(self._pieces)
+
+    def add_page(self, rows: list[Row], width: float) -> list[Strip]:
+        """Add the rows of a page, or those of one turn of it.
+
+        rows (list[Row]): in order.
+        width (float): of the page, in the frame of the rows.
+        RETURNS (list[Strip]): the strips of the page, in order.
+        """
+        strips = []
+        runs = [run for row in rows for run in row.runs]
+        margin = width - min((run.box.x0 for run in runs), default=0.0)
+        for row, wrapped in zip(rows, wrapped_rows(rows), strict=True):
+            self._begin(row, wrapped)
+            for j, run in enumerate(row.runs):
+                if j:
+                    self._write(CELL)
+                strips.append(self._add_run(run, _room(run, runs, margin)))
+            self._last_strip = strips[-1]
+        return strips
+
+    def _begin(self, row: Row, wrapped: bool) -> None:
+        """Write what stands between the last row and this one: a line break, a space, or nothing within a word."""
+        if self._last_strip is None:
+            return
+        first = row.runs[0].glyphs[0].text[:1]
+        if self._tail[-1:] in HYPHENS and self._tail[-2:-1].isalpha() and first.islower():
+            self._drop_hyphen()
+        elif wrapped and self._tail[-1:] in HYPHENS and self._tail[-2:-1].isalnum() and first.isalnum():
+            return
+        elif not (wrapped and self._tail.endswith(OPEN_ENDS)):
+            self._write(" " if wrapped else "\n")
+
+    def _drop_hyphen(self) -> None:
+        """Take the hyphen at the end of the last row out of the text. Its glyph stays, without characters."""
+        assert self._last_strip is not None
+        last = self._pieces.pop()
+        self._pieces.append(last[:-1])
+        self.length -= 1
+        self._tail = self._tail[:-1]
+        self._last_strip.end[-1] -= 1
+        if self._last_strip.end[-1] < self._last_strip.start[-1]:
+            self._last_strip.start[-1] = self._last_strip.end[-1]
+
+    def _add_run(self, run: Run, room: float) -> Strip:
+        """Write the glyphs of a run."""
+        left, right = array("f"), array("f")
+        starts, ends, texts = array("q"), array("q"), []
+        last: Glyph | None = None
+        for glyph in _composed(run.glyphs):
+            if last is not None and has_space(last, glyph):
+                self._write(" ")
+            starts.append(self.length)
+            self._write(_spelled(glyph.text))
+            ends.append(self.length)
+            left.append(glyph.box.x0)
+            right.append(glyph.box.x1)
+            texts.append(glyph.text)
+            last = glyph
+        return Strip(run.turn, run.box.y0, run.box.y1, run.em, room, texts, left, right, starts, ends)
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._pieces.append(text)
+            self.length += len(text)
+            self._tail = (self._tail + text)[-2:]
+
+
+def _room(run: Run, runs: list[Run], margin: float) -> float:
+    """How far a run may reach: to the next one beside it, or to the margin, as wide on the right as on the left."""
+    box = run.box
+    beside = [o.box.x0 for o in runs if o.box.x0 > box.x0 and o.box.y0 < box.y1 and o.box.y1 > box.y0 and o is not run]
+    return max(box.x1, min(beside) - 0.4 * run.em if beside else margin)
+
+
+def _composed(glyphs: list[Glyph]) -> list[Glyph]:
+    """Glyphs with accents that stand by themselves put to their letters."""
+    out: list[Glyph] = []
+    for glyph in glyphs:
+        if out and unicodedata.combining(glyph.text[:1]):
+            letter = out[-1]
+            box = letter.box
+            box = box._replace(x0=min(box.x0, glyph.box.x0), x1=max(box.x1, glyph.box.x1))
+            out[-1] = letter._replace(text=unicodedata.normalize("NFC", letter.text + glyph.text), box=box)
+        else:
+            out.append(glyph)
+    return out
+
+
+def _spelled(text: str) -> str:
+    """The characters of a glyph: a ligature as its letters."""
+    return "".join(unicodedata.normalize("NFKC", c) if "\ufb00" <= c <= "\ufb06" else c for c in text)

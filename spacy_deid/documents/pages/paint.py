@@ -1,0 +1,210 @@
+"""Pages painted over: what was removed is blanked first, only then is the rest of the line put in its new place."""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import reportlab
+from PIL import Image, ImageDraw, ImageFont
+
+from ...errors import DeidError, Errors
+from ..document import WriteSettings
+from .glyphs import Box, PageParts, Strip, upright
+from .released import Piece, Placed, Release, lay_out
+
+__all__ = ["Line", "measure", "paint_page"]
+
+# Bitstream Vera, which comes with reportlab and may be used freely; it has the letters of western European languages
+FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
+SIZE = 0.86  # Vera runs large
+PAD = 0.15  # room beside the text of a box, in sizes of the font
+Colour = int | tuple[int, ...]
+
+
+class Line(NamedTuple):
+    """A strip after the edits, for the text layer."""
+
+    strip: Strip
+    placed: list[Placed]
+
+
+def paint_page(
+    image: Image.Image, parts: PageParts, release: Release, number: int, settings: WriteSettings
+) -> tuple[Image.Image, list[Line]]:
+    """Paint over what the edits remove, and write the replacements.
+
+    image (Image): the page in grey or colours.
+    parts (PageParts): what stands on it.
+    release (Release): the edits; pages come in order.
+    number (int): of the page, from 1, for errors.
+    settings (WriteSettings): how replacements look.
+    RETURNS (tuple[Image, list[Line]]): the painted page and its lines.
+    RAISES: DeidError (D719) if anything is left of what was removed.
+    """
+    scale = image.width / parts.width
+    lines = []
+    for strip in parts.strips:
+        pieces = release.pieces(strip)
+        lines.append(Line(strip, lay_out(strip, pieces, measure)))
+    _blank(image, [(box, _colour(_crop(image, _pixels(box, scale)))) for box in parts.blanks], scale)
+    for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
+        changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
+        image = upright(image, turn)
+        _paint_lines(image, changed, scale, number, release, settings)
+        image = upright(image, -turn % 360)
+    return image, lines
+
+
+def measure(text: str, em: float) -> float:
+    """The width of a replacement.
+
+    text (str): the replacement.
+    em (float): size of the line's font.
+    RETURNS (float): the width in the same unit.
+    """
+    return (_font(100).getlength(text) / 100 * SIZE + 2 * PAD) * em if text else 0.0
+
+
+@lru_cache(maxsize=64)
+def _font(size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(FONT), size)
+
+
+def _is_changed(line: Line) -> bool:
+    return any(place.piece.text is not None for place in line.placed)
+
+
+def _pixels(box: Box, scale: float) -> Box:
+    """The pixels that a rectangle touches, and one more on each side for blurred edges."""
+    left, top = math.floor(box.x0 * scale) - 1, math.floor(box.y0 * scale) - 1
+    return Box(max(left, 0), max(top, 0), math.ceil(box.x1 * scale) + 1, math.ceil(box.y1 * scale) + 1)
+
+
+def _crop(image: Image.Image, pixels: Box) -> Image.Image:
+    """A part of an image, cut off at its edges."""
+    left, top, right, bottom = map(int, pixels)
+    return image.crop((left, top, min(right, image.width), min(bottom, image.height)))
+
+
+def _colour(part: Image.Image) -> Colour:
+    """The colour of the paper: most of a line is."""
+    values = np.asarray(part)
+    if not values.size:
+        return 255 if values.ndim == 2 else (255,) * part.im.bands
+    middle = np.median(values.reshape(-1, *values.shape[2:]), axis=0)
+    return int(middle) if values.ndim == 2 else tuple(int(value) for value in middle)
+
+
+def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float) -> None:
+    """Fill rectangles."""
+    draw = ImageDraw.Draw(image)
+    for box, colour in boxes:
+        left, top, right, bottom = _pixels(box, scale)
+        draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
+
+
+def _paint_lines(
+    image: Image.Image, lines: list[Line], scale: float, number: int, release: Release, settings: WriteSettings
+) -> None:
+    """Blank what was removed from all lines, make sure of it, and only then move what stays."""
+    colours = [_colour(_crop(image, _pixels(_band(line.strip), scale))) for line in lines]
+    removed = [_removed(line) for line in lines]
+    for boxes, colour in zip(removed, colours, strict=True):
+        _blank(image, [(box, colour) for box in boxes], scale)
+    for line, boxes in zip(lines, removed, strict=True):
+        if not all(_is_uniform(_crop(image, _pixels(box, scale)), colours) for box in boxes):
+            label = next(iter(release.removes(line.strip)), "")
+            raise DeidError(Errors.D719.format(page=number, label=label))
+    kept = [_kept(image, line, scale) for line in lines]
+    for line, colour in zip(lines, colours, strict=True):
+        _blank(image, [(_band(line.strip), colour)], scale)
+    for line, pictures, colour in zip(lines, kept, colours, strict=True):
+        _put(image, line, pictures, colour, scale, settings)
+
+
+def _band(strip: Strip) -> Box:
+    """All that a strip covers."""
+    return Box(min(strip.left), strip.top, max(strip.right), strip.bottom)
+
+
+def _removed(line: Line) -> list[Box]:
+    """What the removed glyphs of a line cover, over its full height."""
+    strip = line.strip
+    pieces = [place.piece for place in line.placed if place.piece.text is not None]
+    return [_extent(strip, piece) for piece in pieces]
+
+
+def _extent(strip: Strip, piece: Piece) -> Box:
+    """What a piece covers before the edits."""
+    left, right = strip.left[piece.first : piece.last], strip.right[piece.first : piece.last]
+    return Box(min(left), strip.top, max(right), strip.bottom)
+
+
+def _is_uniform(part: Image.Image, colours: list[Colour]) -> bool:
+    """Whether a part of the page shows only colours of paper, which filled rectangles have."""
+    seen = part.getcolors(len(set(colours)) + 1)
+    return seen is not None and {colour for _, colour in seen} <= set(colours)
+
+
+def _kept(image: Image.Image, line: Line, scale: float) -> list[Image.Image]:
+    """Pictures of the pieces that stay, taken from a page on which the rest is blank."""
+    stay = [place.piece for place in line.placed if place.piece.text is None]
+    return [_crop(image, _pixels(_extent(line.strip, piece), scale)) for piece in stay]
+
+
+def _put(
+    image: Image.Image,
+    line: Line,
+    pictures: list[Image.Image],
+    colour: Colour,
+    scale: float,
+    settings: WriteSettings,
+) -> None:
+    """Put the pieces of a line where they belong, the replacements last."""
+    left_over = iter(pictures)
+    for place in line.placed:
+        if place.piece.text is None:
+            picture = next(left_over)
+            was = _extent(line.strip, place.piece)
+            width = picture.width if was.x1 - was.x0 <= place.right - place.left + 1e-3 else None
+            width = width or max(1, round(picture.width * (place.right - place.left) / (was.x1 - was.x0)))
+            left, top = math.floor(place.left * scale) - 1, int(_pixels(was, scale).y0)
+            image.paste(picture.resize((width, picture.height)) if width != picture.width else picture, (left, top))
+    for place in line.placed:
+        if place.piece.text:
+            band = Box(place.left, line.strip.top, place.right, line.strip.bottom)
+            _write(image, place.piece.text, band, line.strip.em, colour, scale, settings)
+
+
+def _write(
+    image: Image.Image, text: str, band: Box, em: float, colour: Colour, scale: float, settings: WriteSettings
+) -> None:
+    """Write a replacement."""
+    left, top, right, bottom = (int(value) for value in _pixels(band, scale))
+    width, height = max(right - left, 1), max(bottom - top, 1)
+    ink, paper = _inks(image, colour, settings.mark)
+    font = _font(max(6, round(min(em * SIZE * scale, height * 1.05))))
+    natural = math.ceil(font.getlength(text)) + 2
+    label = Image.new(image.mode, (natural, height), paper)
+    ImageDraw.Draw(label).text((1, height / 2), text, font=font, fill=ink, anchor="lm")
+    room = max(width - round(PAD * em * scale), 1)
+    label = label.resize((min(natural, room), height))
+    draw = ImageDraw.Draw(image)
+    outline = ink if settings.mark == "box" else None
+    draw.rectangle((left, top, right - 1, bottom - 1), fill=paper, outline=outline)
+    inner = label.crop((0, 1, label.width, label.height - 1)) if outline is not None and height > 4 else label
+    image.paste(inner, (left + (width - label.width) // 2, top + (label.height - inner.height) // 2))
+
+
+def _inks(image: Image.Image, colour: Colour, mark: str) -> tuple[Colour, Colour]:
+    """The colours of a replacement and of what is behind it."""
+    bands = len(image.getbands())
+    black: Colour = 0 if bands == 1 else (0,) * bands
+    white: Colour = 255 if bands == 1 else (255,) * bands
+    if mark == "black":
+        return white, black
+    level = colour if isinstance(colour, int) else sum(colour) / bands
+    return (black if level > 127 else white), colour

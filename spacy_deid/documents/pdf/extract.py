@@ -1,0 +1,90 @@
+"""Everything that can be got out of a PDF, for verifying a copy."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pikepdf
+
+from ..document import Found, WriteSettings
+from .layer import CMAP, GLYPHS, font_program
+from .opening import open_pdf
+
+__all__ = ["extract"]
+
+NAME = "copy"
+OWN = {CMAP, GLYPHS, font_program()}  # streams of every copy
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """Texts of pages, titles, metadata, and every string and stream of a PDF.
+
+    data (bytes): the file.
+    settings (WriteSettings): which pages are read by OCR.
+    YIELDS (Found): texts and where they stand.
+    """
+    yield from _pages(data, settings)
+    yield from _objects(data)
+
+
+def _pages(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """The text layer, as one text because words and names go on over pages, and bookmarks and attachments."""
+    with open_pdf(data, NAME, settings.read) as pdf:
+        texts = []
+        for index in range(len(pdf)):
+            page = pdf.get_page(index)
+            textpage = page.get_textpage()
+            texts.append(textpage.get_text_range())
+            textpage.close()
+            page.close()
+        yield Found("text layer", "\n".join(texts))
+        yield Found("metadata", "\n".join(map(str, pdf.get_metadata_dict().values())))
+        yield Found("bookmarks", "\n".join(entry.get_title() or "" for entry in pdf.get_toc()))
+
+
+def _objects(data: bytes) -> Iterator[Found]:
+    """Every string, and every stream that is not a picture, unpacked; UTF-16 and single bytes alike."""
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        contents = {stream.objgen for page in pdf.pages for stream in _contents(page)}
+        for number, item in enumerate(pdf.objects, 1):
+            place = f"object {number}"
+            yield from _both(place, list(_strings(item)))
+            if not isinstance(item, pikepdf.Stream) or item.get("/Subtype") == "/Image":
+                continue
+            if item.objgen in contents:
+                yield from _both(place, [text for part in _operands(item) for text in _strings(part)])
+            elif (raw := item.read_bytes()) not in OWN:
+                yield from _both(place, [pikepdf.String(raw)])
+
+
+def _contents(page: pikepdf.Page) -> list[Any]:
+    """The streams that draw a page."""
+    found: Any = page.obj.get("/Contents", [])
+    return [found] if isinstance(found, pikepdf.Stream) else list(found)
+
+
+def _operands(stream: Any) -> Iterator[Any]:
+    """What the operators of a content stream are given."""
+    for instruction in pikepdf.parse_content_stream(stream):
+        yield from instruction.operands
+
+
+def _both(place: str, strings: list[pikepdf.String]) -> Iterator[Found]:
+    """Strings as they say they are encoded, and as UTF-16 without a mark."""
+    if strings:
+        yield Found(place, "".join(map(str, strings)))
+        yield Found(place, b"".join(map(bytes, strings)).decode("utf-16-be", "replace"))
+
+
+def _strings(item: Any, depth: int = 0) -> Iterator[pikepdf.String]:
+    """The strings of an object and of what stands in it, but not of what it points to."""
+    if isinstance(item, pikepdf.String):
+        yield item
+    elif depth < 50 and isinstance(item, pikepdf.Array):
+        for part in item:
+            if not getattr(part, "is_indirect", False):
+                yield from _strings(part, depth + 1)
+    elif depth < 50 and isinstance(item, pikepdf.Dictionary | pikepdf.Stream):
+        for _, part in item.items():
+            if not getattr(part, "is_indirect", False):
+                yield from _strings(part, depth + 1)

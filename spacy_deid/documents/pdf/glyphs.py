@@ -1,0 +1,213 @@
+"""The glyphs that a page of a PDF shows, with what they cover."""
+
+import ctypes
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pypdfium2.raw as raw
+
+from ..pages.glyphs import Box, Glyph, to_frame
+
+__all__ = ["PageGlyphs", "View", "read_glyphs"]
+
+DPI = 100  # resolution at which is looked whether a glyph leaves ink
+INK = 3  # steps of grey that count as ink
+INVISIBLE = 3  # text rendering mode: neither filled nor stroked (ISO 32000-1, table 106)
+
+
+class View(NamedTuple):
+    """How a page is shown: its box in the file's coordinates, and its rotation.
+
+    left, bottom, right, top (float): the part that is shown.
+    rotation (int): degrees clockwise.
+    """
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    rotation: int
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height as shown."""
+        width, height = self.right - self.left, self.top - self.bottom
+        return (height, width) if self.rotation in (90, 270) else (width, height)
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of the file is shown, from the upper left corner."""
+        if self.rotation == 90:
+            return y - self.bottom, x - self.left
+        if self.rotation == 180:
+            return self.right - x, y - self.bottom
+        if self.rotation == 270:
+            return self.top - y, self.right - x
+        return x - self.left, self.top - y
+
+    def box(self, left: float, bottom: float, right: float, top: float) -> Box:
+        """Where a rectangle of the file is shown."""
+        (x0, y0), (x1, y1) = self.point(left, bottom), self.point(right, top)
+        return Box(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+
+
+@dataclass(slots=True)
+class PageGlyphs:
+    """What a page shows.
+
+    turns (dict[int, list[Glyph]]): glyphs by the degrees that they are turned, in the frame of their turn.
+    hidden (list[Box]): what covers characters that cannot be seen.
+    unmapped (int): characters that the file gives no meaning.
+    invisible (int): characters that are not drawn, as those of a text layer behind a scan.
+    """
+
+    turns: dict[int, list[Glyph]]
+    hidden: list[Box]
+    unmapped: int = 0
+    invisible: int = 0
+
+    @property
+    def count(self) -> int:
+        """Characters that are seen."""
+        return sum(map(len, self.turns.values()))
+
+
+def read_glyphs(page: Any, view: View) -> PageGlyphs:
+    """Read the characters of a page that can be seen.
+
+    Text can be in the file and not on the page: white, behind a picture, in a layer that is switched off, outside.
+    Nobody sees it, and no copy of it is made.
+
+    page (PdfPage): the page, flattened.
+    view (View): how it is shown.
+    RETURNS (PageGlyphs): what is seen, and where something is hidden.
+    """
+    found = PageGlyphs({}, [])
+    grey = page.render(scale=DPI / 72, grayscale=True).to_numpy()
+    grey = grey.reshape(grey.shape[:2])
+    textpage = page.get_textpage()
+    width, height = view.size
+    space = False
+    for char in _chars(textpage):
+        box = char.shown(view)
+        if char.text.isspace() or char.generated:
+            space = True
+            continue
+        if char.mode == INVISIBLE:
+            found.invisible += 1
+        elif not char.text:
+            found.unmapped += 1
+        elif not _is_on(box, width, height):
+            pass
+        elif not _has_ink(grey, box):
+            found.hidden.append(box)
+        else:
+            found.unmapped += char.unmapped
+            turn = char.turn(view)
+            base = _base(char, view, turn)
+            inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
+            glyph = Glyph(char.text, to_frame(inside, turn, width, height), base, char.em, space)
+            found.turns.setdefault(turn, []).append(glyph)
+        space = False
+    textpage.close()
+    return found
+
+
+class _Char(NamedTuple):
+    """A character as pdfium gives it, in the file's coordinates."""
+
+    text: str
+    generated: bool
+    unmapped: bool
+    mode: int
+    box: tuple[float, float, float, float]
+    origin: tuple[float, float]
+    direction: tuple[float, float]
+    em: float
+
+    def shown(self, view: View) -> Box:
+        """What it covers on the page as shown."""
+        return view.box(*self.box)
+
+    def turn(self, view: View) -> int:
+        """Degrees clockwise that it is turned as shown, to the nearest quarter."""
+        x, y = self.direction
+        return round((math.degrees(math.atan2(-y, x)) + view.rotation) / 90) % 4 * 90
+
+
+def _base(char: _Char, view: View, turn: int) -> float:
+    """Height of the line that a character stands on, in the frame of its turn."""
+    x, y = view.point(*char.origin)
+    return to_frame(Box(x, y, x, y), turn, *view.size).y0
+
+
+def _chars(textpage: Any) -> Iterator[_Char]:
+    """The characters of a page, in the order of the file."""
+    numbers = [ctypes.c_double() for _ in range(6)]
+    box, origin = [ctypes.byref(n) for n in numbers[:4]], [ctypes.byref(n) for n in numbers[4:]]
+    loose, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
+    modes: dict[int, int] = {}
+    for i in range(textpage.count_chars()):
+        code = raw.FPDFText_GetUnicode(textpage, i)
+        raw.FPDFText_GetCharBox(textpage, i, *box)
+        raw.FPDFText_GetLooseCharBox(textpage, i, loose)
+        raw.FPDFText_GetCharOrigin(textpage, i, *origin)
+        raw.FPDFText_GetMatrix(textpage, i, matrix)
+        left, right, bottom, top, x, y = (n.value for n in numbers)
+        covered = _covered((left, bottom, right, top), loose, matrix)
+        em = raw.FPDFText_GetFontSize(textpage, i) * math.hypot(matrix.c, matrix.d)
+        generated = raw.FPDFText_IsGenerated(textpage, i) == 1
+        unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1 or _is_private(code)
+        mode = 0 if generated else _mode(textpage, i, modes)
+        hyphen = code in (2, 0xAD) or raw.FPDFText_IsHyphen(textpage, i) == 1
+        text = "-" if hyphen else _character(code)
+        yield _Char(text, generated, unmapped, mode, covered, (x, y), (matrix.a, matrix.b), em or 1.0)
+
+
+def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
+    """The ink of a character, widened along its line to the room that its font gives it.
+
+    Across the line the ink alone counts: many fonts claim room far above and below.
+    """
+    left, bottom, right, top = tight
+    if abs(matrix.b) < abs(matrix.a):
+        left, right = min(left, loose.left), max(right, loose.right)
+    else:
+        bottom, top = min(bottom, loose.bottom), max(top, loose.top)
+    return left, bottom, right, top
+
+
+def _mode(textpage: Any, i: int, modes: dict[int, int]) -> int:
+    """The rendering mode of a character; that of an object of the page is asked once."""
+    textobject = raw.FPDFText_GetTextObject(textpage, i)
+    key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
+    if key not in modes:
+        modes[key] = raw.FPDFTextObj_GetTextRenderMode(textobject) if key else 0
+    return modes[key]
+
+
+def _is_private(code: int) -> bool:
+    """Whether a code is one that only the file's font knows, or none at all."""
+    return code == 0xFFFD or 0xE000 <= code <= 0xF8FF or code < 32
+
+
+def _character(code: int) -> str:
+    """A code as text; nothing for a control character or half a pair."""
+    if code in (9, 10, 13):
+        return " "
+    return "" if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 else chr(code)
+
+
+def _is_on(box: Box, width: float, height: float) -> bool:
+    """Whether a box lies on the page at least in part."""
+    return box.x1 > 0 and box.y1 > 0 and box.x0 < width and box.y0 < height
+
+
+def _has_ink(grey: np.ndarray, box: Box) -> bool:
+    """Whether anything can be seen where a character should be."""
+    scale = DPI / 72
+    x0, y0 = max(int(box.x0 * scale) - 1, 0), max(int(box.y0 * scale) - 1, 0)
+    part = grey[y0 : int(box.y1 * scale) + 2, x0 : int(box.x1 * scale) + 2]
+    return part.size > 0 and int(part.max()) - int(part.min()) >= INK

@@ -1,0 +1,267 @@
+"""PDF with a text layer: what is read, and that nothing of what was removed is left."""
+
+import io
+
+import pikepdf
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pdf_letters import (
+    ENGLISH,
+    FINNISH,
+    SPANISH,
+    changed,
+    columns,
+    edits_of,
+    form,
+    hide,
+    in_any_encoding,
+    joined,
+    later_revision,
+    layer,
+    letter,
+    needs_poppler,
+    pdftotext,
+    pictures,
+    unpacked,
+)
+from PIL import ImageChops, ImageOps, ImageStat
+from reportlab.lib.pagesizes import A4
+
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents.verify import fold
+from spacy_deid.errors import DeidError, InputError
+from spacy_deid.offsets import Edit, apply_edits
+
+LETTER = letter(SPANISH)
+NAME = "Braulio Sanz Ibáñez"
+KEEP = ReadSettings(pictures="keep")
+
+
+def read(data, name="letter.pdf"):
+    return read_document(data, name, KEEP)
+
+
+def released(data, strings, **keywords):
+    document = read(data)
+    edits = edits_of(document.text, strings, **keywords)
+    return document, edits, redact_document(document, edits, WriteSettings(read=KEEP))
+
+
+def assert_gone(data, string):
+    content = unpacked(data)
+    assert not [form for form in in_any_encoding(string) if form in content]
+    assert fold(string) not in fold(layer(data))
+
+
+@pytest.mark.parametrize("text", [SPANISH, FINNISH, ENGLISH])
+def test_lines_are_read_as_they_stand(text):
+    assert read(letter(text)).text == text
+
+
+@pytest.mark.parametrize("rotate", [90, 180, 270])
+def test_a_rotated_page_is_read_like_any_other(rotate):
+    assert read(letter(SPANISH, rotate=rotate)).text == SPANISH
+
+
+def test_pages_follow_one_another():
+    document = read(joined(letter(SPANISH), letter(FINNISH)))
+    assert document.text == f"{SPANISH}\n{FINNISH}"
+    assert [document.text[page.start : page.end].strip() for page in document.pages] == [SPANISH, FINNISH]
+    assert [page.number for page in document.pages] == [1, 2]
+
+
+def test_a_word_that_breaks_at_the_end_of_a_line_is_one():
+    text = read(
+        letter("El paciente Braulio Sanz Ibá-\nñez ingresa por dolor, y el perío-\ndo de ingreso es corto")
+    ).text
+    assert "Ibáñez" in text
+    assert "período" in text
+
+
+def test_a_double_name_keeps_its_hyphen():
+    lines = ["La paciente ingresa por la tarde con Ana García-", "López y con otra persona de su misma familia y,"]
+    assert "García-López" in read(letter("\n".join([*lines, "según dice, de la ciudad de al lado también."]))).text
+
+
+def test_a_paragraph_is_one_line():
+    words = "El paciente refiere dolor desde hace tres días y niega fiebre y tos. " * 6
+    assert read(columns([words], count=1)).text == words.strip()
+
+
+def test_columns_are_read_one_after_the_other():
+    left = "Primera columna con muchas palabras que llenan la línea entera. " * 40
+    right = "Segunda parte que sigue en otra columna y no se mezcla jamás. " * 20
+    assert read(columns([left, right])).text.split() == (left + right).split()
+
+
+def test_a_form_is_read_by_rows():
+    out = letter("Nombre:\nApellidos:\nTeléfono:\nCiudad:")
+    values = letter("Braulio\nSanz Ibáñez\n600123456\nMadrid", left=200)
+
+    def overlay(pdf):
+        with pikepdf.open(io.BytesIO(values)) as other:
+            pdf.pages[0].add_overlay(other.pages[0])
+
+    text = read(changed(out, overlay)).text
+    assert [line.split() for line in text.splitlines()][:2] == [
+        ["Nombre:", "Braulio"],
+        ["Apellidos:", "Sanz", "Ibáñez"],
+    ]
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+def test_a_name_is_gone_from_a_released_page(rotate):
+    _, _, copy = released(letter(SPANISH, rotate=rotate), [NAME, "señor Sanz Ibáñez", "Núñez"])
+    assert_gone(copy, "Sanz")
+    assert_gone(copy, "Núñez")
+    assert {"dolor", "torácico.", "[PATIENT]"} <= set(layer(copy).split())
+
+
+@needs_poppler
+def test_others_read_the_released_text():
+    document, edits, copy = released(LETTER, [NAME, "Calle Olmo 17", "28035"])
+    assert pdftotext(copy).split() == apply_edits(document.text, edits).split()
+
+
+def test_the_text_layer_is_the_released_text():
+    document, edits, copy = released(LETTER, [NAME, "Madrid"])
+    lines = [line.strip() for line in layer(copy).splitlines()]
+    assert lines == apply_edits(document.text, edits).splitlines()
+
+
+def test_what_hides_in_the_file_is_neither_read_nor_copied():
+    data = changed(LETTER, hide("Quintana"))
+    assert [f for f in in_any_encoding("Quintana") if f in unpacked(data)]
+    document = read(data)
+    assert document.text == SPANISH
+    copy = redact_document(document, edits_of(document.text, [NAME]))
+    assert_gone(copy, "Quintana")
+    assert b"JavaScript" not in unpacked(copy)
+    with pikepdf.open(io.BytesIO(copy)) as pdf:
+        assert set(pdf.Root.keys()) <= {"/Type", "/Pages"}
+        assert "/Info" not in pdf.trailer
+        assert set(pdf.pages[0].obj.keys()) <= {"/Type", "/Parent", "/MediaBox", "/Rotate", "/Resources", "/Contents"}
+
+
+def test_an_earlier_revision_is_gone():
+    data = later_revision(changed(letter(ENGLISH), lambda pdf: None), "Thornbury was", "Applegate was")
+    document = read(data)
+    assert "Applegate was" in document.text
+    copy = redact_document(document, edits_of(document.text, ["Margaret Thornbury", "Applegate"]))
+    assert_gone(copy, "Thornbury")
+
+
+def test_a_form_field_is_text_like_any_other():
+    document, _, copy = released(form(NAME), [NAME])
+    assert document.text.split() == ["Paciente:", "Braulio", "Sanz", "Ibáñez"]
+    assert_gone(copy, NAME)
+    with pikepdf.open(io.BytesIO(copy)) as pdf:
+        assert "/AcroForm" not in pdf.Root
+
+
+def test_the_length_of_a_name_cannot_be_measured():
+    short, long = letter("Paciente Ana Gil niega alergias"), letter("Paciente Bartolomé Echeverría niega alergias")
+    copies = [released(short, ["Ana Gil"])[2], released(long, ["Bartolomé Echeverría"])[2]]
+    first, second = (ImageOps.invert(pictures(copy, 200)[0].convert("L")).getbbox() for copy in copies)
+    assert first == pytest.approx(second, abs=1)
+
+
+@pytest.mark.parametrize("mark", ["box", "black", "plain"])
+def test_a_replacement_is_written_in_its_place(mark):
+    document = read(LETTER)
+    copy = redact_document(document, edits_of(document.text, [NAME]), WriteSettings(mark=mark))
+    before, after = pictures(LETTER, 72)[0].convert("L"), pictures(copy, 72)[0].convert("L")
+    place = (125, 60, 225, 75)
+    assert before.crop(place).tobytes() != after.crop(place).tobytes()
+    rest = (0, 90, 595, 842)
+    difference = ImageChops.difference(before.crop(rest), after.crop(rest))
+    assert ImageStat.Stat(difference).mean[0] < 1
+
+
+def test_the_size_of_a_page_is_kept():
+    for rotate in (0, 90):
+        _, _, copy = released(letter(SPANISH, rotate=rotate), [NAME])
+        with pikepdf.open(io.BytesIO(copy)) as pdf:
+            assert pdf.pages[0].obj.Rotate == rotate
+            box = [float(value) for value in pdf.pages[0].mediabox]
+        assert box == pytest.approx([0, 0, *A4], abs=0.01)
+
+
+def test_a_name_that_was_put_back_is_found():
+    document, edits, copy = released(LETTER, [NAME])
+    for place in ("/Author", "/Keywords"):
+        leaky = changed(copy, lambda pdf, place=place: pdf.docinfo.__setitem__(place, pikepdf.String(NAME)))
+        with pytest.raises(DeidError, match="PATIENT") as caught:
+            verify(leaky, "pdf", {NAME: "PATIENT"}, WriteSettings(), apply_edits(document.text, edits))
+        assert "Sanz" not in str(caught.value)
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_edits_anywhere_remove_exactly_their_characters(data):
+    document = read(LETTER)
+    start = data.draw(st.integers(0, len(document.text) - 2))
+    end = data.draw(st.integers(start + 1, min(start + 60, len(document.text))))
+    edits = [Edit(start, end, "PATIENT", "[X]")]
+    copy = redact_document(document, edits, WriteSettings(dpi=100))
+    changed = document.text[start:end].strip()
+    assert fold(layer(copy)) == fold(apply_edits(document.text, edits) if changed else document.text)
+
+
+@pytest.mark.parametrize("rotate", [0, 90])
+def test_each_character_has_a_box_on_its_page(rotate):
+    document = read(letter(SPANISH, rotate=rotate))
+    page = document.parts[1][0]
+    covered = set()
+    for strip in page.strips:
+        for i, text in enumerate(strip.texts):
+            assert document.text[strip.start[i] : strip.end[i]] == text
+            assert 0 <= strip.left[i] < strip.right[i] <= max(page.width, page.height)
+            covered |= set(range(strip.start[i], strip.end[i]))
+    assert {i for i, char in enumerate(document.text) if not char.isspace()} == covered
+
+
+def encrypted(password):
+    with pikepdf.open(io.BytesIO(LETTER)) as pdf:
+        out = io.BytesIO()
+        pdf.save(out, encryption=pikepdf.Encryption(user=password, owner="x"))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (encrypted("secret"), "encrypted"),
+        (LETTER[:300], "truncated or malformed"),
+        (b"%PDF-1.7\nnothing here", "truncated or malformed"),
+    ],
+    ids=["encrypted", "truncated", "malformed"],
+)
+def test_a_file_that_cannot_be_opened_is_named(data, reason):
+    with pytest.raises(InputError, match=reason) as caught:
+        read(data, "bad.pdf")
+    assert "bad.pdf" in str(caught.value)
+
+
+def test_an_empty_password_opens_a_file():
+    assert read(encrypted("")).text == SPANISH
+
+
+def test_a_file_without_pages_is_refused():
+    out = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.save(out)
+    with pytest.raises(InputError, match=r"no page|malformed"):
+        read(out.getvalue())
+
+
+def test_too_many_pages_are_refused():
+    with pytest.raises(InputError, match="3 pages, more than the 2"):
+        read_document(joined(LETTER, LETTER, LETTER), "a.pdf", ReadSettings(max_pages=2))
+
+
+def test_an_empty_page_is_an_empty_text():
+    document = read(letter(""))
+    assert document.text == ""
+    assert redact_document(document, []).startswith(b"%PDF")

@@ -1,0 +1,202 @@
+"""Invented letters as PDF, with the places where names hide."""
+
+import io
+import shutil
+import subprocess
+
+import pikepdf
+import pypdfium2
+import pytest
+from pikepdf import Array, Dictionary, Name, String
+from reportlab.lib.enums import TA_JUSTIFY
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfgen import canvas
+from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
+
+from spacy_deid.offsets import Edit
+
+NAMES = ["Braulio Sanz Ibáñez", "Matti Äijälä", "Margaret Thornbury"]
+SPANISH = """Paciente: Braulio Sanz Ibáñez
+Domicilio: Calle Olmo 17, 28035 Madrid
+Ingresa por dolor torácico. Niega alergias. El señor Sanz Ibáñez refiere náuseas.
+Firmado: Dra. Pilar Núñez Cué"""
+FINNISH = """Potilas: Matti Äijälä
+Osoite: Hämeenkatu 12 B 4, 33100 Tampere
+Potilas Äijälä tuli päivystykseen. Verenpaine 140/90 mmHg."""
+ENGLISH = """Patient: Margaret Thornbury
+Mrs Thornbury was seen in clinic. Her MRN is 4471902."""
+
+needs_poppler = pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext (poppler-utils) is not installed")
+needs_tesseract = pytest.mark.skipif(not shutil.which("tesseract"), reason="tesseract is not installed")
+
+
+def letter(text, *, size=11, rotate=0, left=72, top=770, font="Helvetica"):
+    """A page with the lines of a text."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=A4)
+    page.setFont(font, size)
+    for i, line in enumerate(text.splitlines()):
+        page.drawString(left, top - 1.4 * size * i, line)
+    page.save()
+    return (
+        changed(out.getvalue(), lambda pdf: pdf.pages[0].rotate(rotate, relative=False)) if rotate else out.getvalue()
+    )
+
+
+def columns(paragraphs, *, count=2, hyphens=False):
+    """Paragraphs set in columns."""
+    out = io.BytesIO()
+    width = (A4[0] - 144 - 24 * (count - 1)) / count
+    frames = [Frame(72 + i * (width + 24), 72, width, 650, 0, 0, 0, 0) for i in range(count)]
+    document = BaseDocTemplate(out, pagesize=A4)
+    document.addPageTemplates([PageTemplate(frames=frames)])
+    style = ParagraphStyle("x", fontSize=10, leading=12, alignment=TA_JUSTIFY, hyphenationLang="")
+    document.build([Paragraph(text, style) for text in paragraphs])
+    return out.getvalue()
+
+
+def changed(data, change):
+    """A PDF after `change(pdf)`."""
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        change(pdf)
+        out = io.BytesIO()
+        pdf.save(out)
+    return out.getvalue()
+
+
+def hide(name):
+    """A change that writes a name wherever a PDF can hold one, but on the page."""
+
+    def change(pdf):
+        page = pdf.pages[0].obj
+        pdf.docinfo["/Author"] = String(name)
+        pdf.docinfo["/Subject"] = name.encode("utf-16-be")
+        with pdf.open_metadata() as xmp:
+            xmp["dc:title"] = name
+        pdf.attachments[f"{name}.txt"] = pikepdf.AttachedFileSpec(pdf, name.encode(), filename=f"{name}.txt")
+        with pdf.open_outline() as outline:
+            outline.root.append(pikepdf.OutlineItem(name, 0))
+        script = Dictionary(S=Name.JavaScript, JS=String(f"app.alert('{name}')"))
+        pdf.Root.OpenAction = pdf.make_indirect(script)
+        note = Dictionary(Type=Name.Annot, Subtype=Name.Text, Rect=[300, 300, 320, 320], Contents=String(name))
+        link = Dictionary(Type=Name.Annot, Subtype=Name.Link, Rect=[10, 10, 20, 20])
+        link.A = Dictionary(S=Name.URI, URI=String(f"https://example.org/{name}"))
+        page.Annots = Array([pdf.make_indirect(note), pdf.make_indirect(link)])
+        page.PieceInfo = Dictionary(Word=Dictionary(Private=String(name)))
+        page.Thumb = pdf.make_stream(name.encode(), Width=1, Height=1)
+        hide_layer(pdf, page, name)
+
+    return change
+
+
+def hide_layer(pdf, page, name):
+    """Write a name in a layer that is switched off."""
+    layer = pdf.make_indirect(Dictionary(Type=Name.OCG, Name=String(f"layer of {name}")))
+    pdf.Root.OCProperties = Dictionary(OCGs=[layer], D=Dictionary(OFF=[layer], Order=[layer]))
+    resources = page.Resources
+    resources.Properties = Dictionary(MC0=layer)
+    font = next(iter(resources.Font.keys()))
+    code = f"/OC /MC0 BDC BT {font} 12 Tf 72 200 Td ({name}) Tj ET EMC".encode("latin-1")
+    pdf.pages[0].contents_add(pdf.make_stream(b"q Q " + code))
+
+
+def form(value):
+    """A form with a filled-in field."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=A4)
+    page.drawString(72, 770, "Paciente:")
+    page.acroForm.textfield(name="patient", value=value, x=140, y=760, width=250, height=22, fontSize=11)
+    page.save()
+    return out.getvalue()
+
+
+def later_revision(data, old, new):
+    """The PDF with a line written anew in an incremental update: the old line stays in the file."""
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        stream = pdf.pages[0].Contents
+        content = stream.read_bytes()
+        assert old.encode("latin-1") in content
+        number = stream.objgen[0]
+        root, size = pdf.Root.objgen[0], len(pdf.objects) + 1
+    body = content.replace(old.encode("latin-1"), new.encode("latin-1"))
+    start = int(data.rsplit(b"startxref", 1)[1].split()[0])
+    update = b"%d 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\n" % (number, len(body), body)
+    at = len(data) + 1
+    trailer = b"trailer\n<</Size %d/Root %d 0 R/Prev %d>>" % (size, root, start)
+    table = b"xref\n%d 1\n%010d 00000 n \n%s\nstartxref\n%d\n%%%%EOF" % (number, at, trailer, at + len(update))
+    return data + b"\n" + update + table
+
+
+def scan(data, *, dpi=200, rotate=0, skew=0.0):
+    """The pages of a PDF as pictures, as a scanner makes them."""
+    out = io.BytesIO()
+    page = None
+    for image in pictures(data, dpi):
+        image = image.convert("L").rotate(skew, fillcolor=255).rotate(-rotate, expand=True, fillcolor=255)
+        size = (image.width * 72 / dpi, image.height * 72 / dpi)
+        page = page or canvas.Canvas(out)
+        page.setPageSize(size)
+        page.drawInlineImage(image, 0, 0, *size)
+        page.showPage()
+    page.save()
+    return out.getvalue()
+
+
+def pictures(data, dpi):
+    """The pages of a PDF as they are shown."""
+    with pypdfium2.PdfDocument(data) as pdf:
+        pdf.init_forms()
+        return [pdf[i].render(scale=dpi / 72).to_pil() for i in range(len(pdf))]
+
+
+def joined(*files):
+    """The pages of several PDFs in one."""
+    out = io.BytesIO()
+    with pikepdf.new() as pdf:
+        for data in files:
+            with pikepdf.open(io.BytesIO(data)) as other:
+                pdf.pages.extend(other.pages)
+                pdf.save(out) if data is files[-1] else None
+    return out.getvalue()
+
+
+def edits_of(text, strings, label="PATIENT", replacement=None):
+    """Edits of every place where strings stand."""
+    found = []
+    for string in strings:
+        at = text.find(string)
+        while at >= 0:
+            found.append(Edit(at, at + len(string), label, f"[{label}]" if replacement is None else replacement))
+            at = text.find(string, at + len(string))
+    assert found
+    return sorted(found, key=lambda edit: edit.start)
+
+
+def layer(data):
+    """The text layer as pdfium reads it, visible or not."""
+    with pypdfium2.PdfDocument(data) as pdf:
+        return "\n".join(pdf[i].get_textpage().get_text_range() for i in range(len(pdf)))
+
+
+def pdftotext(data):
+    """What poppler reads."""
+    done = subprocess.run(["pdftotext", "-", "-"], input=data, capture_output=True, check=True)
+    return done.stdout.decode()
+
+
+def unpacked(data):
+    """The bytes of a PDF, and of all that is packed in it but pictures."""
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        streams = [
+            item.read_bytes()
+            for item in pdf.objects
+            if isinstance(item, pikepdf.Stream) and item.get("/Subtype") != "/Image"
+        ]
+    return b"\n".join([data, *streams])
+
+
+def in_any_encoding(string):
+    """How a string can stand in a file."""
+    forms = [string.encode("utf-8"), string.encode("latin-1"), string.encode("utf-16-be"), string.encode("utf-16-le")]
+    return forms + [form.hex().encode() for form in forms] + [form.hex().upper().encode() for form in forms]

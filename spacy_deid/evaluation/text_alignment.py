@@ -13,6 +13,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from ..errors import Errors, InputError
@@ -22,8 +23,8 @@ __all__ = ["LEAST", "TextMap", "align_texts", "move_documents"]
 
 LEAST = 0.8  # share of the longer text that must agree; of two texts of one language about half does by chance
 _ANCHOR = 24  # characters
+_IGNORED = frozenset(("Pd", "Cc", "Cf", "Cn"))  # PDFium writes U+FFFE for the hyphen of a broken word
 _LARGEST = 1 << 30  # characters of one stretch times those of the other
-_IGNORED = frozenset("-\u00ad\u2010\u2011\u2012\u2013\u2212\u200b\u200c\u200d\u2060\ufeff")
 
 
 class _Block(NamedTuple):
@@ -130,10 +131,16 @@ def _reduce(text: str) -> tuple[str, list[int]]:
     places: list[int] = []
     for place, char in enumerate(text):
         for part in char if char.isascii() else unicodedata.normalize("NFKD", char):
-            if not part.isspace() and part not in _IGNORED:
+            if _counts(part):
                 chars.append(part)
                 places.append(place)
     return "".join(chars), places
+
+
+@cache
+def _counts(char: str) -> bool:
+    """Whether a character counts: white space, hyphens and dashes, and what is not printed do not."""
+    return not char.isspace() and char != "\u2212" and unicodedata.category(char) not in _IGNORED
 
 
 def _compare(one: str, two: str) -> Iterator[_Block]:

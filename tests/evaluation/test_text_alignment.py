@@ -66,9 +66,8 @@ def test_white_space_and_hyphens_never_change_what_a_span_holds(text, cuts, span
         other = other[:cut] + "-\n"[cut % 2 :] + other[cut:]
     start, end = sorted(span)
     found = align_texts(text, other).move(start, end)
-    kept = "".join(text[start:end].replace("-", " ").split())
-    if found:
-        assert "".join(other[slice(*found)].replace("-", " ").split()).startswith(kept[:1])
+    kept = list(filter(str.isalnum, text[start:end]))
+    assert list(filter(str.isalnum, other[slice(*found)] if found else "")) == kept
 
 
 words = st.lists(st.sampled_from(["Mira", "Kolb", "Puls", "Befund", "72", "ab", "ba"]), min_size=1, max_size=30)

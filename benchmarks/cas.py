@@ -1,0 +1,158 @@
+"""What stays of INCEpTION's files when they are read and written, and of annotations carried to a PDF's text.
+
+    python benchmarks/cas.py DATA [--out metrics/documents.json]
+
+DATA holds CAS JSON and XMI files of GraSCCo_PHI (Zenodo 11502329), in folders of any depth. Each file is read, and its
+identifiers are written back into it, once as they were and once after all of them had been taken out. A file is
+lossless if every type, every feature structure with its id, and every view is then the same; identifiers that were
+taken out come back with other ids. For the PDF each letter is set in lines that break words, as PDF, and its text read
+again by PDFium.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from datetime import date
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from spacy_deid.evaluation import AnnotatedText
+from spacy_deid.evaluation.cas import is_cas_json, load_cas, read_cas
+from spacy_deid.evaluation.cas_writer import write_back
+from spacy_deid.evaluation.rows import MetricRow, replace_rows
+from spacy_deid.evaluation.text_alignment import move_documents
+
+SCHEME, DATA = "grascco", "GraSCCo_PHI, CAS"
+LAYER = "webanno.custom.PHI"
+WIDTH, LINES = 84, 55  # characters of a line of the PDF, lines of a page
+
+
+def main() -> None:
+    """Measure and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("metrics/documents.json"))
+    options = parser.parse_args()
+    by_format = {suffix: list(find_files(options.data, suffix)) for suffix in (".json", ".xmi")}
+    read = {
+        suffix: {file.stem: read_cas(file, scheme=SCHEME) for file in found} for suffix, found in by_format.items()
+    }
+    both = read[".json"].keys() & read[".xmi"].keys()
+    letters = list((read[".xmi"] | read[".json"]).values())
+    figures = {
+        "CAS JSON lossless": share([is_lossless(file) for file in by_format[".json"]]),
+        "CAS XMI lossless": share([is_lossless(file) for file in by_format[".xmi"]]),
+        "CAS JSON and XMI say the same": share([read[".json"][name] == read[".xmi"][name] for name in sorted(both)]),
+        "CAS identifiers with the same letters in the text of a PDF": share(list(carry_to_pdf(letters))),
+    }
+    counts = (
+        f"{len(by_format['.json'])} JSON, {len(by_format['.xmi'])} XMI, {len(both)} in both, {len(letters)} letters"
+    )
+    print(counts)
+    for name, value in figures.items():
+        print(f"{name:<58}{value:.4f}")
+    command = "python benchmarks/cas.py corpus/grascco_phi_de"
+    today = date.today().isoformat()
+    rows = [MetricRow(name, round(v, 5), 1.0, "higher", DATA, "all", command, today) for name, v in figures.items()]
+    rows.append(MetricRow("letters", len(letters), None, "higher", DATA, "all", command, today))
+    replace_rows(options.out, rows)
+
+
+def find_files(data: Path, suffix: str) -> Iterator[Path]:
+    """The CAS files of a folder, in order of their names."""
+    for file in sorted(data.rglob(f"*{suffix}"), key=lambda file: file.name):
+        if suffix != ".json" or is_cas_json(file):
+            yield file
+
+
+def is_lossless(file: Path) -> bool:
+    """Whether a file holds the same after its identifiers were written back, unchanged and out and in again."""
+    document = read_cas(file, scheme=SCHEME)
+    before = structures(file)
+    with TemporaryDirectory() as folder:
+        same = write_back(document, file, Path(folder), scheme=SCHEME)
+        unchanged = structures(same) == before and read_cas(same, scheme=SCHEME) == document
+        empty = write_back(AnnotatedText(document.name, document.text), same, Path(folder), scheme=SCHEME)
+        emptied = not read_cas(empty, scheme=SCHEME).entities
+        filled = write_back(document, empty, Path(folder), scheme=SCHEME)
+        restored = read_cas(filled, scheme=SCHEME) == document and others(structures(filled)) == others(before)
+    return unchanged and emptied and restored
+
+
+def structures(file: Path) -> dict[str, Any]:
+    """All that a CAS holds, its structures by id: their order says nothing."""
+    cas = json.loads(file.read_bytes() if file.suffix == ".json" else load_cas(file).to_json())
+    return cas | {"%FEATURE_STRUCTURES": {fs["%ID"]: fs for fs in cas["%FEATURE_STRUCTURES"]}}
+
+
+def others(cas: dict[str, Any]) -> dict[str, Any]:
+    """All that a CAS holds but its identifiers."""
+    kept = {i: fs for i, fs in cas["%FEATURE_STRUCTURES"].items() if fs["%TYPE"] != LAYER}
+    views = {name: [i for i in view["%MEMBERS"] if i in kept] for name, view in cas["%VIEWS"].items()}
+    return {"types": cas["%TYPES"], "structures": kept, "views": views}
+
+
+def carry_to_pdf(letters: Sequence[AnnotatedText]) -> Iterator[bool]:
+    """For each identifier whether its letters and digits are those that it has in the text of the PDF."""
+    for letter in letters:
+        text = read_pdf(set_pdf(letter.text))
+        (moved,), lost = move_documents([letter], [AnnotatedText(letter.name, text)])
+        wanted = [plain(letter.text[e.start : e.end]) for e in letter.entities]
+        found = [plain(text[e.start : e.end]) for e in moved.entities]
+        yield from (
+            [one == other for one, other in zip(wanted, found, strict=True)] if not lost else [False] * len(wanted)
+        )
+
+
+def set_pdf(text: str) -> bytes:
+    """Set a text as PDF, in lines of `WIDTH` characters; a word at the end of one is broken with a hyphen."""
+    import matplotlib
+    from reportlab.lib.pagesizes import A4
+    from reportlab.pdfbase.pdfmetrics import registerFont
+    from reportlab.pdfbase.ttfonts import TTFont
+    from reportlab.pdfgen.canvas import Canvas
+
+    registerFont(TTFont("DejaVu", Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"))
+    out = BytesIO()
+    canvas = Canvas(out, pagesize=A4)
+    lines = [part for line in text.splitlines() for part in break_line(line.expandtabs())]
+    for first in range(0, len(lines), LINES):
+        canvas.setFont("DejaVu", 9)
+        for i, line in enumerate(lines[first : first + LINES]):
+            canvas.drawString(50, 790 - 13 * i, line)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+def break_line(line: str) -> Iterator[str]:
+    """Break a line into parts of `WIDTH` characters, with a hyphen between two letters."""
+    for start in range(0, max(1, len(line)), WIDTH):
+        end = start + WIDTH
+        yield line[start:end] + "-" * (end < len(line) and line[end - 1].isalpha() and line[end].isalpha())
+
+
+def read_pdf(data: bytes) -> str:
+    """The text of a PDF as PDFium gives it."""
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(data) as pdf:
+        return "\n".join(page.get_textpage().get_text_range() for page in pdf)
+
+
+def plain(text: str) -> str:
+    """The letters and digits of a text."""
+    return "".join(filter(str.isalnum, text))
+
+
+def share(flags: Sequence[bool]) -> float:
+    """How many are true, of all. RAISES: SystemExit if there are none."""
+    if not flags:
+        raise SystemExit("no files of GraSCCo_PHI there")
+    return sum(flags) / len(flags)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The pipelines that ship on letters in a language that none of them was trained for: German, GraSCCo_PHI.
+
+    python benchmarks/german_letters.py DATA [--out metrics/german.json]
+
+DATA holds the corpus (Zenodo 11502329) as CAS JSON or XMI; a letter that stands there as both is read once. Nothing is
+adapted and nothing is chosen on these letters. Recall by kind counts what is covered under any label. Titles ("Dr.")
+are annotated there and are no identifiers here: they count in the figures of all characters, not in those of names.
+"""
+
+import argparse
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from cas import SCHEME, find_files
+from spacy.language import Language
+
+import spacy_deid
+from spacy_deid.evaluation import AnnotatedText, MetricRow, from_doc
+from spacy_deid.evaluation.cas import read_cas
+from spacy_deid.evaluation.letters import measure_letters
+from spacy_deid.evaluation.rows import replace_rows
+from spacy_deid.evaluation.table import format_letters
+
+PIPELINES = ("es", "en", "fi")
+POINTS = ("balanced", "max_recall")
+DATA = "GraSCCo_PHI, German"
+KINDS = {
+    "names": ("NAME_PATIENT", "NAME_DOCTOR", "NAME_RELATIVE", "NAME_USERNAME"),
+    "dates": ("DATE",),
+    "places and institutions": (
+        *("LOCATION_STREET", "LOCATION_ZIP", "LOCATION_CITY", "LOCATION_COUNTRY"),
+        *("LOCATION_HOSPITAL", "LOCATION_ORGANIZATION"),
+    ),
+    "numbers and addresses of contact": ("ID", "CONTACT_PHONE", "CONTACT_FAX", "CONTACT_EMAIL"),
+}
+
+
+def main() -> None:
+    """Measure and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("metrics/german.json"))
+    options = parser.parse_args()
+    files = {file.stem: file for suffix in (".xmi", ".json") for file in find_files(options.data, suffix)}
+    gold = [read_cas(file, scheme=SCHEME) for file in files.values()]
+    rows: list[MetricRow] = []
+    for name in PIPELINES:
+        for point in POINTS:
+            nlp = spacy_deid.load(name, operating_point=point)
+            measured = measure_letters(gold, detect(nlp, gold), scheme=SCHEME)
+            print(f"\n{name}, {point}\n{format_letters(measured)}")
+            rows += make_rows(f"{name} {point}", measured)
+    replace_rows(options.out, rows)
+
+
+def detect(nlp: Language, gold: list[AnnotatedText]) -> list[AnnotatedText]:
+    """What a pipeline finds in the letters."""
+    docs = nlp.pipe([letter.text for letter in gold])
+    return [from_doc(doc, letter.name) for doc, letter in zip(docs, gold, strict=True)]
+
+
+def figures(measured: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
+    """The figures of one pipeline at one point."""
+    yield "character recall", measured["micro"]["recall"]
+    yield "character precision", measured["micro"]["precision"]
+    yield "mean recall of letters", measured["macro"]["recall"]["mean"]
+    due = [row for row in measured["rows"] if row["fn"] + row["tp"]]
+    yield "letters with nothing missed", sum(not row["fn"] for row in due) / len(due)
+    for kind, labels in KINDS.items():
+        found = [measured["labels"][label] for label in labels if label in measured["labels"]]
+        whole = sum(row["characters"] for row in found)
+        yield f"recall of {kind}", 1 - sum(row["missed"] for row in found) / whole
+
+
+def make_rows(variant: str, measured: dict[str, Any]) -> Iterator[MetricRow]:
+    """The figures as metric rows; nobody promised anything, so they have no target."""
+    command = "python benchmarks/german_letters.py corpus/grascco_phi_de"
+    for name, value in figures(measured):
+        if value is not None:
+            today = date.today().isoformat()
+            yield MetricRow(f"{variant}: {name}", round(value, 5), None, "higher", DATA, "all", command, today)
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,7 @@ from .strategies import FALLBACK, Choice, Replacement, Setting, Strategy, Sugges
 __all__ = ["PERSONS", "find_mentions", "number_entities", "replace_mentions"]
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-LASTING = frozenset({"AGE", "DATE", "RELATIVE"})
+LASTING = frozenset({"AGE", "DATE", "RELATIVE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 
 
 def find_mentions(text: str, spans: Sequence[tuple[int, int, str]]) -> list[Mention]:
@@ -123,7 +123,8 @@ def _make(asked: Sequence[tuple[int, Mention]], request: Request) -> dict[int, s
 def _look_over(mention: Mention, made: str | None, firm: bool) -> Replacement:
     """What was made of a mention, or the tag: if there is nothing, or it is the original again.
 
-    Ages up to 89, days relative to others and words of kinship are given back as they are, because they stay true.
+    Ages up to 89, days relative to others and words of kinship are given back as they are, because they stay true, and
+    so is the country that the towns of the language lie in.
     """
     if made == mention.text and mention.label in LASTING and not firm:
         return Replacement(made, "keep")

@@ -3,7 +3,8 @@
 `replace_places` keeps what a reader needs and changes what tells the one place from others:
 
 - towns, regions, countries (CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER): a region becomes another one of its
-  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`);
+  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`). The
+  country of the towns stays, where the lists say so: Spain in Spanish notes;
 - STREET: kind of road, floor and marks stay (`streets`);
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`), acronyms become
   acronyms (`acronyms`); ROOM: numbers are drawn (`rooms`);
@@ -26,7 +27,7 @@ from ..mention import Mention
 from ..numbers.chance import Chance
 from ..persons import fold
 from ..strategies import Suggest, nothing
-from .geography import Geography
+from .geography import MAY_STAY, Geography
 from .institutions import replace_institution
 from .postal import replace_postal_code
 from .professions import replace_profession
@@ -70,11 +71,24 @@ def replace_places(
     """
     note = Note(key, lang, forbidden, (mention.text for mention in mentions))
     geography = Geography(note, suggest)
+    named = (split_marks(mention.text)[1] for mention in mentions if mention.label in _PLACES)
+    for place in [found[0] for found in map(geography.find, named) if found]:
+        geography.surroundings.add(place)
     for mention in mentions:
         for value in _parts(mention, geography) if len(mention.text) <= _LONGEST else ():
             note.avoid(value)
     chance = Chance(key)
-    return [_other(mention, _replace(mention, note, geography, chance)) for mention in mentions]
+    made = [_replace(mention, note, geography, chance) for mention in mentions]
+    return [
+        mention.text if new == mention.text and _stays(mention, geography) else _other(mention, new)
+        for mention, new in zip(mentions, made, strict=True)
+    ]
+
+
+def _stays(mention: Mention, geography: Geography) -> bool:
+    """Whether a mention is the country that the towns of the language lie in."""
+    found = geography.find(split_marks(mention.text)[1], mention.label) if mention.label in MAY_STAY else None
+    return found is not None and geography.surroundings.stays(found[0])
 
 
 def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
@@ -92,7 +106,7 @@ def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance)
     """Replace one mention."""
     if len(mention.text) > _LONGEST:
         return None
-    if mention.label in _PLACES:
+    if mention.label in _PLACES or (mention.label == "ZIP" and geography.provinces):
         return geography.replace(mention)
     if mention.label in _INSTITUTIONS:
         return replace_institution(mention, note, geography)

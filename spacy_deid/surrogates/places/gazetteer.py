@@ -182,9 +182,11 @@ def _countries() -> Mapping[str, Mapping[str, str]]:
 
 
 def _group(code: str, continent: str) -> str:
-    """The group of a country: where English is spoken, Latin America, or the continent."""
+    """The group of a country: where English is spoken, where Spanish is in America, or the continent."""
     if code in ("US", "CA", "GB", "IE", "AU", "NZ"):
         return "english"
     if code in ("ES", "PT", "FR", "IT", "GR", "AT", "CH", "BE", "NL", "DE", "FI", "SE", "NO", "DK"):
         return "west"
-    return "latin" if continent in ("NA", "SA") else continent
+    if code in "AR BO CL CO CR CU DO EC GT HN MX NI PA PE PR PY SV UY VE".split():
+        return "latin"
+    return "americas" if continent in ("NA", "SA") else continent

@@ -6,18 +6,21 @@ code stay together, and no two regions become the same. A town becomes one of ab
 """
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
+from ..keys import Draw
 from ..mention import Mention
 from ..persons import fold
 from ..strategies import Suggest, nothing
 from .finnish_forms import guess_case, in_case, place_forms
-from .gazetteer import Gazetteer, Place, load_gazetteer, load_words
+from .gazetteer import ABROAD, Gazetteer, Place, load_gazetteer, load_words
 from .nationalities import replace_nationality
 from .state import Note
+from .surroundings import Surroundings
 from .writing import dress, redraw, split_marks
 
-__all__ = ["Geography"]
+__all__ = ["MAY_STAY", "Geography"]
 
 _KINDS = {"COUNTRY": ("country", "region", "city"), "STATE": ("region", "country", "city")}
 _ANY = ("city", "region", "country")
@@ -31,6 +34,10 @@ _HEAD = re.compile(
 )
 _TAIL = re.compile(r"\s+(?:county|parish|township|borough|province|metropolitana)$", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(d?el|la|los|las)\s+$", re.IGNORECASE)
+MAY_STAY = frozenset({"COUNTRY", "TERRITORY", "LOCATION_OTHER"})
+"""The labels of a country that stays."""
+_LARGE = 4  # band of a city of 100,000
+_ENOUGH = 8  # large towns that a country should have to stand for one that a note is from
 _SHORT = 4  # letters of a short form of a region
 
 
@@ -38,6 +45,7 @@ class Geography:
     """The places of one note.
 
     note (Note): what its surrogates share.
+    surroundings (Surroundings): what the places of the note say of each other.
     suggest (Suggest): towns that are taken before others by the variant 0.
     """
 
@@ -46,6 +54,7 @@ class Geography:
         self.lang = note.lang
         self._gazetteer: Gazetteer = load_gazetteer(note.lang)
         self._words = load_words(note.lang)
+        self.surroundings = Surroundings(self._words.get("stays", ()))
         self._short_countries = {fold(name) for name in self._words.get("aliases", {}) if name.isupper()}
 
     def replace(self, mention: Mention) -> str | None:
@@ -73,12 +82,13 @@ class Geography:
         RETURNS (Optional[tuple[Place, str]]): the place and its case; None if it is not known.
         """
         name, case = place_forms().get(fold(text), ("", "")) if self._note.lang == "fi" else (text, "nom")
-        found = self._gazetteer.find(name)
-        for kind in _KINDS.get(label, _ANY):
-            for place in found:
-                if place.kind == kind:
-                    return place, case
-        return None
+        abroad = self.surroundings.abroad
+        found = sorted(self._gazetteer.find(name), key=lambda place: bool(abroad) and place.region != abroad)
+        best = next((p for kind in _KINDS.get(label, _ANY) for p in found if p.kind == kind), None)
+        if best is None or (abroad and best.kind != "country" and best.region != abroad):
+            return None
+        meant = self.surroundings.meant(name) if best.region.startswith(ABROAD) else None
+        return meant or best, case
 
     def place(self, place: Place, variant: int = 0) -> str | None:
         """The surrogate of a known place, in the nominative and the same all over the note."""
@@ -86,15 +96,33 @@ class Geography:
 
     def unknown(self, name: str, variant: int = 0) -> str | None:
         """The surrogate of a place that no list has: a small town or a village."""
+        return self._note.once(("unknown", fold(name), variant), lambda: self._unknown(fold(name), variant))
+
+    def _unknown(self, name: str, variant: int) -> str | None:
+        """Draw a town of the country that the note is from, or a small one at home."""
+        family, context = f"city {variant}", (name, str(variant))
+        if made := self._note.pick(family, self._abroad(variant), "abroad", *context):
+            return made
         pool = self._gazetteer.small or list(self._gazetteer.countries.values())
-        return self._note.once(
-            ("unknown", fold(name), variant),
-            lambda: self._note.pick(f"city {variant}", pool, "unknown", fold(name), str(variant)),
-        )
+        return self._note.pick(family, pool, "unknown", *context)
+
+    def _abroad(self, variant: int) -> Sequence[str]:
+        """The large towns of the country that stands for that of a note from abroad; none if it is from home."""
+        country = self.region(self.surroundings.abroad, variant) if self.surroundings.abroad else None
+        return self._large(country or "")
+
+    def _large(self, country: str) -> Sequence[str]:
+        """The large towns of a country."""
+        return [town for band in (_LARGE, _LARGE + 1) for town in self._gazetteer.cities.get((country, band), ())]
 
     def _named(self, core: str, mention: Mention) -> str | None:
         """The surrogate of words."""
-        if (found := self.find(core, mention.label)) is not None:
+        found = self.find(core, mention.label)
+        if found is None and (meant := self.surroundings.meant(core)):
+            found = meant, "nom"
+        if found is not None and mention.label in MAY_STAY and self.surroundings.stays(found[0]):
+            return core
+        if found is not None:
             return self._known(core, self._hinted(found[0], core, mention), found[1], mention)
         if (adjective := replace_nationality(core, mention.variant, self._note, self.region)) is not None:
             return adjective
@@ -185,9 +213,16 @@ class Geography:
         if region not in order:
             return None
         start = order.index(region)
+        others = [*order[start + 1 :], *order[:start]]
+        if region == self.surroundings.abroad:  # its towns need others to become
+            others.sort(key=lambda country: len(self._large(country)) < _ENOUGH)
         names = {**self._gazetteer.regions, **self._gazetteer.countries}
-        for other in (*order[start + 1 :], *order[:start]):
-            if names[other] != names[region] and self._note.take(f"region {variant}", names[other]):
+        for other in others:
+            if (
+                other[1:] not in self._words.get("stays", ())
+                and names[other] != names[region]
+                and self._note.take(f"region {variant}", names[other])
+            ):
                 return other
         return None
 
@@ -207,7 +242,10 @@ class Geography:
         return str(codes.get(name) or self._words["region_codes"].get(name, name))
 
     def _numbers(self, core: str, mention: Mention) -> str | None:
-        """A postal code: the first digits of the province that stands for its own, the others drawn."""
+        """A postal code: the first digits of the province that stands for its own, the others drawn.
+
+        A third digit of 0 is the capital's, and the capital becomes one.
+        """
         if mention.label == "COUNTRY":
             return None
         context = ("zip", fold(core), str(mention.variant))
@@ -217,11 +255,20 @@ class Geography:
         other = self.region(region, mention.variant) if region else None
         if postal is None or other not in codes:
             return self._note.retry("zip", lambda draw: redraw(core, draw), *context)
-        start = postal.start(1)
+        start, rest = postal.start(1), postal.group()[postal.end(1) :]
+        gap = rest[:-3]
         return self._note.retry(
             "zip",
-            lambda draw: (
-                core[:start] + codes[other or ""] + re.sub(r"\d", lambda _: str(draw.below(10)), core[start + 2 :])
-            ),
+            lambda draw: core[:start] + codes[other or ""] + gap + _local(rest[-3] == "0", draw),
             *context,
         )
+
+    @property
+    def provinces(self) -> bool:
+        """Whether postal codes begin with the code of a province."""
+        return "zip" in self._words
+
+
+def _local(capital: bool, draw: Draw) -> str:
+    """The last three digits of a Spanish postal code."""
+    return f"0{1 + draw.below(40):02}" if capital else f"{1 + draw.below(9)}{draw.below(100):02}"

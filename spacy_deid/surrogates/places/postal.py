@@ -8,10 +8,11 @@ the Census Bureau's ZIP code tabulation areas, American Community Survey 2018 â€
 ``scripts/zip_areas.py``. An area that has none there (post boxes, the armed forces), or that HHS listed as small by
 the census of 2000, counts as small.
 
-Finland: the code is one of the town that stands for its own (`finnish_postal`). Spain, and Finland where nobody knows
-the town: the first two digits name a province or a sorting area. They are exchanged for others by a keyed
-order, so that two codes of one province have surrogates of one province; the rest is drawn. United Kingdom: the
-letters of the post town are exchanged in the same way. Elsewhere digits stand for digits and letters for letters.
+Finland: the code is one of the town that stands for its own (`finnish_postal`). Where nobody knows the town, the first
+two digits, the sorting area, are exchanged for others by a keyed order, so that two codes of
+one area have surrogates of one area; the rest is drawn. United Kingdom: the letters of the post town are exchanged in
+the same way. Spanish codes go with the provinces (`geography`). Elsewhere digits stand for digits and letters for
+letters.
 """
 
 import re
@@ -43,7 +44,7 @@ _UK_AREAS = (
     "PR RG RH RM SA SE SG SK SL SM SN SO SP SR SS ST SW SY TA TD TF TN TQ TR TS TW UB WA WD WF WN WR WS WV YO B E "
     "G L M N S W"
 ).split()
-_AREAS = {"es": tuple(numbered(1, 52, 2)), "fi": tuple(numbered(0, 99, 2))}
+_FINNISH_AREAS = tuple(numbered(0, 99, 2))
 _TRIES = 200
 _STATE = re.compile(r"([A-Z]{2}|[A-Z][a-z]+(?: [A-Z][a-z]+)?)[\s,.]*$")  # what stands before "TX 79468"
 
@@ -139,8 +140,9 @@ class PostalCode:
                 yield _exchange(match[1], alike, chance, apart) + _district(match[2], draw) + inward
             elif self._lang == "fi" and self._areas:
                 yield self._area(chance, apart) + draw.choice(DIGITS) + code[-1]
-            elif len(code) == 5 and code[:2] in _AREAS.get(self._lang, ()):
-                yield _exchange(code[:2], _AREAS[self._lang], chance, apart) + self._local(code, draw)
+            elif self._lang == "fi" and len(code) == 5 and code[:2] in _FINNISH_AREAS:
+                local = draw.choice(DIGITS) + draw.choice(DIGITS) + code[-1]  # codes of places end as they did
+                yield _exchange(code[:2], _FINNISH_AREAS, chance, apart) + local
             else:
                 yield _other(code, draw)
 
@@ -150,12 +152,6 @@ class PostalCode:
         if self._areas:
             return chance.draw("zip area", own, variant).choice(self._areas)
         return "000" if is_small_area(own) else own
-
-    def _local(self, code: str, draw: Draw) -> str:
-        """The last three digits: Finnish codes of places end as they did, Spanish ones are never 000."""
-        if self._lang == "fi":
-            return draw.choice(DIGITS) + draw.choice(DIGITS) + code[-1]
-        return f"{1 + draw.below(999):03}"
 
 
 def _exchange(area: str, areas: Sequence[str], chance: Chance, variant: str) -> str:

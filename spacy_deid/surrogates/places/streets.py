@@ -22,9 +22,10 @@ __all__ = ["replace_street"]
 _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)\b", re.IGNORECASE)
 _SPANISH = re.compile(
     r"(?P<name>(?:\d+\s+de\s+[^\W\d_]+|[^\d,;#]|\d+(?=\s+de\s+[^\W\d_]{4,}))*?)"
-    r"(?P<rest>(?:[\s,;.-]*(?:s\s*/\s*n|n[ºo°]\.?\s*\d|núm|num|no\.\s*\d|km\b|#|\d)|[,;]).*)?",
+    r"(?P<rest>(?:[\s,;.-]*(?:s\s*/\s*n|(?<!\w)(?:sn\b|n[ºo°]\.?\s*\d|núm|num|no\.\s*\d|km\b)|#|\d)|[,;]).*)?",
     re.IGNORECASE | re.DOTALL,
 )
+_BOX = re.compile(r"(?:apartado|apdo\.?)(?: (?:de )?correos)?(?=\W)", re.IGNORECASE)
 _SAINTS = ("st", "saint")
 _NAMED_DAY = re.compile(r"\s*\d+\s+de\s+[^\W\d_]{4,}", re.IGNORECASE)
 
@@ -65,6 +66,8 @@ def _spanish(core: str, words: Mapping[str, object], draw: Draw) -> str:
 
 def _kind(core: str, types: frozenset[str]) -> tuple[str, str]:
     """The word for the kind of road, with its marks, and the rest."""
+    if box := _BOX.match(core):
+        return box.group(), core[box.end() :]
     found = re.match(r"([^\W\d_]+[ºª]?)([./\\ªº]*)", core)
     if found is None or not types & {fold(found[1]), fold(found[1]) + "/"} or found.end() == len(core):
         return "", core

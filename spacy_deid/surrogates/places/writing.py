@@ -12,7 +12,9 @@ _EDGES = re.compile(r"^(\W*)(.*?)(\W*)$", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 _TOKEN = re.compile(r"\d+[ºªo]?|[^\W\d_]+(?:['’][^\W\d_]+)*['’]?|_")
 _NUMBER = re.compile(r"\d+")
-_LETTER = re.compile(r"(?<![^\W\d_:'’])(?![ªº])[^\W\d_](?![^\W\d_])(?!/n\b)(?<!\bs/n)", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?<![^\W\d_:'’])(?![ªº])[^\W\d_](?![^\W\d_])(?!/n\b)(?<!\bs/n)(?<!\d (?-i:y)(?= \d))(?<!n(?=°))", re.IGNORECASE
+)
 
 
 def split_marks(text: str) -> tuple[str, str, str]:

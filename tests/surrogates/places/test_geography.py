@@ -66,7 +66,7 @@ def test_other_spellings_of_a_place_are_one_place():
 @pytest.mark.parametrize(
     ("text", "label", "lang"),
     [
-        ("España", "COUNTRY", "es"),
+        ("Francia", "COUNTRY", "es"),
         ("EE.UU.", "COUNTRY", "es"),
         ("Marruecos", "COUNTRY", "es"),
         ("Scotland", "COUNTRY", "en"),
@@ -206,3 +206,47 @@ def test_an_age_that_was_labelled_a_country_gets_nothing():
 def test_a_language_without_lists_still_replaces_countries_and_cities():
     assert replaced("Germany", "COUNTRY", "de") not in (None, "Germany")
     assert replaced("Chicago", "CITY", "de") not in (None, "Chicago")
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize(("text", "label"), [("España", "COUNTRY"), ("ESPAÑA", "TERRITORY"), ("Spain", "COUNTRY")])
+def test_the_country_of_the_towns_stays(text, label, key):
+    mentions = [Mention(text, label), Mention("Sevilla", "TERRITORY"), Mention("Portugal", "COUNTRY")]
+    country, town, other = replace_places(mentions, key, "es", allow_all)
+    assert country == text
+    assert town in ZIP
+    assert fold(other) not in ("portugal", "espana")
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("label", ["ZIP", "TERRITORY"])
+def test_the_postal_code_of_a_capital_is_one_of_a_capital(label, key):
+    mentions = [Mention("Sevilla", "TERRITORY"), Mention("41018", label), Mention("41500", label)]
+    town, capital, other = replace_places(mentions, key, "es", allow_all)
+    assert capital.startswith(ZIP[town] + "0")
+    assert other.startswith(ZIP[town])
+    assert other[2] != "0"
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize(("town", "form"), [("Salamanca", "Salamanaca"), ("Santiago de Compostela", "Santiago")])
+def test_a_slip_and_a_short_form_of_a_town_are_the_town(town, form, key):
+    made = replace_places([Mention(town, "TERRITORY"), Mention(form, "TERRITORY")], key, "es", allow_all)
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_the_towns_of_a_note_from_abroad_lie_in_one_country(key):
+    gazetteer = load_gazetteer("es")
+    mentions = [Mention("Nicaragua", "COUNTRY"), Mention("Managua", "TERRITORY"), Mention("Somoto", "TERRITORY")]
+    country, capital, town = replace_places(mentions, key, "es", allow_all)
+    codes = {code for code, name in gazetteer.countries.items() if name == country}
+    assert regions_of(capital, "es") & codes
+    assert regions_of(town, "es") & codes
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_country_of_birth_does_not_take_the_towns_along(key):
+    mentions = [Mention("Marruecos", "COUNTRY"), Mention("Toledo", "TERRITORY"), Mention("Talavera", "TERRITORY")]
+    town = replace_places(mentions, key, "es", allow_all)[1]
+    assert not all(region.startswith("@") for region in regions_of(town, "es"))

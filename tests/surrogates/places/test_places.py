@@ -13,7 +13,7 @@ from spacy_deid.surrogates.replacers import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
 REAL = {
-    "es": """Madrid|Getafe|28034|España|Hospital La Paz|HUCA|Calle Mayor, 3|auxiliar|Granada|C/ Sol 8, 2º B|peruana|IES
+    "es": """Madrid|Getafe|28034|Italia|Hospital La Paz|HUCA|Calle Mayor, 3|auxiliar|Granada|C/ Sol 8, 2º B|peruana|IES
     Azorín|Centro de Salud Zona 4|Hospital\nde Jaén|Sevilla|Universidad de Granada|bombero|MSD""".split("|"),
     "en": """Boston|MA|Texas|St. Luke's|12 Oak Street, Apt 4B|engineer|Walmart|Ward 4B|Italy|MGH|Fresno|
     Cedar Creek Pediatrics|nurse|204-A|New\nYork|Bell Telephone""".split("|"),

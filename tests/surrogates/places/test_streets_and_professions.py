@@ -8,6 +8,7 @@ from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.people.articles import needs_article_change
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
+from spacy_deid.surrogates.places.gazetteer import load_words
 from spacy_deid.surrogates.places.professions import jobs_of
 from spacy_deid.surrogates.replacers import allow_all
 
@@ -28,6 +29,11 @@ def replaced(text, label, lang, key=KEYS[0], before=""):
         ("Calle de Serrano 92, piso 3, puerta 4", "es", r"Calle (?!de Serrano)[^\d]+ \d\d, piso \d, puerta \d"),
         ("CALLE MAYOR, 18, BAJO A", "es", r"CALLE (?!MAYOR,)[^\da-z]+, \d\d, BAJO [A-F]"),
         ("c/ Juan Bosco, 17, 2º Izda", "es", r"c/ (?!Juan Bosco)[^\d]+, \d\d, \dº Izda"),
+        ("Pº Isabel la Católica 1 y 3", "es", r"Pº (?!Isabel)\D+ \d y \d"),
+        ("C/ San Francisco n° 1", "es", r"C/ (?!San Francisco)\D+ n° \d"),
+        ("Avda. Valdecilla sn", "es", r"Avda\. (?!Valdecilla)\D+ sn"),
+        ("Apartado de correos 41", "es", r"Apartado de correos \d\d"),
+        ("Boulevard Louis Pasteur, 32", "es", r"Boulevard (?!Louis)\D+, \d\d"),
         ("Paseo de la Libertad", "es", r"Paseo (?!de la Libertad)\D+"),
         ("Plaza 12 de Octubre, 4", "es", r"Plaza (?!12 de Octubre)\D+, \d"),
         ("4190 Spruce Rd, Apt 57", "en", r"\d{4} (?!Spruce)[A-Z][\w ]+ Rd, Apt \d\d"),
@@ -107,3 +113,10 @@ def test_a_finnish_profession_keeps_case_number_and_suffix(text, case, number, p
 def test_what_is_done_becomes_something_else_that_is_done():
     assert replaced("colocando paneles de pladur", "PROFESSION", "es").split()[0].endswith("ndo")
     assert replaced("tareas del hogar", "PROFESSION", "es") not in (None, "tareas del hogar")
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("text", ["Calle de Serrano 61", "Calle Serrano 61", "Calle Puertollano 61"])
+def test_a_name_that_ends_in_no_is_no_number(text, key):
+    names = load_words("es")["streets"]["names"]
+    assert re.sub(r" \d\d$", "", replaced(text, "STREET", "es", key)).removeprefix("Calle ") in names

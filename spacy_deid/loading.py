@@ -21,6 +21,7 @@ __all__ = [
     "load",
     "shipped_pipelines",
     "use_dictionaries",
+    "use_llm",
     "use_operating_point",
     "use_style",
     "use_surprisal",
@@ -42,6 +43,7 @@ def load(
     operating_point: str | None = None,
     dictionaries: str | Path | None = None,
     surprisal: Mapping[str, Any] | None = None,
+    llm: Mapping[str, Any] | None = None,
     style: str | None = None,
     project_key: str | Path | Any = None,
     salts: str | Path | None = None,
@@ -54,6 +56,7 @@ def load(
         calibrated to; None for the one that it was saved with.
     dictionaries (Optional[Union[str, Path]]): folder of the hospital's own dictionaries; see `use_dictionaries`.
     surprisal (Optional[Mapping]): settings of `use_surprisal`, {} for scores alone; None for no scores.
+    llm (Optional[Mapping]): settings of `use_llm`, at least "model"; None for no large language model.
     style (Optional[str]): how replaced spans are written: "tag", "numbered", "mask", "remove" or "surrogate", for as
         long as the pipeline lives; None for what it was saved with.
     project_key (Optional[Union[str, Path, ProjectKey]]): file of the key that surrogates come from, or the key.
@@ -80,6 +83,8 @@ def load(
         use_dictionaries(nlp, dictionaries)
     if surprisal is not None:
         use_surprisal(nlp, **surprisal)
+    if llm is not None:
+        use_llm(nlp, **llm)
     if style is not None or project_key is not None:
         use_style(nlp, style, project_key, salts)
     return nlp
@@ -138,6 +143,18 @@ def use_surprisal(
     budget = {"per_1000_words": review_per_1000}
     if review_per_1000 is not None and not _change(nlp, "deid_review", budget):
         nlp.add_pipe("deid_review", config=budget)
+
+
+def use_llm(nlp: Language, model: str, **settings: Any) -> None:
+    """Let a local large language model look for identifiers, for as long as the pipeline lives and in what is saved.
+
+    nlp (Language): the pipeline. Without a ``deid_llm`` it gets one, which its ``deid_merge`` trusts least.
+    model (str): path of a GGUF file, or address of a server on this machine.
+    settings (Any): other settings of ``deid_llm``, such as "prompt".
+    """
+    given = {"model": model, **settings}
+    if not _change(nlp, "deid_llm", given):
+        add_detector(nlp, "deid_llm", given)
 
 
 def use_style(

@@ -7,11 +7,14 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "LLM",
     "BatchSize",
     "CasLayer",
     "Dictionaries",
     "Encoding",
     "Format",
+    "LLMAllow",
+    "LLMPrompt",
     "OperatingPoint",
     "OutputFolder",
     "Overwrite",
@@ -82,6 +85,14 @@ Surprisal = Annotated[
 ]
 SurprisalModel = Annotated[
     str | None, typer.Option(help="Masked language model: a language whose model ships, or a folder.")
+]
+LLM = Annotated[
+    str | None,
+    typer.Option(help="Ask a local language model too: a GGUF file, or a server, as http://127.0.0.1:8080."),
+]
+LLMPrompt = Annotated[str | None, typer.Option(help="Its prompt: zero_shot.v1, one_shot.v1 or a .toml file.")]
+LLMAllow = Annotated[
+    list[str] | None, typer.Option(help="Host other than this machine that its server may be: name, address, network.")
 ]
 Review = Annotated[
     Path | None, typer.Option(help="JSONL file of what a person should look at: offsets and scores, no text.")

@@ -14,10 +14,14 @@ from ..io import Job, check_encoding, decode, encode, find_notes, plan, write_wh
 from ..saving import fingerprint
 from .batches import Failure, find_component, load_pipeline, point_in_force
 from .console import progress, reporting, say
+from .llm import add_llm
 from .options import (
+    LLM,
     BatchSize,
     Dictionaries,
     Encoding,
+    LLMAllow,
+    LLMPrompt,
     OperatingPoint,
     OutputFolder,
     Overwrite,
@@ -59,6 +63,9 @@ def redact(
     report: Annotated[Path | None, typer.Option(help="Write counts and versions as JSON, without file names.")] = None,
     surprisal: Surprisal = None,
     surprisal_model: SurprisalModel = None,
+    llm: LLM = None,
+    llm_prompt: LLMPrompt = None,
+    llm_allow: LLMAllow = None,
     review: Review = None,
     review_budget: ReviewBudget = None,
     encoding: Encoding = "utf-8",
@@ -87,6 +94,7 @@ def redact(
             )
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
+        add_llm(nlp, llm, llm_prompt, llm_allow)
         stamp = configure(nlp, pipeline, style, policy, key, salts)
         kept = open_vault(vault, vault_key, output)
         with open_review(review, review_budget) as found:

@@ -16,16 +16,16 @@ Message = Mapping[str, str]  # "role" ("system", "user" or "assistant") and "con
 
 
 class BackendError(DeidError):
-    """A language model gave no usable answer. Asking again may help, unless the answer was cut off."""
+    """A language model gave no usable answer. Asking again may help, or asking about less."""
 
-    def __init__(self, message: str, *, cut_off: bool = False) -> None:
+    def __init__(self, message: str, *, too_long: bool = False) -> None:
         """Set up.
 
         message (str): what went wrong, without content.
-        cut_off (bool): whether the answer reached its length before its end.
+        too_long (bool): whether question and answer were longer than the model holds, or the answer was cut off.
         """
         super().__init__(message)
-        self.cut_off = cut_off
+        self.too_long = too_long
 
 
 class Backend(Protocol):

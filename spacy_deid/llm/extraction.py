@@ -65,7 +65,7 @@ class Extractor:
                 said = self.backend.complete(messages, schema, max_tokens=self.max_tokens, seed=self.seed)
                 return Extraction(read_answer(said, self.labels), tries)
             except BackendError as error:
-                if error.cut_off:  # it would be again
+                if error.too_long:  # it would be again
                     return self._halves(text, tries, error)
                 last: Exception = error
             except NoAnswer as error:

@@ -9,24 +9,25 @@ a word of age, or if it is long enough to be a number of somebody.
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Found", "Grounding", "ground"]
 
 _ADDRESS = frozenset({"STREET", "CITY", "STATE", "ZIP", "TERRITORY", "COUNTRY", "LOCATION_OTHER"})
-# what a bare number of a label must stand beside; of any other label: beside anything that was found
+# what a bare number of a label must stand beside; of any other label: beside one of its own
 _NEIGHBOURS = dict.fromkeys(_ADDRESS, _ADDRESS) | {"STREET": frozenset({"STREET", "LOCATION_OTHER"})}
 _BARE = re.compile(r"(?:\d{1,4}[a-zA-Z]?|[a-zA-Z]\d?|\d{1,3} ?[-/–] ?\d{1,3})[.,;:ºª°]*")
 _LONG = 4  # digits from which on a bare number is looked for everywhere, if it is no address and no age
 _FAR = 24  # characters between a number and what it belongs to
-# between a street and its number: a comma, a line, "No.", "nº", "piso"
+# between a street and its number: "No.", "piso", a comma, but no end of a sentence or a line: a dose can stand there
 _BESIDE = re.compile(
-    r"[^\w\n]{0,3}\n?[^\w\n]{0,3}"
+    r"[ \t,/#(–-]{0,3}"
     r"(?:(?:n[ºor]|no|nro|núm|num|number|apt|apto|flat|unit|suite|ste|piso|portal|esc|pta|puerta|as|asunto|hus|cp|zip|"
-    r"postinumero|plz)\b[.ºª°:]*)?[^\w\n]{0,3}",
+    r"postinumero|plz)\b[.ºª°:]*)?[ \t,/#(–-]{0,3}",
     re.IGNORECASE,
 )
+_GAP = re.compile(r"[ \t,]{0,3}")
 _AFTER_AGE = re.compile(
     r"[\s-]*(?:years?|yrs?|y/?o|y\.?o\.?|yo|months?|años?|meses|mes|a\.|vuotias|vuotta|vuotiaa|-?v|kk|jahre|jährig|"
     r"monate)(?!\w)",
@@ -91,8 +92,25 @@ def ground(text: str, answers: Mapping[str, Sequence[str]], *, fuzzy: float | No
         result.found += found
         result.ungrounded += not found
     _place(text, bare, result)
-    result.found = sorted(set(result.found), key=lambda item: (item.start, item.end, item.label))
+    result.found = _join(text, sorted(set(result.found), key=lambda item: (item.start, item.end, item.label)))
     return result
+
+
+def _join(text: str, found: Sequence[Found]) -> list[Found]:
+    """Make one of a number and what it stands beside, where they have one label: street and number are an address."""
+    joined: list[Found] = []
+    for item in found:
+        last = joined[-1] if joined else item
+        if (
+            joined
+            and last.label == item.label
+            and "beside" in (last.rule, item.rule)
+            and _GAP.fullmatch(text, min(last.end, item.start), item.start)
+        ):
+            joined[-1] = Found(last.start, max(last.end, item.end), item.label, min(last.score, item.score), "beside")
+        else:
+            joined.append(item)
+    return joined
 
 
 def _is_bare(string: str, label: str) -> bool:
@@ -175,9 +193,9 @@ def _place(text: str, bare: Sequence[tuple[str, str]], result: Grounding) -> Non
     while grown:
         grown = False
         for key, spots in left.items():
-            near = _age_words if key[0] == "AGE" else _Neighbours(result.found, _NEIGHBOURS.get(key[0]))
+            near = _age_words if key[0] == "AGE" else _Neighbours(result.found, _NEIGHBOURS.get(key[0], {key[0]}))
             fitting = [spot for spot in spots if near(text, spot.start, spot.end)]
-            left[key] = list(dict.fromkeys(spots).keys() - set(fitting))
+            left[key] = list({*spots} - {*fitting})
             result.found += [Found(spot.start, spot.end, spot.label, 1.0, "beside") for spot in fitting]
             placed |= {key} if fitting else set()
             grown |= bool(fitting)
@@ -187,8 +205,8 @@ def _place(text: str, bare: Sequence[tuple[str, str]], result: Grounding) -> Non
 class _Neighbours:
     """Whether a number stands beside something that was found."""
 
-    def __init__(self, found: Iterable[Found], labels: frozenset[str] | None) -> None:
-        wanted = [item for item in found if labels is None or item.label in labels]
+    def __init__(self, found: Iterable[Found], labels: Container[str]) -> None:
+        wanted = [item for item in found if item.label in labels]
         self._starts, self._ends = {item.start for item in wanted}, {item.end for item in wanted}
 
     def __call__(self, text: str, start: int, end: int) -> bool:

@@ -50,24 +50,30 @@ class InProcess:
             reason = f"llama.cpp cannot load it ({type(error).__name__})"
             raise ConfigError(Errors.D733.format(path=path, reason=reason)) from None
         self._name, self._library = f"{Path(path).name}#{fingerprint(path)}", library
-        self._grammar = self._read_grammar(grammar) if grammar else None
-        self._grammars: dict[str, Any] = {}
+        self._given = self._read_grammar(grammar) if grammar else None
+        self._made: tuple[str, Any] | None = None
 
     def _read_grammar(self, text: str) -> Any:
-        """Compile a GBNF grammar."""
-        try:
-            return self._library.LlamaGrammar.from_string(text, verbose=False)
-        except Exception:
-            raise ConfigError(Errors.D738.format(setting="grammar", wanted="a grammar in GBNF")) from None
+        """Compile a GBNF grammar. One that is wrong would end the process when it is used, so it is tried before.
+
+        RAISES: ConfigError (D738).
+        """
+        vocabulary = self._library.llama_model_get_vocab(self._llama.model)
+        sampler = self._library.llama_sampler_init_grammar(vocabulary, text.encode("utf-8"), b"root")
+        if not sampler:
+            wanted = "a grammar in GBNF that has a 'root'"
+            raise ConfigError(Errors.D738.format(setting="grammar", wanted=wanted))
+        self._library.llama_sampler_free(sampler)
+        return self._library.LlamaGrammar.from_string(text, verbose=False)
 
     def _hold_to(self, schema: Mapping[str, Any]) -> Any:
-        """The grammar of a schema, compiled once."""
-        if self._grammar is not None:
-            return self._grammar
+        """The grammar of a schema, made anew only if it is another than before."""
+        if self._given is not None:
+            return self._given
         text = json.dumps(schema)
-        if text not in self._grammars:
-            self._grammars = {text: self._library.LlamaGrammar.from_json_schema(text, verbose=False)}
-        return self._grammars[text]
+        if self._made is None or self._made[0] != text:
+            self._made = text, self._library.LlamaGrammar.from_json_schema(text, verbose=False)
+        return self._made[1]
 
     @property
     def name(self) -> str:
@@ -92,14 +98,16 @@ class InProcess:
                 )
                 choice = answer["choices"][0]
             except Exception as error:  # a message of the library could quote the prompt
-                raise self._error(f"llama.cpp failed ({type(error).__name__}). Is the context long enough?") from None
+                too_long = "exceed context window" in str(error)
+                reason = "the prompt is longer than 'context'" if too_long else "llama.cpp failed"
+                raise self._error(f"{reason} ({type(error).__name__})", too_long=too_long) from None
         if choice["finish_reason"] == "length":
-            raise self._error("its answer was cut off", cut_off=True)
+            raise self._error("its answer was cut off", too_long=True)
         return str(choice["message"]["content"] or "")
 
-    def _error(self, reason: str, *, cut_off: bool = False) -> BackendError:
+    def _error(self, reason: str, *, too_long: bool = False) -> BackendError:
         """An error that names the file alone."""
-        return BackendError(Errors.D732.format(name=self._name, reason=reason), cut_off=cut_off)
+        return BackendError(Errors.D732.format(name=self._name, reason=reason), too_long=too_long)
 
 
 def fingerprint(path: str | Path) -> str:

@@ -118,14 +118,16 @@ class Server:
         if 300 <= status < 400:
             raise self._error(f"it answers with status {status}, which points elsewhere; that is not followed")
         if status != 200:
-            raise self._error(f"it answers with status {status}")
+            # in the words of llama-server, llama-cpp-python and vLLM alike
+            too_long = status == 400 and "context" in json.dumps(answer)
+            raise self._error(f"it answers with status {status}", too_long=too_long)
         try:
             choice = answer["choices"][0]
             content, reason = choice["message"]["content"], choice.get("finish_reason")
         except (KeyError, IndexError, TypeError, AttributeError):
             raise self._error("its answer is not of OpenAI's form") from None
         if reason == "length":
-            raise self._error("its answer was cut off", cut_off=True)
+            raise self._error("its answer was cut off", too_long=True)
         if not isinstance(content, str):
             raise self._error("its answer holds no text")
         return content
@@ -152,9 +154,9 @@ class Server:
         except (ValueError, RecursionError):
             return status, None
 
-    def _error(self, reason: str, *, cut_off: bool = False) -> BackendError:
+    def _error(self, reason: str, *, too_long: bool = False) -> BackendError:
         """An error that names the host alone."""
-        return BackendError(Errors.D732.format(name=self.endpoint.host, reason=reason), cut_off=cut_off)
+        return BackendError(Errors.D732.format(name=self.endpoint.host, reason=reason), too_long=too_long)
 
 
 def _reason(error: Exception, timeout: float) -> str:

@@ -87,7 +87,7 @@ def test_what_is_no_answer_is_an_error_that_names_the_host_alone(answer, reason,
     for shown in (str(caught.value), caplog.text):
         assert "Zyxwalda" not in shown
         assert "Qvistberg" not in shown
-    assert caught.value.cut_off == (answer == ("cut",))
+    assert caught.value.too_long == (answer == ("cut",))
 
 
 def test_a_redirect_is_not_followed():

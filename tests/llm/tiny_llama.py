@@ -90,5 +90,5 @@ def weights(name: str, shape: tuple[int, ...], random: np.random.Generator) -> n
         values[:, 0] = 3.0
     if name.startswith("output"):
         values[:, 0] = 0.0
-        values[[FIRST_BYTE + byte for byte in b'"]}'], 0] = 0.35
+        values[[FIRST_BYTE + byte for byte in b'"]}'], 0] = 2.0
     return values

@@ -1,0 +1,225 @@
+"""deid_llm, asked by real HTTP from a server that says what the test wants."""
+
+import logging
+import pickle
+import time
+from functools import partial
+
+import pytest
+import spacy
+from llm.canned_server import canned_server, question
+from spacy.tokens import DocBin
+from spacy.util import ignore_error
+
+import spacy_deid
+from spacy_deid.errors import ConfigError, DeidError, NotDeidentified
+from spacy_deid.loading import use_llm
+from spacy_deid.saving import save
+from spacy_deid.spans import read_evidence
+
+KEY = "deid/llm"
+NOTE = "Paciente: Zyxwalda Qvistberg, Rosenweg 5.\nHb 5 g/dl. Zyxwalda Qvistberg mejora."
+SAYS = {"PATIENT": ["Zyxwalda Qvistberg", "Napoleón Bonaparte"], "STREET": ["Rosenweg", "5"]}
+
+
+def make(url, lang="es", **settings):
+    """A pipeline that asks, merges and releases."""
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    rest = {"labels": ["PATIENT", "STREET"], "wait": 0.01, "response_format": "json_schema"}
+    nlp.add_pipe("deid_llm", config={"model": url, **rest, **settings})
+    nlp.add_pipe("deid_merge")
+    nlp.add_pipe("deid_surrogate")
+    return nlp
+
+
+def test_what_the_model_says_is_covered_where_the_note_says_it():
+    with canned_server(SAYS) as (url, _):
+        doc = make(url)(NOTE)
+    assert doc._.deid_text == "Paciente: [PATIENT], [STREET].\nHb 5 g/dl. [PATIENT] mejora."
+    found = read_evidence(doc, KEY)
+    assert {(item.source, item.rule) for item in found} == {("deid_llm", "exact"), ("deid_llm", "beside")}
+    attrs = doc.spans[KEY].attrs
+    assert (attrs["parts"], attrs["strings"], attrs["ungrounded"], attrs["unplaced"]) == (1, 4, 1, 0)
+
+
+def test_the_trace_tells_prompt_and_model():
+    with canned_server(SAYS) as (url, _):
+        trace = make(url)(NOTE)._.deid_trace
+    assert {item["version"] for row in trace for item in row["evidence"]} == {"es/zero_shot.v1 tiny@127.0.0.1"}
+    assert "Zyxwalda" not in str(trace)
+
+
+def test_a_long_note_is_asked_about_in_parts():
+    text = "Frase sin nada que decir. " * 40 + NOTE
+    with canned_server(lambda body: {"PATIENT": [w] if (w := "Zyxwalda Qvistberg") in question(body) else []}) as (
+        url,
+        canned,
+    ):
+        doc = make(url, chunk=400, overlap=40)(text)
+    assert len(canned.asked) == doc.spans[KEY].attrs["parts"] >= 3
+    assert "Zyxwalda" not in doc._.deid_text
+
+
+@pytest.mark.parametrize("text", ["", "   \n\t "])
+def test_a_note_without_words_is_not_asked_about(text):
+    with canned_server(500) as (url, canned):
+        assert make(url)(text)._.deid_text == text
+    assert canned.asked == []
+
+
+FAILURES = {
+    "down": 503,
+    "nonsense": "Lo siento, no puedo ayudar con Zyxwalda.",
+    "html": ("raw", b"<html>Zyxwalda</html>"),
+    "slow": ("slow", 1.5),
+    "cut off": ("cut",),
+    "elsewhere": ("redirect", "http://93.184.216.34/"),
+    "other shape": {"PATIENT": [{"name": "Zyxwalda"}]},
+}
+
+
+@pytest.mark.parametrize("handler", [None, ignore_error])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_part_without_an_answer_fails_the_note(failure, handler, caplog):
+    caplog.set_level(logging.DEBUG)
+    text = "Frase sin nada que decir. " * 20 + NOTE
+
+    def answer(body):
+        return FAILURES[failure] if "Zyxwalda" in question(body) else {"PATIENT": []}
+
+    with canned_server(answer) as (url, _):
+        nlp = make(url, chunk=300, overlap=20, retries=1, timeout=0.5)
+        if handler:
+            nlp.set_error_handler(handler)
+            doc = nlp(text)
+            assert KEY not in doc.spans
+            with pytest.raises(NotDeidentified) as caught:
+                _ = doc._.deid_text
+        else:
+            with pytest.raises(NotDeidentified, match=r"no answer for part \d of \d") as caught:
+                nlp(text)
+    assert nlp.get_pipe("deid_llm").counts["failed"] == 1
+    assert "Zyxwalda" not in str(caught.value) + caplog.text
+
+
+def test_without_a_server_no_note_is_released():
+    with canned_server(SAYS) as (url, _):
+        nlp = make(url, model_name="tiny", retries=1)
+    with pytest.raises(NotDeidentified, match="nothing answers there"):
+        nlp(NOTE)
+
+
+def test_without_a_model_no_note_is_processed():
+    with pytest.raises(ConfigError, match="Set 'model'"):
+        make(None)(NOTE)
+
+
+def test_a_remote_server_is_refused_unless_it_is_allowed():
+    with pytest.raises(ConfigError, match="not this machine"):
+        make("http://93.184.216.34/v1")(NOTE)
+
+
+def test_notes_stay_in_order_and_fill_the_slots_of_the_server():
+    def answer(body):
+        time.sleep(0.05)
+        return {"PATIENT": [word for word in question(body).split() if word.startswith("Zyx")]}
+
+    texts = [f"Paciente Zyx{i} acude." for i in range(24)]
+    with canned_server(answer) as (url, canned):
+        nlp = make(url, slots=6)
+        start = time.monotonic()
+        docs = list(nlp.pipe(texts))
+        seconds = time.monotonic() - start
+    assert [doc.text for doc in docs] == texts
+    assert {doc._.deid_text for doc in docs} == {"Paciente [PATIENT] acude."}
+    assert canned.most == 6
+    assert seconds < 24 * 0.05
+
+
+def test_a_note_that_fails_in_a_stream_fails_alone_if_the_handler_lets_it():
+    def answer(body):
+        return 503 if "FAIL" in question(body) else {"PATIENT": []}
+
+    with canned_server(answer) as (url, _):
+        nlp = make(url, retries=0)
+        nlp.set_error_handler(ignore_error)
+        assert [doc.text for doc in nlp.pipe(["uno", "FAIL", "dos"])] == ["uno", "dos"]
+        assert dict(nlp.get_pipe("deid_llm").counts)["failed"] == 1
+        assert nlp.get_pipe("deid_llm").counts["notes"] == 3
+
+
+def test_a_stream_that_is_left_early_asks_no_further():
+    texts = [f"nota {i}" for i in range(200)]
+    with canned_server({"PATIENT": []}) as (url, canned):
+        stream = make(url, slots=2).pipe(texts)
+        next(stream)
+        stream.close()
+        assert len(canned.asked) < 20
+
+
+def test_config_bytes_and_disk(tmp_path):
+    with canned_server(SAYS) as (url, _):
+        nlp = make(url)
+        wanted = nlp(NOTE)._.deid_text
+        save(nlp, tmp_path / "saved")
+        again = [spacy.load(tmp_path / "saved"), spacy.blank("es").from_config(nlp.config).from_bytes(nlp.to_bytes())]
+        assert [other(NOTE)._.deid_text for other in again] == [wanted, wanted]
+        assert pickle.loads(pickle.dumps(nlp.get_pipe("deid_llm"))).labels == ("PATIENT", "STREET")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"Zyxwalda" in path.read_bytes()]
+
+
+def test_docs_survive_a_docbin():
+    with canned_server(SAYS) as (url, _):
+        doc = make(url)(NOTE)
+    data = DocBin(docs=[doc], store_user_data=True).to_bytes()
+    [again] = DocBin().from_bytes(data).get_docs(doc.vocab)
+    assert read_evidence(again, KEY) == read_evidence(doc, KEY)
+    assert again._.deid_text == doc._.deid_text
+
+
+def test_two_processes_ask_for_themselves():
+    with canned_server(SAYS) as (url, canned):
+        docs = list(make(url).pipe([NOTE] * 4, n_process=2))
+    assert len({doc._.deid_text for doc in docs}) == 1
+    assert len(canned.asked) == 4
+
+
+def test_a_shipped_pipeline_gets_a_language_model():
+    with canned_server({"PATIENT": ["Zyxwalda Qvistberg"]}) as (url, _):
+        nlp = spacy_deid.load("es", llm={"model": url, "labels": ["PATIENT"]})
+        doc = nlp("Acude por tos.")
+        assert doc.spans[KEY].attrs["ungrounded"] == 1
+        assert nlp.get_pipe("deid_merge").sources[-1] == KEY
+        use_llm(nlp, url, prompt="one_shot.v1")
+        assert nlp("Acude por tos.").spans[KEY].attrs["version"].startswith("es/one_shot.v1 ")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"slots": 0}, {"chunk": 10}, {"overlap": 3000}, {"labels": []}, {"retries": -1}, {"fuzzy": 0}),
+        *({"labels": ["SHOE"]}, {"prompt": "none.v1"}, {"language": "sv"}, {"key": "llm"}, {"response_format": "x"}),
+        {"grammar": "/none.gbnf"},
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused(settings):
+    with pytest.raises(DeidError):
+        make("http://127.0.0.1", **settings)("Acude.")
+
+
+def test_the_command_asks_a_model(cli, tmp_path, pipeline_folder):
+    (tmp_path / "notes").mkdir()
+    for i in range(3):
+        (tmp_path / "notes" / f"{i}.txt").write_text(NOTE)
+    redact = partial(cli, "redact", tmp_path / "notes", "--pipeline", pipeline_folder, "--output", tmp_path / "out")
+    with canned_server(SAYS) as (url, _):
+        result = redact("--llm", url, "--llm-prompt", "one_shot.v1", "--trace")
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "out" / "1.txt").read_text().startswith("Paciente: [PATIENT], [STREET].")
+    assert "es/one_shot.v1 tiny@127.0.0.1" in (tmp_path / "out" / "1.trace.json").read_text()
+    result = redact("--llm", url, "--overwrite")
+    assert result.exit_code == 1
+    assert "nothing answers there" in result.stderr

@@ -142,6 +142,8 @@ def consistent_values(note: ReleasedNote) -> Iterator[bool]:
     made: dict[tuple[str, str], set[str]] = defaultdict(set)
     times: Counter[tuple[str, str]] = Counter()
     for mention, replacement in pairs(note):
+        if replacement.action == "generalize":  # says less, and is no surrogate: a field says it in other words
+            continue
         value = (mention.label, fold(mention.text))
         made[value].add(fold(replacement.text))
         times[value] += 1

@@ -63,7 +63,7 @@ def release_note(
     edits: list[Edit] = []
     last = 0
     for entity, mention, replacement in zip(entities, mentions, made, strict=True):
-        changed = agree(mention, replacement.text, lang) if replacement.action == "replace" else None
+        changed = agree(mention, replacement.text, lang) if replacement.action in ("replace", "generalize") else None
         if changed and entity.start - changed[0] >= last:
             edits.append(Edit(entity.start - changed[0], entity.start - changed[1], "", changed[2]))
         if replacement.action != "keep":

@@ -250,7 +250,7 @@ class Surrogate:
         for span, replacement, doubt in zip(spans, self._write(spans, doubts) if spans else [], doubts, strict=True):
             action, text = self._act(span, replacement, doubt)
             if text is not None:
-                before = self._before(span, text) if action == "replace" else None
+                before = self._before(span, text) if action in ("replace", "generalize") else None
                 edits += [before] if before and (not decisions or before.start >= decisions[-1][1]) else []
                 edits.append(Edit(span.start_char, span.end_char, span.label_, text))
             decisions.append([span.start_char, span.end_char, span.label_, action])

@@ -26,8 +26,11 @@ def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] |
     surrogate (str): what takes its place.
     lang (str): ISO 639-1 code.
     RETURNS (Optional[tuple]): how many characters before the value the word starts and ends, and the word that takes
-        its place, in the case of the old one; None if it stays.
+        its place, in the case of the old one; None if it stays. With a value of which nothing is left the blanks go.
     """
+    if not surrogate:
+        blank = len(mention.before) - len(mention.before.rstrip(" "))
+        return (blank, 0, "") if blank else None
     found = _BEFORE[lang].search(mention.before) if lang in _BEFORE else None
     if found is None or not needs_article_change(mention.text, surrogate, lang):
         return None

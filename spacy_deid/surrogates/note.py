@@ -19,6 +19,8 @@ from .strategies import FALLBACK, Choice, Replacement, Setting, Strategy, Sugges
 __all__ = ["PERSONS", "find_mentions", "number_entities", "replace_mentions"]
 
 PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+COARSER = frozenset({"SEX"})
+"""Labels whose replacer says less, and nothing else: `sex`."""
 LASTING = frozenset({"AGE", "DATE", "RELATIVE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 
 
@@ -130,7 +132,7 @@ def _look_over(mention: Mention, made: str | None, firm: bool) -> Replacement:
         return Replacement(made, "keep")
     if made is None or fold(made) == fold(mention.text):
         return Replacement(tag_of(mention), FALLBACK)
-    return Replacement(made)
+    return Replacement(made, "generalize" if mention.label in COARSER else "replace")
 
 
 def number_entities(mentions: Sequence[Mention]) -> list[int]:

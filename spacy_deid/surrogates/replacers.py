@@ -16,6 +16,7 @@ from .people import replace_persons
 from .people.replace import ADDRESSES, PERSONS
 from .places import LABELS as PLACES
 from .places import replace_places
+from .sex import replace_sex
 from .strategies import Suggest, nothing
 
 __all__ = ["REPLACERS", "Replacer", "Request", "allow_all", "replacer_of"]
@@ -70,8 +71,18 @@ def _places(mentions: Sequence[Mention], request: Request) -> list[str | None]:
     return replace_places(mentions, request.key, request.lang, request.forbidden, request.suggest)
 
 
+def _sex(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_sex(mentions, request.lang)
+
+
 REPLACERS: Mapping[Replacer, frozenset[str]] = MappingProxyType(
-    {_persons: frozenset(PERSONS) | ADDRESSES, _dates: DATES, _numbers: NUMBERS, _places: PLACES}
+    {
+        _persons: frozenset(PERSONS) | ADDRESSES,
+        _dates: DATES,
+        _numbers: NUMBERS,
+        _places: PLACES,
+        _sex: frozenset({"SEX"}),
+    }
 )
 
 

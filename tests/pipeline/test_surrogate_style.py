@@ -14,7 +14,8 @@ from spacy_deid.pipeline.surrogate import Surrogate
 from spacy_deid.spans import Evidence, write_evidence
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.people.wholes import REDRAWS
-from spacy_deid.surrogates.strategies import FALLBACK
+from spacy_deid.surrogates.strategies import FALLBACK, tag
+from spacy_deid.surrogates.style import SurrogateStyle
 
 KEY = ProjectKey(bytes(range(32)))
 TERMS = {
@@ -218,6 +219,30 @@ def test_an_age_that_stays_true_stays_unless_another_detector_took_it_for_someth
     write_evidence(doc, "deid/ner", [Evidence(6, 13, "AGE", "one")])
     write_evidence(doc, "deid/ruler", [Evidence(6, 8, "MRN", "other")])
     assert "53" not in nlp.get_pipe("deid_surrogate")(merge(doc))._.deid_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Paciente mujer de 40 años. Sexo: mujer.", "Paciente de 40 años. Sexo: no especificado."),
+        ("Mujer de 40 años.\nUna mujer.", "Paciente de 40 años.\nUna paciente."),
+    ],
+)
+def test_words_for_the_sex_say_nothing_of_it_and_leave_a_sentence(text, expected):
+    nlp = make()
+    for word in ("mujer", "Mujer"):
+        nlp.get_pipe("deid_ruler").add_terms([word], "SEX")
+    doc = nlp(text)
+    assert doc._.deid_text == expected
+    assert {row["action"] for row in doc._.deid_trace if row["label"] == "SEX"} == {"generalize"}
+    assert make(policy="safe_harbor")(text)._.deid_text == text
+    assert "[SEX]" in nlp_with_tags(nlp)(text)._.deid_text
+
+
+def nlp_with_tags(nlp):
+    """The same pipeline with the strategy `tag` for the sex."""
+    nlp.get_pipe("deid_surrogate").set_style(SurrogateStyle(labels={"SEX": tag}))
+    return nlp
 
 
 def know(folder, *names):

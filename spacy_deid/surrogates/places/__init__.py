@@ -12,8 +12,7 @@
 
 Spanish articles, gender and number, English "a" and "an", Finnish case, number and possessive suffix fit the
 surrogate.
-SEX and OTHER have no surrogate: where the policy keeps the sex, the strategy `keep` says so, and this replacer is not
-asked; where it does not, another word for the same sex would give it away, and one for the other would be wrong.
+OTHER has no surrogate.
 
 Equal values have equal surrogates in all notes of a patient, different ones of a note different ones. A surrogate is
 never a value of the note.
@@ -49,7 +48,7 @@ _LONGEST = 300  # characters: whatever is longer is no name
 _BREAKS = "\r\n"
 _SHORTEST = 3  # letters of a word that tells one institution from others
 
-LABELS = _PLACES | _INSTITUTIONS | {"STREET", "ZIP", "DEPARTMENT", "ROOM", "PROFESSION", "SEX", "OTHER"}
+LABELS = _PLACES | _INSTITUTIONS | {"STREET", "ZIP", "DEPARTMENT", "ROOM", "PROFESSION", "OTHER"}
 """The labels that `replace_places` answers for."""
 
 

@@ -1,0 +1,85 @@
+"""Words for the sex: what takes their place says the same of both sexes, and the sentence stays one."""
+
+import re
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.note import find_mentions, replace_mentions
+from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.sex import replace_sex
+
+LISTS = {path.stem: path for path in (files("spacy_deid") / "resources" / "surrogates" / "sex").iterdir()}
+
+
+def made(marked, lang):
+    """What takes the place of the word between angle brackets."""
+    before, word, after = re.split(r"[<>]", marked)
+    return replace_sex([Mention(word, "SEX", before, after)], lang)[0]
+
+
+@pytest.mark.parametrize(
+    ("lang", "marked", "expected"),
+    [
+        ("es", "Edad: 40 años Sexo: <H>.", "X"),
+        ("es", "Sexo: <Varón>.", "No especificado"),
+        ("es", "SEXO: <MUJER>", "NO ESPECIFICADO"),
+        ("es", "paciente de sexo <femenino>, de", "no especificado"),
+        ("es", "Motivo: <Mujer> de 40 años", "Paciente"),
+        ("es", "Se trata de un <varón> de 40 años", "paciente"),
+        ("es", "Se trata de una <mujer> de 40 años", "paciente"),
+        ("es", "<N iño> de 3 años", "Paciente"),
+        ("es", "Dos <varones> sanos", "pacientes"),
+        ("es", "Paciente <varón> de 40 años", ""),
+        ("es", "Descripción del paciente: <Varón> de 40", "Paciente"),
+        ("es", "<7 años> de edad", None),
+        ("en", "Sex: <F>  Age: 40", "X"),
+        ("en", "a 45<M> with pain", "X"),
+        ("en", "Gender: <Female>", "Not specified"),
+        ("en", "of <female> sex", "unspecified"),
+        ("en", "a 40-year-old <woman> with", "person"),
+        ("en", "an elderly <MALE> with", "PERSON"),
+        ("en", "a 9-year-old <boy> with", "child"),
+        ("en", "a 40-year-old <male> patient with", ""),
+        ("en", "<Male> patient with", "This"),
+        ("en", "two <men> with", "people"),
+        ("fi", "Sukupuoli: <nainen>", "ei ilmoitettu"),
+        ("fi", "Sukupuoli: <N>", "X"),
+        ("fi", "40-vuotias <mies> tuli", "henkilö"),
+        ("fi", "40-vuotiaan <naisen> kipu", "henkilön"),
+        ("fi", "40-vuotiaalle <miehelle> tehtiin", "henkilölle"),
+        ("fi", "40-vuotiasta <miestä> hoidettiin", "henkilöä"),
+        ("fi", "<Naispotilaalla> todettiin", "Potilaalla"),
+        ("fi", "9-vuotiaalla <pojalla> oli", "lapsella"),
+        ("fi", "9-vuotiaaseen <tyttöön> ei", "lapseen"),
+        ("fi", "<Miehet>", "Henkilöt"),
+        ("sv", "en 40-årig <man> med", None),
+    ],
+)
+def test_a_word_for_the_sex_becomes_one_that_says_nothing_of_it(lang, marked, expected):
+    assert made(marked, lang) == expected
+
+
+@pytest.mark.parametrize("lang", LISTS)
+def test_no_word_that_takes_the_place_tells_the_sex(lang):
+    data = tomllib.loads(LISTS[lang].read_text(encoding="utf8"))
+    telling = {fold(word if isinstance(word, str) else word[0]) for group in data["neutral"] for word in group["of"]}
+    assert len(telling) > 5
+    neutral = [group["word"] if isinstance(group["word"], str) else group["word"][0] for group in data["neutral"]]
+    assert telling.isdisjoint(fold(word) for word in [*neutral, data["unstated"], data.get("opening", "")])
+    assert not telling & set(data["beside"])
+
+
+@pytest.mark.parametrize("lang", LISTS)
+def test_both_sexes_get_the_same(lang):
+    pairs = {"es": ("Varón", "Mujer"), "en": ("Man", "Woman"), "fi": ("Mies", "Nainen")}
+    assert len({made(f"<{word}> ", lang) for word in pairs[lang]}) == 1
+
+
+def test_what_takes_the_place_is_said_to_be_coarser_and_no_surrogate():
+    mentions = find_mentions("Sexo: M. Mujer de 40 años", [(6, 7, "SEX"), (9, 14, "SEX")])
+    replaced = replace_mentions(mentions, ProjectKey(bytes(range(32))).patient("1"), "es", {})
+    assert [(one.text, one.action) for one in replaced] == [("X", "generalize"), ("Paciente", "generalize")]

@@ -28,6 +28,7 @@ from ..persons import fold
 from ..strategies import Suggest, nothing
 from .geography import MAY_STAY, Geography
 from .institutions import replace_institution
+from .mixed import is_mixed, replace_mixed
 from .postal import replace_postal_code
 from .professions import replace_profession
 from .rooms import replace_department, replace_room
@@ -105,6 +106,8 @@ def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance)
     """Replace one mention."""
     if len(mention.text) > _LONGEST:
         return None
+    if mention.label in _PLACES and is_mixed(mention, geography):
+        return replace_mixed(mention, note, geography, chance)
     if mention.label in _PLACES or (mention.label == "ZIP" and geography.provinces):
         return geography.replace(mention)
     if mention.label in _INSTITUTIONS:

@@ -92,7 +92,7 @@ def state_of(code: str) -> str | None:
 def _areas(code: str, mention: Mention, geography: Geography) -> Sequence[str]:
     """The large areas of the state, or those of the town, that stands for that of a code; none if it has none."""
     if geography.lang == "fi":
-        return finnish_areas(code, mention, geography)
+        return finnish_areas(code, mention, geography) if len(code) == 5 else ()
     if geography.lang != "en" or not _US.fullmatch(code):
         return ()
     before = _STATE.search(mention.before)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Form, Response, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .. import __version__
 from ..errors import ConfigError, Errors, InputError
 from ..labels import LABELS
+from ..llm.prompts import shipped_prompts
 from .archive import zip_job
 from .progress import show_file, show_job
 from .reviewing import decide
@@ -245,7 +246,8 @@ async def _read(file: UploadFile, max_mb: int) -> bytes:
 def file_name(name: str) -> str:
     """The last part of a path, whatever system it is from; nothing of it is ever a path here."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    return "".join(c for c in last if c.isprintable())[-200:] or "unnamed"
+    plain = "".join(c for c in last if c.isprintable())[-200:]
+    return plain if plain.strip(". ") else "unnamed"
 
 
 def parse_settings(text: str) -> JobSettings:
@@ -260,10 +262,12 @@ def parse_settings(text: str) -> JobSettings:
 def choices_of(service: ServiceSettings) -> dict[str, Any]:
     """What may be chosen."""
     fields = JobSettings.model_fields
-    given = {name: list(fields[name].annotation.__args__) for name in ("operating_point", "style", "policy")}  # type: ignore[union-attr]
+    given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy")}
     if service.project_key is None:
         given["style"].remove("surrogate")
-    return {"pipeline": list(service.pipelines), **given, "llm": list(service.llm), "labels": list(LABELS)}
+    prompts = sorted({name.partition("/")[2] for name in shipped_prompts()})
+    local = {"llm": list(service.llm), "prompts": prompts, "labels": list(LABELS)}
+    return {"pipeline": list(service.pipelines), **given, **local}
 
 
 def attachment(name: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from .. import __version__
 from ..errors import ConfigError, DeidError, InputError, describe
 from .api import make_api
-from .pages import make_pages
+from .pages import COOKIE, make_pages
 from .settings import ServiceSettings, is_loopback
 from .worker import Supervisor, open_store
 
@@ -24,12 +24,11 @@ HEADERS = {
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-COOKIE = "spacy_deid_token"
 OPEN = ("/v1/health", "/static/", "/login")
 SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -59,7 +58,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         openapi_url="/v1/openapi.json",
     )
     app.include_router(make_api(settings, store, supervisor))
-    app.include_router(make_pages(settings, store, supervisor))
+    app.include_router(make_pages(settings, store))
     app.middleware("http")(guard(settings))
     app.exception_handler(DeidError)(_refuse)
     app.exception_handler(RequestValidationError)(_misread)

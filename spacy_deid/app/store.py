@@ -199,8 +199,8 @@ class Store:
         files = [file.id for file in self.files(job)]
         with self._open() as database:
             database.execute("DELETE FROM job WHERE id = ?", (job,))
-        for file in files:
-            self.vessel.remove(self.folder / file)
+        for name in [*files, job]:
+            self.vessel.remove(self.folder / name)
 
     def expire(self, seconds: float) -> int:
         """Delete the jobs that are older. RETURNS (int): how many."""

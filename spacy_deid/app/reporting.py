@@ -1,0 +1,67 @@
+"""Figures of a job's findings against ground truth that was uploaded."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ..errors import ConfigError, Errors, InputError
+from ..evaluation import AnnotatedText, Entity, read_folder
+from ..evaluation.letters import RATES, format_csv, measure_letters
+from ..evaluation.text_alignment import move_documents
+from ..labels import SCHEMES
+from .store import FileRow, JobRow, Store
+
+__all__ = ["RATES", "format_csv", "measure_job"]
+
+
+def measure_job(store: Store, job: JobRow, files: Sequence[tuple[str, bytes]], scheme: str) -> dict[str, Any]:
+    """Measure what was found in the files of a job, and keep the figures with it.
+
+    store (Store): where the files are.
+    job (JobRow): the job.
+    files (Sequence[tuple[str, bytes]]): annotation files, each named as its document whatever the suffix. Where the
+        annotated text was read otherwise than ours, as that of a PDF, its spans are carried over.
+    scheme (str): scheme of their labels.
+    RETURNS (dict): what `measure_letters` gives, and "left_out", the names of the documents without ground truth.
+    RAISES: InputError if they cannot be read (D3xx), are of another text (D75x) or of no document of the job (D776).
+    """
+    if scheme not in SCHEMES:
+        raise ConfigError(Errors.D002.format(scheme=ascii(scheme)[:40], known=", ".join(SCHEMES)))
+    truth = {stem(document.name): document for document in read_truth(store, files, scheme)}
+    done = {stem(file.name): file for file in store.files(job.id) if file.state == "done"}
+    shared = [name for name in done if name in truth]
+    if not shared:
+        raise InputError(Errors.D776)
+    found = [found_in(store, done[name]) for name in shared]
+    gold = [AnnotatedText(done[name].name, truth[name].text, truth[name].entities) for name in shared]
+    result = measure_letters(move_documents(gold, found)[0], found)
+    result["left_out"] = [done[name].name for name in done if name not in truth]
+    store.put(job.id, "report", json.dumps(result).encode())
+    return result
+
+
+def stem(name: str) -> str:
+    """The name of a file without its folders and its suffix."""
+    return PurePath(name).stem.casefold()
+
+
+def read_truth(store: Store, files: Sequence[tuple[str, bytes]], scheme: str) -> list[AnnotatedText]:
+    """Read annotation files, of any format; what is written for that is gone afterwards."""
+    with TemporaryDirectory(dir=store.folder) as folder:
+        for name, data in files:
+            (Path(folder) / name).write_bytes(data)
+        return read_folder(folder, scheme=scheme)
+
+
+def found_in(store: Store, file: FileRow) -> AnnotatedText:
+    """What was found in a file, as the reviewer left it."""
+    text = (store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass")
+    spans = json.loads(store.get(file.id, "findings") or b"{}").get("spans", ())
+    entities = [
+        Entity(span["start"], span["end"], span["label"])
+        for span in spans
+        if span.get("reviewed") != "released" and span["action"] != "recover"
+    ]
+    return AnnotatedText(file.name, text, tuple(sorted(entities)))

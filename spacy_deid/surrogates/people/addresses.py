@@ -26,6 +26,7 @@ __all__ = ["Address", "read_address", "write_address"]
 
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _LEAST = 3  # letters of a name that a run must have to be a person's, unless it has all initials
+_BEGINNING = 5  # letters of the beginning of a name that tell it amid others
 _SPLIT = 4  # letters of a listed name behind an initial
 _MOST = 40  # letters of a run that is read
 _FEW = 4  # parts of a name that may stand twice in a run
@@ -73,7 +74,18 @@ def read_address(mention: Mention, persons: Sequence[Person], customs: Customs, 
     for span, run in runs:
         if span not in best.runs:
             best.runs[span] = _from_lists(run, names)
+    _tell_given_name(best)
     return best
+
+
+def _tell_given_name(address: Address) -> None:
+    """Let a person know a given name that the address alone has: "J. Rowe" of james.rowe@…"""
+    if any(kind == "given" for kind, _ in address.person.parts):
+        return
+    whole = [(kind, lemma) for pieces in address.runs.values() for kind, lemma, n in pieces if n == len(lemma) > 1]
+    given = [part for part in whole if part[0] == "given"]
+    if len(given) == 1 and address.person.parts:
+        address.person.parts = dict.fromkeys([*given, *address.person.parts])
 
 
 def write_address(mention: Mention, address: Address, choices: Choices) -> str | None:
@@ -123,7 +135,28 @@ def _explain(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
     best = _read_whole(run, words)
     if not best and len(run) > _SPLIT and (rest := _read_whole(run[1:], words)):
         best = [("given", run[0], 1), *rest] if rest[0][2] >= _SPLIT else []
-    return best
+    return best or _around(run, words)
+
+
+def _around(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
+    """Read a run by the longest name in it, and what stands around that as names or initials that nobody knows.
+
+    "lhcandebat" is two initials and Candebat, "kticamorales" something and Morales. Empty if it has no name.
+    """
+    inside = [(n, kind, word) for kind, word in words if kind for n in range(len(word), 0, -1) if word[:n] in run]
+    found = [row for row in inside if row[0] >= _BEGINNING or row[0] == len(row[2]) >= _SPLIT]
+    if not found or len(run) > _MOST:
+        return []
+    length, kind, word = max(found, key=lambda row: row[0])
+    start = run.index(word[:length])
+    return [*_nobody(run[:start]), (kind, word, length), *_nobody(run[start + length :])]
+
+
+def _nobody(run: str) -> list[Piece]:
+    """Letters of nobody's name that is known: initials, or a name."""
+    if len(run) > _LEAST:
+        return [("surname", run, len(run))]
+    return [("given", letter, 1) for letter in run]
 
 
 def _read_whole(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:

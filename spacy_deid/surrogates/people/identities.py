@@ -204,7 +204,7 @@ def sort_of(kind: str, lemma: str, person: Person, names: Names) -> str:
     female, male = names.counts["female"][lemma], names.counts["male"][lemma]
     if female != male:
         return "female" if female > male else "male"
-    return "female" if lemma.endswith("a") else "male"
+    return names.sex_of_ending(lemma) or ("female" if lemma.endswith("a") else "male")
 
 
 def _clear_sex(lemma: str, names: Names) -> str:

@@ -110,8 +110,10 @@ def _read_eras(names: Names, lang: str) -> None:
 def _read_groups(names: Names, lang: str) -> None:
     """Note of each name the group of origin that alone has it. The first group is the country's own."""
     groups = list(read_names_toml("names", "origins").get(lang, {}).get("groups", {}).items())
+    shared = read_names_toml("people", lang).get("shared", {})
     for sort in SORTS:
         own = {word for _, group in groups[:1] for name in group.get(sort, ()) for word in fold(name).split()}
+        own.update(map(fold, shared.get(sort, ())))
         own |= set(map(fold, read_names_toml("people", lang).get("origins", {}).get("everybody", ())))
         holders: dict[str, list[str]] = defaultdict(list)
         names.members[sort] = {title: list(group.get(sort, ())) for title, group in groups[1:]}

@@ -96,6 +96,8 @@ def _best(units: list[Parts], comma: int, mention: Mention, parts: Parts, custom
         return ["surname"] * comma + ["given"] * (size - comma)
     if customs.surname_cues and fold(mention.before).rstrip(" :").endswith(customs.surname_cues):
         return ["surname"] * size
+    if customs.surname_cues and fold(mention.after).lstrip(" .,;:-").startswith(customs.surname_cues):
+        return ["given"] * size  # a field of given names
     scores = [_score(unit, customs, names) for unit in units]
     lean = _lean(mention, parts, customs) if size == 1 else 0.0
     best, kinds = -1e9, ["surname"] * size
@@ -133,7 +135,8 @@ def _both_bearers(part: Part, customs: Customs, names: Names) -> tuple[float, fl
     """How many bear a name as given name, or are called so, and as surname."""
     key = part.lemma or part.folded
     called = max((names.count("given", name) for name in customs.called.get(key, ())), default=0) * _CALLED
-    return _bearers(names, "given", key) + called, _bearers(names, "surname", key)
+    alone = part.link or names.is_alone("surname", key)  # "Carmen" is a surname as "del Carmen" only
+    return _bearers(names, "given", key) + called, _bearers(names, "surname", key) if alone else 0
 
 
 def _bearers(names: Names, sort: str, key: str) -> int:

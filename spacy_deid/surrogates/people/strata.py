@@ -13,6 +13,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, product
 from math import log
 from typing import NamedTuple
@@ -31,6 +32,7 @@ ENOUGH = 25  # candidates that a stratum must have, or it is taken wider
 _FEW = 8  # the same, of those that take a particle: they are not taken wider
 _LIKENESS = 5  # last letters by which an unlisted name is compared with the lists, at most
 _ALIKE = 4  # listed names that end alike; fewer tell nothing
+_MOSTLY = 0.75  # share of the names of an ending that tells a sex
 _LETTER = 2.3  # what a letter more costs a name, in nats
 _FOREIGN = 10  # times that a name is commoner in the other sex when it is that sex's name
 _UNLISTED = 1  # the border of frequency at which a name stands that no list has
@@ -106,6 +108,10 @@ class Names:
             return self.counts["female"][folded] + self.counts["male"][folded]
         return self.counts[sort][folded]
 
+    def is_alone(self, sort: str, folded: str) -> bool:
+        """Whether a name stands without particles, as far as the lists tell."""
+        return folded in self.alone[sort] or folded not in self.particles[sort]
+
     def is_listed(self, folded: str) -> bool:
         """Whether any list has a name."""
         return folded in self.known
@@ -124,7 +130,7 @@ class Names:
             sort,
             self.groups[sort].get(folded, ""),
             _PARTICLE_KINDS.get(fold(particles[0]), fold(particles[0])),
-            folded in self.alone[sort] or particles == ("",),
+            self.is_alone(sort, folded),
             folded in self.heads[like],
             self._shape(self.proper[like].get(folded, folded)),
             bisect_right(borders, rank),
@@ -170,6 +176,21 @@ class Names:
             letters = sorted(letter for letter in counted if letter.isalpha())
             self._alphabets[sort] = letters, list(accumulate(counted[letter] for letter in letters))
         return self._alphabets[sort]
+
+    def sex_of_ending(self, folded: str) -> str:
+        """The sex of most given names that end as an unlisted one does; "" if too few do."""
+        for length in range(min(_LIKENESS, len(folded)), 1, -1):
+            female, male = (self._endings[sex][folded[-length:]] for sex in SORTS[:2])
+            if female + male >= _ALIKE and max(female, male) >= _MOSTLY * (female + male):
+                return "female" if female > male else "male"
+        return ""
+
+    @cached_property
+    def _endings(self) -> dict[str, Counter[str]]:
+        """Sex → ending → the listed given names that have it."""
+        return {
+            sex: Counter(name[-n:] for name in self.counts[sex] for n in range(2, _LIKENESS + 1)) for sex in SORTS[:2]
+        }
 
     def ending_likelihood(self, name: str) -> float:
         """How likely an unlisted name is, by how many of the lists end as it does.

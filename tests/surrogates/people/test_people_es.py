@@ -277,3 +277,42 @@ def test_no_name_is_drawn_without_the_particle_that_it_always_has():
 def test_a_given_name_with_a_particle_at_the_end_is_whole(key):
     _, *particles, core = replace(key, "María del Carmen")[0].split()
     assert tuple(particles) == NAMES.particles["female"][fold(core)]
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    ("address", "shape"),
+    [
+        ("lhcandebat@yahoo.es", r"[a-z]{{2}}{first}@"),
+        ("kticacandebat@yahoo.es", r"[a-z]+{first}@"),
+        ("candebatp@yahoo.es", r"{first}[a-z]@"),
+        ("montepediatria@yahoo.es", r"[a-z]+@"),
+        ("hugopediatria@yahoo.es", r"{given}[a-z]+@"),
+    ],
+)
+def test_an_address_with_more_than_the_name_follows_the_name(key, address, shape):
+    name, made = replace(key, ("Hugo Candebat Montero", "CLINICIAN"), (address, "EMAIL"))
+    given, first, _ = fold(name).split()
+    assert re.match(shape.format(given=given, first=first), made)
+    assert not re.search("candebat|hugo", made)
+
+
+@EVERY_KEY
+def test_a_field_of_given_names_has_no_surname(key):
+    made = replace(
+        key,
+        ("Manuel de Jesús", "PATIENT", "Nombre: ", ".\nApellidos: Mora Gil"),
+        ("Mora Gil", "PATIENT", "Apellidos: "),
+    )
+    assert all(NAMES.count("given", fold(word)) for word in made[0].split())
+
+
+def test_a_surname_that_is_rare_without_its_particle_is_no_reason_to_turn_a_name_round():
+    given, *_ = replace(KEYS[0], ("Carmen Gómez Candela", "CLINICIAN"))[0].split()
+    assert NAMES.count("female", fold(given)) > NAMES.count("surname", fold(given))
+
+
+@EVERY_KEY
+def test_a_name_of_a_group_that_spain_shares_becomes_a_common_one(key):
+    assert NAMES.stratum("male", "gabriel").group == ""
+    assert fold(replace(key, "Gabriel Mora")[0].split()[0]) not in NAMES.groups["male"]

@@ -325,6 +325,7 @@ class Errors:
     D736 = "no de-identified text: '{name}' has no answer for part {part} of {parts}, {start}:{end}: {reason}"
     D737 = "a language model needs the package '{package}': pip install 'spacy-deid[{extra}]'"
     D738 = "a language model's setting '{setting}' must be {wanted}"
+    D739 = "runs cannot be compared: it takes two or more, with a figure of a document or more each"
 
     # tables of notes, sampling
     D740 = "{source}: {reason}"

@@ -58,7 +58,7 @@ def main(
     scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
     keep_labels: Annotated[list[str], typer.Option("--keep", help="Label whose values stay")] = ["SEX"],  # noqa: B006
     seeds: Annotated[int, typer.Option(help="Number of trainings of each kind")] = 2,
-    steps: Annotated[int, typer.Option(help="Steps of each training")] = 1500,
+    steps: Annotated[int, typer.Option(help="Steps of each training")] = 1000,
     work: Annotated[Path, typer.Option(help="Folder of corpora and taggers")] = Path("training/downstream"),
     data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/downstream.json"),

@@ -29,7 +29,7 @@ class TextRequest(JobSettings):
     """A text to de-identify, and how."""
 
     text: str = Field(description="The note", max_length=10_000_000)
-    trace: bool = Field(False, description="Whether to say why each span was changed or kept")
+    trace: bool = Field(default=False, description="Whether to say why each span was changed or kept")
 
 
 class Span(BaseModel):

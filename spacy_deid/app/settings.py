@@ -71,8 +71,8 @@ class LlmSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     location: str = Field(description="One of the LLMs that the service offers: an address, or a GGUF file")
-    prompt: str = Field("", description="Name of a prompt; empty for that of the pipeline's language")
-    model: str = Field("", description="Model that the server is asked for; empty for its own")
+    prompt: str = Field(default="", description="Name of a prompt; empty for that of the pipeline's language")
+    model: str = Field(default="", description="Model that the server is asked for; empty for its own")
     labels: list[str] = Field(
         default_factory=list, description="Canonical labels to ask for; empty for the usual ones"
     )
@@ -83,21 +83,21 @@ class JobSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    pipeline: str = Field("", description="Name of a pipeline; empty for the first that the service offers")
+    pipeline: str = Field(default="", description="Name of a pipeline; empty for the first that the service offers")
     operating_point: Literal["", "balanced", "high_recall", "max_recall"] = Field(
-        "", description="Empty for the one that the pipeline was saved with"
+        default="", description="Empty for the one that the pipeline was saved with"
     )
     style: Literal["tag", "numbered", "mask", "remove", "surrogate"] = Field(
-        "tag", description="What stands in place of what is removed"
+        default="tag", description="What stands in place of what is removed"
     )
     policy: Literal["strict", "safe_harbor", "limited_data_set"] = Field(
-        "strict", description="What is done with each label"
+        default="strict", description="What is done with each label"
     )
-    patient_id: str = Field("", description="Whose documents they are; surrogates of one patient are the same")
+    patient_id: str = Field(default="", description="Whose documents they are; surrogates of one patient are the same")
     ocr_languages: list[str] = Field(
         default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
     )
-    llm: LlmSettings | None = Field(None, description="A local LLM beside the pipeline's detectors")
+    llm: LlmSettings | None = Field(default=None, description="A local LLM beside the pipeline's detectors")
 
     def check(self, service: ServiceSettings) -> "JobSettings":
         """Make sure that the service offers what is asked for.

@@ -77,6 +77,12 @@ def _vin(code: str) -> str:
     return code[:8] + checks.vin_check(code) + code[9:]
 
 
+def _dated_parts(code: str) -> Parts:
+    """A number that begins with the year in which it was given: that year, or one of the nine before it."""
+    year = int(code[:4])
+    return [numbered(year - 9, year, 4), *spread("#" * (len(code) - 4))]
+
+
 def _mbi_parts(code: str) -> Parts:
     return [DIGITS[1:], *(DIGITS if char in DIGITS else _MBI for char in code[1:])]
 
@@ -136,5 +142,6 @@ KINDS: Sequence[Kind] = (
     Kind("NHS", r"\d{10}", lambda c: spread("999######0"), _nhs, frozenset({"NATIONAL_ID"}), _EN, drawn=True),
     Kind("Y-tunnus", r"\d{8}", lambda c: spread("#######0"), _business, langs=_FI, text=r"\d-\d(?!\d)"),
     Kind("IMEI", r"\d{15}", lambda c: spread(c[:2] + "############0"), _luhn, frozenset({"DEVICE"})),
+    Kind("dated", r"(?:19|20)\d{5,12}", _dated_parts, langs=_EN, text=r"^\W*(?:19[5-9]|20[0-3])\d[-/.]\d"),
     Kind("card", r"[2-6]\d{12,18}", lambda c: spread(c[0] + "#" * (len(c) - 2) + "0"), _luhn),
 )

@@ -179,6 +179,12 @@ def test_a_century_that_is_crossed_changes_the_sign():
     assert {value[6] for value in new} == {"-", "A"}
 
 
+def test_a_number_that_begins_with_a_year_begins_with_a_year():
+    new = one("en", "ENCOUNTER_ID", "2008-641820")
+    assert re.fullmatch(r"(199\d|200[0-8])-\d{6}", new)
+    assert new[5:] != "641820"
+
+
 def test_the_root_of_an_oid_stays():
     assert one("fi", "ID_OTHER", "1.2.246.562.10.12345678").startswith("1.2.246.562.")
     assert re.fullmatch(r"1\.2\.246\.21\.\d{6}-9\d\d\w", one("fi", "NATIONAL_ID", "1.2.246.21.131052-308T"))

@@ -185,3 +185,12 @@ def test_a_surname_that_everybody_has_is_of_no_group():
 def test_a_user_name_of_an_initial_and_a_surname_follows_the_surname(key, user):
     name, made = replace(key, ("B. Okane", "CLINICIAN"), (user, "USERNAME"))
     assert fold(name.split()[1]) in made
+
+
+@EVERY_KEY
+def test_an_initial_is_that_of_the_given_name_in_the_address(key):
+    name, address = replace(key, ("J. Rowe", "CLINICIAN"), ("james_rowe@example.org", "EMAIL"))
+    initial, surname = fold(name).split()
+    given, _, rest = address.partition("_")
+    assert given.startswith(initial[0])
+    assert rest.startswith(surname)

@@ -13,19 +13,23 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from xml.etree import ElementTree
 
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.cas import is_cas_json, load_cas, read_cas
+from spacy_deid.evaluation.cas_json import Layer
 from spacy_deid.evaluation.cas_writer import write_back
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
 from spacy_deid.evaluation.text_alignment import move_documents
 
 SCHEME, DATA = "grascco", "GraSCCo_PHI, CAS"
-LAYER = "webanno.custom.PHI"
+LAYER = Layer("webanno.custom.PHI", "kind")
+XMI_ID = "{http://www.omg.org/XMI}id"
 WIDTH, LINES = 84, 55  # characters of a line of the PDF, lines of a page
 
 
@@ -69,27 +73,40 @@ def find_files(data: Path, suffix: str) -> Iterator[Path]:
 
 def is_lossless(file: Path) -> bool:
     """Whether a file holds the same after its identifiers were written back, unchanged and out and in again."""
-    document = read_cas(file, scheme=SCHEME)
+    document = read_cas(file, scheme=SCHEME, layer=LAYER)
+    nothing = AnnotatedText(document.name, document.text)
     before = structures(file)
-    with TemporaryDirectory() as folder:
-        same = write_back(document, file, Path(folder), scheme=SCHEME)
-        unchanged = structures(same) == before and read_cas(same, scheme=SCHEME) == document
-        empty = write_back(AnnotatedText(document.name, document.text), same, Path(folder), scheme=SCHEME)
-        emptied = not read_cas(empty, scheme=SCHEME).entities
-        filled = write_back(document, empty, Path(folder), scheme=SCHEME)
-        restored = read_cas(filled, scheme=SCHEME) == document and others(structures(filled)) == others(before)
-    return unchanged and emptied and restored
+    with TemporaryDirectory() as name:
+        write = partial(write_back, folder=Path(name), scheme=SCHEME, layer=LAYER)
+        same = write(document, file)
+        unchanged = structures(same) == before and read_cas(same, scheme=SCHEME, layer=LAYER) == document
+        emptied = read_cas(write(nothing, same), scheme=SCHEME, layer=LAYER) == nothing
+        restored = read_cas(write(document, same), scheme=SCHEME, layer=LAYER) == document
+        return unchanged and emptied and restored and others(structures(same)) == others(before)
 
 
 def structures(file: Path) -> dict[str, Any]:
-    """All that a CAS holds, its structures by id: their order says nothing."""
+    """All that a CAS holds. Structures are by id and views are sets, as in UIMA: their order says nothing."""
     cas = json.loads(file.read_bytes() if file.suffix == ".json" else load_cas(file).to_json())
-    return cas | {"%FEATURE_STRUCTURES": {fs["%ID"]: fs for fs in cas["%FEATURE_STRUCTURES"]}}
+    if file.suffix == ".json":
+        return cas | {"%FEATURE_STRUCTURES": {fs["%ID"]: fs for fs in cas["%FEATURE_STRUCTURES"]}}
+    found = {element.get(XMI_ID, element.tag): read_element(element) for element in ElementTree.parse(file).getroot()}
+    views = {
+        name: {"%MEMBERS": sorted(fs.pop("members").split(), key=int)} for name, fs in found.items() if "members" in fs
+    }
+    return {"%TYPES": cas["%TYPES"], "%FEATURE_STRUCTURES": found, "%VIEWS": views}
+
+
+def read_element(element: ElementTree.Element) -> dict[str, Any]:
+    """A feature structure of XMI: its type, its features, and those that are lists."""
+    space, _, name = element.tag.removeprefix("{http:///").partition(".ecore}")
+    lists = [(child.tag, child.text) for child in element]
+    return {"%TYPE": f"{space.replace('/', '.')}.{name}", **element.attrib, "%LISTS": lists}
 
 
 def others(cas: dict[str, Any]) -> dict[str, Any]:
     """All that a CAS holds but its identifiers."""
-    kept = {i: fs for i, fs in cas["%FEATURE_STRUCTURES"].items() if fs["%TYPE"] != LAYER}
+    kept = {i: fs for i, fs in cas["%FEATURE_STRUCTURES"].items() if fs["%TYPE"] != LAYER.type}
     views = {name: [i for i in view["%MEMBERS"] if i in kept] for name, view in cas["%VIEWS"].items()}
     return {"types": cas["%TYPES"], "structures": kept, "views": views}
 

@@ -4,10 +4,11 @@ import json
 import stat
 
 import pytest
-from conftest import NOTE
+from conftest import NOTE, TOWNS, build_pipeline
 
 import spacy_deid
 from spacy_deid.errors import ConfigError
+from spacy_deid.saving import save
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.salts import Salts
 
@@ -114,6 +115,18 @@ def test_rows_name_their_patients_by_a_field(redact, key, tmp_path):
     ]
     assert first == second
     assert json.loads((tmp_path / "report.json").read_text())["identities"] == {"document": 1, "patient": 2}
+
+
+def test_what_no_surrogate_could_be_made_of_is_counted_and_said(cli, key, tmp_path):
+    save(build_pipeline(tmp_path, towns=TOWNS + "huella 7,BIOMETRIC\n"), tmp_path / "pipeline")
+    (tmp_path / "in.txt").write_text("Vive en Puerto Esparza, huella 7.")
+    options = ("--style", "surrogate", "--key", key, "--report", tmp_path / "report.json")
+    target = ("--pipeline", tmp_path / "pipeline", "--output", tmp_path / "out")
+    result = cli("redact", tmp_path / "in.txt", *target, *options)
+    assert result.exit_code == 0, result.stderr
+    assert "1 span(s) with their tag: no surrogate could be made" in result.stderr
+    assert json.loads((tmp_path / "report.json").read_text())["no_surrogate"] == {"BIOMETRIC": 1}
+    assert "[BIOMETRIC]" in released(tmp_path)["in.txt"]
 
 
 # Loading

@@ -106,10 +106,9 @@ def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance)
     """Replace one mention."""
     if len(mention.text) > _LONGEST:
         return None
-    if mention.label in _PLACES and is_mixed(mention, geography):
-        return replace_mixed(mention, note, geography, chance)
     if mention.label in _PLACES or (mention.label == "ZIP" and geography.provinces):
-        return geography.replace(mention)
+        mixed = is_mixed(mention, geography)
+        return replace_mixed(mention, note, geography, chance) if mixed else geography.replace(mention)
     if mention.label in _INSTITUTIONS:
         return replace_institution(mention, note, geography)
     if mention.label == "DEPARTMENT":

@@ -113,7 +113,8 @@ def _make(asked: Sequence[tuple[int, Mention]], request: Request) -> dict[int, s
     """Ask each replacer once, for all its labels: "J. Smith" and "john.smith@…" are one person."""
     groups: dict[object, list[tuple[int, Mention]]] = defaultdict(list)
     for i, mention in asked:
-        groups[replacer_of(mention.label)].append((i, mention))
+        told = mention._replace(label="OTHER") if describes(mention) else mention
+        groups[replacer_of(told.label)].append((i, told))
     made: dict[int, str | None] = {}
     for replacer, group in groups.items():
         if callable(replacer):
@@ -126,13 +127,18 @@ def _look_over(mention: Mention, made: str | None, firm: bool) -> Replacement:
     """What was made of a mention, or the tag: if there is nothing, or it is the original again.
 
     Ages up to 89, days relative to others and words of kinship are given back as they are, because they stay true, and
-    so is the country that the towns of the language lie in.
+    so are the country that the towns of the language lie in and stages of life.
     """
-    if made == mention.text and mention.label in LASTING and not firm:
+    if made == mention.text and (mention.label in LASTING or describes(mention)) and not firm:
         return Replacement(made, "keep")
     if made is None or fold(made) == fold(mention.text):
         return Replacement(tag_of(mention), FALLBACK)
     return Replacement(made, "generalize" if mention.label in COARSER else "replace")
+
+
+def describes(mention: Mention) -> bool:
+    """Whether what is annotated as a number, or as something else, is words: "lactante", "boliviano"."""
+    return mention.label in ("MRN", "OTHER") and not any(char.isdigit() for char in mention.text)
 
 
 def number_entities(mentions: Sequence[Mention]) -> list[int]:

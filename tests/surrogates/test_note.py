@@ -62,3 +62,19 @@ def test_what_is_in_doubt_neither_stays_nor_becomes_coarser():
 
 def test_a_note_without_mentions_has_nothing_to_replace():
     assert replace_mentions([], KEY, "es", {}) == []
+
+
+def test_words_that_were_annotated_as_a_number_are_read_as_a_description():
+    texts = ["boliviana", "Lactante", "raza blanca", "4471906"]
+    made = replace_mentions([Mention(text, "MRN") for text in texts], KEY, "es", {})
+    assert made[0].action == "replace"
+    assert made[0].text.endswith("a")
+    assert made[1] == Replacement("Lactante", "keep")
+    assert made[2].action == FALLBACK
+    assert made[3].text.isdecimal()
+
+
+def test_a_description_that_another_detector_found_does_not_stay():
+    mentions = [Mention("lactante", "OTHER"), Mention("España", "COUNTRY")]
+    assert {made.action for made in replace_mentions(mentions, KEY, "es", {})} == {"keep"}
+    assert {made.action for made in replace_mentions(mentions, KEY, "es", {}, firm={0, 1})} == {FALLBACK}

@@ -12,7 +12,7 @@
 
 Spanish articles, gender and number, English "a" and "an", Finnish case, number and possessive suffix fit the
 surrogate.
-OTHER has no surrogate.
+Of OTHER nationalities have one, and stages of life stay (`characteristics`).
 
 Equal values have equal surrogates in all notes of a patient, different ones of a note different ones. A surrogate is
 never a value of the note.
@@ -26,6 +26,7 @@ from ..mention import Mention
 from ..numbers.chance import Chance
 from ..persons import fold
 from ..strategies import Suggest, nothing
+from .characteristics import replace_characteristic
 from .geography import MAY_STAY, Geography
 from .institutions import replace_institution
 from .mixed import is_mixed, replace_mixed
@@ -86,7 +87,9 @@ def replace_places(
 
 
 def _stays(mention: Mention, geography: Geography) -> bool:
-    """Whether a mention is the country that the towns of the language lie in."""
+    """Whether a mention is the country that the towns of the language lie in, or describes a stage of life."""
+    if mention.label == "OTHER":
+        return True
     found = geography.find(split_marks(mention.text)[1], mention.label) if mention.label in MAY_STAY else None
     return found is not None and geography.surroundings.stays(found[0])
 
@@ -111,6 +114,8 @@ def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance)
         return replace_mixed(mention, note, geography, chance) if mixed else geography.replace(mention)
     if mention.label in _INSTITUTIONS:
         return replace_institution(mention, note, geography)
+    if mention.label == "OTHER":
+        return replace_characteristic(mention, note, geography)
     if mention.label == "DEPARTMENT":
         return replace_department(mention, note, geography)
     if mention.label == "ZIP":

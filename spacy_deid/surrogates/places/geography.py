@@ -38,6 +38,7 @@ MAY_STAY = frozenset({"COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 """The labels of a country that stays."""
 _LARGE = 4  # band of a city of 100,000
 _ENOUGH = 8  # large towns that a country should have to stand for one that a note is from
+_SMALL = 1  # band of a town that no list has
 _SHORT = 4  # letters of a short form of a region
 
 
@@ -99,10 +100,14 @@ class Geography:
         return self._note.once(("unknown", fold(name), variant), lambda: self._unknown(fold(name), variant))
 
     def _unknown(self, name: str, variant: int) -> str | None:
-        """Draw a town of the country that the note is from, or a small one at home."""
+        """Draw a town of the country that the note is from, or a small one at home, in its region."""
         family, context = f"city {variant}", (name, str(variant))
         if made := self._note.pick(family, self._abroad(variant), "abroad", *context):
             return made
+        region = self.region(self.surroundings.region, variant) if self.surroundings.region else None
+        for near in self._gazetteer.towns(region, _SMALL) if region else ():
+            if made := self._note.pick(family, near, "near", str(len(near)), *context):
+                return made
         pool = self._gazetteer.small or list(self._gazetteer.countries.values())
         return self._note.pick(family, pool, "unknown", *context)
 

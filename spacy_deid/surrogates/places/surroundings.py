@@ -49,6 +49,12 @@ class Surroundings:
         alone = len(self._countries) == 1 and not self._countries & self._home and not self._at_home
         return next(iter(self._countries)) if alone else ""
 
+    @property
+    def region(self) -> str:
+        """The region at home that all places of the note lie in, "" if there are none or several."""
+        regions = {place.region for place in self._towns.values()}
+        return regions.pop() if len(regions) == 1 else ""
+
     def meant(self, name: str) -> Place | None:
         """The town of the note that a name is a slip or a short form of: "Santiago" of "Santiago de Compostela".
 

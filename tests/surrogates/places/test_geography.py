@@ -250,3 +250,10 @@ def test_a_country_of_birth_does_not_take_the_towns_along(key):
     mentions = [Mention("Marruecos", "COUNTRY"), Mention("Toledo", "TERRITORY"), Mention("Talavera", "TERRITORY")]
     town = replace_places(mentions, key, "es", allow_all)[1]
     assert not all(region.startswith("@") for region in regions_of(town, "es"))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_town_that_no_list_has_goes_with_the_region_of_the_note(key):
+    mentions = [Mention("Villarriba de los Infantes", "TERRITORY"), Mention("Sevilla", "TERRITORY")]
+    town, region = replace_places(mentions, key, "es", allow_all)
+    assert region in regions_of(town, "es")

@@ -14,6 +14,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfgen import canvas
 from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
 
+from spacy_deid.documents.verify import fold
 from spacy_deid.offsets import Edit
 
 NAMES = ["Braulio Sanz Ibáñez", "Matti Äijälä", "Margaret Thornbury"]
@@ -159,6 +160,31 @@ def joined(*files):
                 pdf.pages.extend(other.pages)
                 pdf.save(out) if data is files[-1] else None
     return out.getvalue()
+
+
+def with_picture(data, image):
+    """A PDF with a picture near the foot of its first page."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=A4)
+    page.drawInlineImage(image, 72, 100, image.width * 0.72, image.height * 0.72)
+    page.save()
+
+    def overlay(pdf):
+        with pikepdf.open(io.BytesIO(out.getvalue())) as other:
+            pdf.pages[0].add_overlay(other.pages[0])
+
+    return changed(data, overlay)
+
+
+def assert_unreadable(data, words, language):
+    """No word can be read on the pages, by OCR at 300 dpi."""
+    for image in pictures(data, 300):
+        packed = io.BytesIO()
+        image.save(packed, "PPM")
+        command = ["tesseract", "stdin", "stdout", "-l", language]
+        done = subprocess.run(command, input=packed.getvalue(), capture_output=True, check=True)
+        text = fold(done.stdout.decode())
+        assert [word for word in words if fold(word) in text] == []
 
 
 def edits_of(text, strings, label="PATIENT", replacement=None):

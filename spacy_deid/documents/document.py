@@ -79,6 +79,8 @@ class WriteSettings:
     dpi (int): resolution of the pages of a PDF.
     mark (str): how a replacement looks on a page: "box" draws it in a frame, "black" in white on black, "plain" as if
         it had always stood there, which is what surrogates want.
+    unread (str): what becomes of everything on a page read by OCR that was not read as text, as handwriting, stamps,
+        photographs and bar codes: "keep" or "remove".
     verify_ocr (str): which pages are read by OCR once more after writing: those that came from "ocr", "all", "none".
     ocr_pages (tuple[int, ...]): which pages came from OCR; `redact_document` fills it in.
     read (ReadSettings): how the copy is read again for verifying.
@@ -86,6 +88,7 @@ class WriteSettings:
 
     dpi: int = 200
     mark: Literal["box", "black", "plain"] = "box"
+    unread: Literal["keep", "remove"] = "keep"
     verify_ocr: Literal["ocr", "all", "none"] = "ocr"
     ocr_pages: tuple[int, ...] = ()
     read: ReadSettings = ReadSettings()
@@ -96,10 +99,12 @@ class Found(NamedTuple):
 
     place (str): where, without content: "page 3", "metadata".
     text (str): what stands there.
+    least (int): letters and digits of the shortest string that is searched for in it.
     """
 
     place: str
     text: str
+    least: int = 3
 
 
 class Format(NamedTuple):

@@ -9,8 +9,6 @@ from .kinds import format_of
 
 __all__ = ["fold", "search", "verify"]
 
-SHORTEST = 3  # a shorter string stands everywhere by chance, so it is checked by place only
-
 
 def fold(text: str) -> str:
     """A text without what a reader might change: case, accents, white space, punctuation, ligatures.
@@ -47,10 +45,10 @@ def search(found: Iterable[Found], removed: Mapping[str, str] | Sequence[str], r
     """
     labels = removed if isinstance(removed, Mapping) else dict.fromkeys(removed, "")
     allowed = fold(released)
-    wanted = {folded: label for text, label in labels.items() if len(folded := fold(text)) >= SHORTEST}
+    wanted = {fold(text): label for text, label in labels.items()}
     counts = {text: allowed.count(text) for text in wanted}
-    for place, text in found:
+    for place, text, least in found:
         there = fold(text)
         for string, label in wanted.items():
-            if there.count(string) > counts[string]:
+            if len(string) >= least and there.count(string) > counts[string]:
                 raise DeidError(Errors.D714.format(place=place, label=label or "a removed string"))

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from ...errors import DeidError, Errors
 from ..document import WriteSettings
-from .glyphs import Box, PageParts, Strip, upright
+from .glyphs import Box, PageParts, Strip, to_page, upright
 from .released import Piece, Placed, Release, lay_out
 
 __all__ = ["Line", "measure", "paint_page"]
@@ -50,12 +50,24 @@ def paint_page(
         pieces = release.pieces(strip)
         lines.append(Line(strip, lay_out(strip, pieces, measure)))
     _blank(image, [(box, _colour(_crop(image, _pixels(box, scale)))) for box in parts.blanks], scale)
+    if parts.ocr and settings.unread == "remove":
+        image = _only_text(image, parts, scale)
     for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
         changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
         image = upright(image, turn)
         _paint_lines(image, changed, scale, number, release, settings)
         image = upright(image, -turn % 360)
     return image, lines
+
+
+def _only_text(image: Image.Image, parts: PageParts, scale: float) -> Image.Image:
+    """A page with nothing on it but the lines that were read."""
+    bare = Image.new(image.mode, image.size, _colour(image))
+    for strip in parts.strips:
+        box = to_page(_band(strip), strip.turn, parts.width, parts.height)
+        left, top, _, _ = _pixels(box, scale)
+        bare.paste(_crop(image, _pixels(box, scale)), (int(left), int(top)))
+    return bare
 
 
 def measure(text: str, em: float) -> float:

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pikepdf
+from PIL import Image
 
 from ..document import Found, WriteSettings
+from ..pages.again import is_read_again, read_again
 from .layer import CMAP, GLYPHS, font_program
 from .opening import open_pdf
+from .rendering import render
 
 __all__ = ["extract"]
 
@@ -25,6 +28,23 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """
     yield from _pages(data, settings)
     yield from _objects(data)
+    yield from _pictures(data, settings)
+
+
+def _pictures(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """What OCR reads on the pages that the settings name."""
+    with open_pdf(data, NAME, settings.read) as pdf:
+        yield from read_again(_rendered(pdf, settings), settings)
+
+
+def _rendered(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Image]]:
+    """Pictures of the pages that are read again."""
+    for index in range(len(pdf)):
+        if is_read_again(index + 1, settings):
+            page = pdf.get_page(index)
+            width, height = page.get_size()
+            yield index + 1, render(page, width, height, settings.dpi, settings.read.max_pixels, grey=True)
+            page.close()
 
 
 def _pages(data: bytes, settings: WriteSettings) -> Iterator[Found]:

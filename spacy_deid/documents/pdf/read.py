@@ -1,16 +1,27 @@
-"""PDF in: the text that its pages show, page by page."""
+"""PDF in: the text that its pages show, page by page, by OCR where a page has none that can be used."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ..document import Document, Page, ReadSettings
-from ..pages.glyphs import PageParts
+from ..pages.glyphs import Box, PageParts, Run
 from ..pages.joining import TextBuilder
-from ..pages.order import reading_order
+from ..pages.ocr import in_order, read_page, read_picture
+from ..pages.reading import Reading, add_reading
 from ..pages.runs import make_runs
+from ..pages.tesseract import check_tesseract
 from .glyphs import PageGlyphs, View, read_glyphs
 from .opening import flat_page, open_pdf
+from .pictures import find_pictures, share
+from .rendering import render
 
 __all__ = ["read"]
+
+UNMAPPED = 0.3  # share of characters without meaning from which a text layer cannot be used
+COVERED = 0.5  # share of a page that a picture must cover for the page to be a scan
+FEW = 200  # characters that a scan may have beside, as a stamp of the fax
+Job = Callable[[], Reading]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -20,33 +31,92 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     name (str): its name, for errors.
     settings (ReadSettings): limits, and how OCR is done.
     RETURNS (Document): its text. Parts are the file and the parts of its pages.
-    RAISES: InputError (D715, D718).
+    RAISES: InputError (D715, D716, D717, D718).
     """
     builder = TextBuilder()
-    pages, parts = [], []
+    pages: list[Page] = []
+    parts: list[PageParts] = []
+    warnings: list[str] = []
     with open_pdf(data, name, settings) as pdf:
-        for index in range(len(pdf)):
+        sizes: list[tuple[float, float]] = []
+        for reading in in_order(_jobs(pdf, name, settings, sizes), settings.processes):
             start = builder.length
-            with flat_page(pdf, index, name) as page:
-                view = _view(page)
-                found = read_glyphs(page, view)
-            part = _text_page(found, view, builder)
-            parts.append(part)
-            pages.append(Page(index + 1, min(start, builder.length), builder.length, part.ocr))
-    return Document(name, "pdf", builder.text, tuple(pages), (), (data, parts))
+            parts.append(add_reading(builder, reading, *sizes[len(parts)]))
+            pages.append(Page(len(parts), min(start, builder.length), builder.length, reading.ocr))
+            warnings += reading.warnings
+    return Document(name, "pdf", builder.text, tuple(pages), tuple(warnings), (data, parts))
 
 
-def _view(page: Any) -> View:
-    """How a page is shown."""
-    left, bottom, right, top = page.get_bbox()
-    return View(left, bottom, right, top, page.get_rotation())
+def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, float]]) -> Iterator[Job]:
+    """What is to be done for each page. Only this thread asks pdfium, which knows no threads."""
+    for index in range(len(pdf)):
+        with flat_page(pdf, index, name) as page:
+            left, bottom, right, top = page.get_bbox()
+            view = View(left, bottom, right, top, page.get_rotation())
+            sizes.append(view.size)
+            found, pictures = read_glyphs(page, view), find_pictures(page, view)
+            if settings.ocr == "always" or _is_scan(found, share(pictures, view)):
+                yield _page_job(page, view, settings, name, index + 1)
+            elif pictures:
+                yield _pictures_job(page, view, found, pictures, settings, name, index + 1)
+            else:
+                yield partial(_text_page, found)
 
 
-def _text_page(found: PageGlyphs, view: View, builder: TextBuilder) -> PageParts:
-    """A page from its text layer: the text of the commonest turn first."""
-    width, height = view.size
-    part = PageParts(width, height, [], blanks=found.hidden)
-    for turn, glyphs in sorted(found.turns.items(), key=lambda item: -len(item[1])):
-        across = height if turn in (90, 270) else width
-        part.strips += builder.add_page(reading_order(make_runs(glyphs, turn)), across)
-    return part
+def _is_scan(found: PageGlyphs, covered: float) -> bool:
+    """Whether the text of a page is in its picture: there is no other, or it has no meaning, or hardly any."""
+    unusable = found.unmapped > UNMAPPED * max(found.count, 1)
+    return unusable or not found.count or (covered >= COVERED and found.count < FEW)
+
+
+def _text_page(found: PageGlyphs) -> Reading:
+    """A page from its text layer, the text of the commonest turn first."""
+    turns = sorted(found.turns.items(), key=lambda item: -len(item[1]))
+    return Reading([make_runs(glyphs, turn) for turn, glyphs in turns], blanks=found.hidden)
+
+
+def _page_job(page: Any, view: View, settings: ReadSettings, name: str, number: int) -> Job:
+    """Read a page by OCR, unless there is nothing on it."""
+    image = render(page, *view.size, settings.dpi, settings.max_pixels, grey=True)
+    low, high = image.getextrema()
+    if low == high:
+        return partial(Reading, [])
+    check_tesseract(settings.languages, name)
+    scale = image.width / view.size[0]
+    return partial(read_page, image, scale, round(72 * scale), settings, name, number)
+
+
+def _pictures_job(
+    page: Any, view: View, found: PageGlyphs, pictures: list[Box], settings: ReadSettings, name: str, number: int
+) -> Job:
+    """Read the text of a page, and what is to be done with its pictures."""
+    if settings.pictures != "ocr":
+        blanks = pictures if settings.pictures == "remove" else []
+        return partial(_with_pictures, found, [], blanks, number)
+    check_tesseract(settings.languages, name)
+    image = render(page, *view.size, settings.dpi, settings.max_pixels, grey=True)
+    scale = image.width / view.size[0]
+    jobs: list[Callable[[], list[Run]]] = []
+    for box in pictures:
+        left, top, right, bottom = (round(value * scale) for value in box)
+        crop = image.crop((left, top, right, bottom))
+        jobs.append(partial(read_picture, crop, box, scale, settings, name, number))
+    return partial(_with_pictures, found, jobs, [], number)
+
+
+def _with_pictures(found: PageGlyphs, jobs: list[Callable[[], list[Run]]], blanks: list[Box], number: int) -> Reading:
+    """A page from its text layer and its pictures. What is text already is not read again in a picture behind it."""
+    reading = _text_page(found)
+    reading.blanks = [*reading.blanks, *blanks]
+    printed = [run for block in reading.blocks for run in block if run.turn == 0]
+    for job in jobs:
+        reading.blocks.append([run for run in job() if not any(_covers(other.box, run.box) for other in printed)])
+    if not blanks:
+        reading.warnings.append(f"page {number}: has pictures")
+    return reading
+
+
+def _covers(text: Box, run: Box) -> bool:
+    """Whether the middle of a run lies on a text."""
+    x, y = (run.x0 + run.x1) / 2, (run.y0 + run.y1) / 2
+    return text.x0 <= x <= text.x1 and text.y0 <= y <= text.y1

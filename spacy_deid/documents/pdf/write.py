@@ -4,11 +4,9 @@ Nothing of the old file is carried over, so nothing need be searched in it: no m
 bookmarks, hidden layers, earlier revisions.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from ...offsets import Edit
@@ -16,12 +14,12 @@ from ..document import Document, ReadSettings, WriteSettings
 from ..pages.glyphs import PageParts
 from ..pages.paint import paint_page
 from ..pages.released import Release
+from ..pages.skew import level
 from .layer import PictureWriter
 from .opening import flat_page, open_pdf
+from .rendering import render, without_colour
 
-__all__ = ["render", "write"]
-
-COLOUR = 24  # difference between the parts of a pixel from which it has a colour
+__all__ = ["write"]
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -39,7 +37,8 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     with open_pdf(data, document.name, ReadSettings(max_pages=len(pages))) as pdf:
         for index, parts in enumerate(pages):
             with flat_page(pdf, index, document.name) as page:
-                image = without_colour(render(page, parts, settings.dpi, settings.read.max_pixels))
+                image = without_colour(render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels))
+            image = level(image, parts.skew)
             writer.add(*_painted(image, parts, release, index + 1, settings))
     return writer.save()
 
@@ -50,36 +49,3 @@ def _painted(
     """A page painted over, with what the writer needs."""
     painted, lines = paint_page(image, parts, release, number, settings)
     return painted, parts, lines
-
-
-def render(page: Any, parts: PageParts, dpi: int, max_pixels: int, grey: bool = False) -> Image.Image:
-    """The picture of a page as it is shown; a huge page at a lower resolution.
-
-    page (PdfPage): the page, flattened.
-    parts (PageParts): has its size, and by how much it is turned so that lines run level.
-    dpi (int): pixels an inch.
-    max_pixels (int): no more than so many pixels.
-    grey (bool): without colour.
-    RETURNS (Image): in grey or RGB.
-    """
-    scale = min(dpi / 72, math.sqrt(max_pixels / (parts.width * parts.height)))
-    image = page.render(scale=scale, grayscale=grey, rev_byteorder=True).to_pil()
-    image = image if image.mode in ("L", "RGB") else image.convert("L" if grey else "RGB")
-    return level(image, parts.skew)
-
-
-def level(image: Image.Image, skew: float) -> Image.Image:
-    """An image turned clockwise by some degrees, on white."""
-    if not skew:
-        return image
-    white = 255 if image.mode == "L" else (255, 255, 255)
-    return image.rotate(-skew, Image.Resampling.BICUBIC, fillcolor=white)
-
-
-def without_colour(image: Image.Image) -> Image.Image:
-    """An image in grey if nothing on it has a colour."""
-    if image.mode == "L":
-        return image
-    values = np.asarray(image).astype(np.int16)
-    spread = np.abs(values[..., 0] - values[..., 1]).max(), np.abs(values[..., 1] - values[..., 2]).max()
-    return image.convert("L") if max(spread) < COLOUR else image

@@ -1,0 +1,164 @@
+"""Pictures: PNG, JPEG and TIFF with one or more pages, read by OCR and painted over."""
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from ..errors import Errors, InputError
+from ..offsets import Edit
+from .document import Document, Format, Found, Page, ReadSettings, WriteSettings
+from .pages.again import is_read_again, read_again
+from .pages.glyphs import PageParts
+from .pages.joining import TextBuilder
+from .pages.ocr import in_order, read_page
+from .pages.paint import paint_page
+from .pages.reading import Reading, add_reading
+from .pages.released import Release
+from .pages.skew import level
+from .pages.tesseract import check_tesseract
+
+__all__ = ["FORMAT"]
+
+KINDS = ("PNG", "JPEG", "TIFF")
+LONGEST = 20_000  # pixels of an edge
+SHARP = 2200  # pixels of a page's height below which it is enlarged for reading
+ENLARGED = 3  # at most so many times
+PAGE_INCHES = 11.0  # a picture is taken for a page, which tells about how large its letters are
+WHITE = (255, 255, 255)
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a picture by OCR.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): limits, and how OCR is done.
+    RETURNS (Document): its text. Parts are the file and the parts of its pages.
+    RAISES: InputError if it is damaged or too large (D715) or cannot be read (D716, D717, D718).
+    """
+    builder = TextBuilder()
+    pages: list[Page] = []
+    parts: list[PageParts] = []
+    notes: list[str] = []
+    with _opened(data, name, settings) as image:
+        check_tesseract(settings.languages, name)
+        sizes: list[tuple[int, int]] = []
+        for reading in in_order(_jobs(image, name, settings, sizes), settings.processes):
+            start = builder.length
+            parts.append(add_reading(builder, reading, *sizes[len(parts)]))
+            pages.append(Page(len(parts), min(start, builder.length), builder.length, True))
+            notes += reading.warnings
+    return Document(name, "image", builder.text, tuple(pages), tuple(notes), (data, parts))
+
+
+def _jobs(
+    image: Image.Image, name: str, settings: ReadSettings, sizes: list[tuple[int, int]]
+) -> Iterator[Callable[[], Reading]]:
+    """What is to be done for each page of a picture."""
+    for number, page in enumerate(_pages(image, name, settings), 1):
+        sizes.append(page.size)
+        grey = page.convert("L")
+        scale = min(ENLARGED, max(1, round(SHARP / max(grey.height, 1))))
+        large = grey.resize((grey.width * scale, grey.height * scale)) if scale > 1 else grey
+        dpi = min(600, max(70, round(max(large.size) / PAGE_INCHES)))
+        yield partial(read_page, large, float(scale), dpi, settings, name, number)
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Paint over what is removed and save the pixels alone, without EXIF or any other data.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order.
+    settings (WriteSettings): how replacements look.
+    RETURNS (bytes): a file of the same format.
+    RAISES: DeidError (D719).
+    """
+    data, parts = document.parts
+    release = Release(document.text, edits)
+    out = io.BytesIO()
+    with _opened(data, document.name, settings.read) as image:
+        kind = str(image.format)
+        pages = enumerate(_pages(image, document.name, settings.read), 1)
+        painted = (_painted(page, parts[number - 1], release, number, settings) for number, page in pages)
+        first = next(painted)
+        if kind == "TIFF":
+            first.save(out, kind, compression="tiff_deflate", save_all=True, append_images=painted)
+        else:
+            first.save(out, kind, quality=90)
+    return out.getvalue()
+
+
+def _painted(
+    page: Image.Image, part: PageParts, release: Release, number: int, settings: WriteSettings
+) -> Image.Image:
+    """The pixels of a page, painted over, and nothing else."""
+    painted, _ = paint_page(level(page, part.skew), part, release, number, settings)
+    bare = Image.new(painted.mode, painted.size)
+    bare.paste(painted)
+    return bare
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """What is written beside the pixels, and what OCR reads in them."""
+    with _opened(data, "copy", settings.read) as image:
+        yield Found("metadata", " ".join(map(str, [*image.info.values(), *image.getexif().values()])))
+        numbered = enumerate(_pages(image, "copy", settings.read), 1)
+        pages = ((number, page.convert("L")) for number, page in numbered if is_read_again(number, settings))
+        yield from read_again(pages, settings)
+
+
+@contextmanager
+def _opened(data: bytes, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
+    """Open a picture; its size is looked at before it is unpacked.
+
+    RAISES: InputError (D715).
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data), formats=KINDS)
+    except Image.DecompressionBombError:
+        raise _refused(name, settings) from None
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
+        raise InputError(Errors.D715.format(path=name, reason="no picture that can be read")) from None
+    with image:
+        yield image
+
+
+def _refused(name: str, settings: ReadSettings) -> InputError:
+    """The error for a picture that is too large."""
+    reason = f"larger than {settings.max_pixels} pixels, or {LONGEST} along an edge"
+    return InputError(Errors.D715.format(path=name, reason=reason))
+
+
+def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
+    """The pages of a picture as they are shown, in grey or colours, without what is transparent."""
+    count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+    if count > settings.max_pages:
+        reason = f"{count} pages, more than the {settings.max_pages} that are allowed"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
+    for index in range(count):
+        try:
+            image.seek(index)
+            if image.width * image.height > settings.max_pixels or max(image.size) > LONGEST:
+                raise _refused(name, settings)
+            yield _plain(ImageOps.exif_transpose(image))
+        except (OSError, EOFError, SyntaxError):
+            raise InputError(Errors.D718.format(path=name, page=index + 1, reason="damaged or truncated")) from None
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """A picture in grey or RGB."""
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, (*WHITE, 255)), image).convert("RGB")
+    if image.mode.startswith("I"):
+        return image.point(lambda value: value / 256).convert("L")
+    return image.convert("L" if image.mode in ("1", "L") else "RGB")
+
+
+FORMAT = Format(read, write, extract)

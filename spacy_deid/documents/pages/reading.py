@@ -1,0 +1,43 @@
+"""What was read on a page, and how it becomes part of a document's text."""
+
+from dataclasses import dataclass, field
+
+from .glyphs import Box, PageParts, Run
+from .joining import TextBuilder
+from .order import reading_order
+
+__all__ = ["Reading", "add_reading"]
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read on a page.
+
+    blocks (list[list[Run]]): runs that are put in order together, each list of one turn and in its frame.
+    ocr (bool): whether the page was read from its picture.
+    skew (float): as in `PageParts`.
+    blanks (list[Box]): as in `PageParts`.
+    warnings (list[str]): what a person should look at.
+    """
+
+    blocks: list[list[Run]]
+    ocr: bool = False
+    skew: float = 0.0
+    blanks: list[Box] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def add_reading(builder: TextBuilder, reading: Reading, width: float, height: float) -> PageParts:
+    """Add a page to the text of a document.
+
+    builder (TextBuilder): the text so far.
+    reading (Reading): what was read.
+    width, height (float): of the page.
+    RETURNS (PageParts): what is needed to write the page.
+    """
+    parts = PageParts(width, height, [], reading.ocr, reading.skew, reading.blanks)
+    for runs in reading.blocks:
+        if runs:
+            across = height if runs[0].turn in (90, 270) else width
+            parts.strips += builder.add_page(reading_order(runs), across)
+    return parts

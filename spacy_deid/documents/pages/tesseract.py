@@ -1,0 +1,114 @@
+"""Tesseract, called so that no picture of a page is left on a disk: it goes in and out by pipes."""
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from PIL import Image
+
+from ...errors import Errors, InputError
+from ..document import ReadSettings
+from .glyphs import Box
+
+__all__ = ["OcrWord", "check_tesseract", "find_turn", "read_words"]
+
+PAGE, SPARSE, ORIENTATION = 3, 11, 0  # Tesseract's modes of page segmentation
+SURE = 1.0  # confidence that a turn must have
+
+
+class OcrWord(NamedTuple):
+    """A word that was read.
+
+    text (str): the word.
+    box (Box): in pixels.
+    line (tuple[int, ...]): the line that it belongs to.
+    line_box (Box): what that line covers.
+    confidence (float): 0 to 100.
+    """
+
+    text: str
+    box: Box
+    line: tuple[int, ...]
+    line_box: Box
+    confidence: float
+
+
+def check_tesseract(languages: Sequence[str], name: str) -> None:
+    """Make sure that pictures can be read.
+
+    languages (Sequence[str]): by Tesseract's names.
+    name (str): name of the file, for errors.
+    RAISES: InputError if Tesseract (D716) or a language (D717) is not installed.
+    """
+    if not shutil.which("tesseract"):
+        raise InputError(Errors.D716.format(path=name))
+    known = _languages()
+    missing = [language for language in languages if language not in known]
+    if missing or not languages:
+        raise InputError(Errors.D717.format(path=name, missing=" ".join(missing) or "''", known=" ".join(known)))
+
+
+def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool = False) -> list[OcrWord]:
+    """Read a picture.
+
+    image (Image): in grey.
+    settings (ReadSettings): languages and the time that it may take.
+    dpi (int): its resolution.
+    sparse (bool): whether text stands here and there, as in a logo, and not in paragraphs.
+    RETURNS (list[OcrWord]): words in Tesseract's order.
+    RAISES: subprocess.SubprocessError if Tesseract fails or takes too long.
+    """
+    out = _run(image, "+".join(settings.languages), SPARSE if sparse else PAGE, dpi, settings.page_seconds, "tsv")
+    words, line_box = [], Box(0, 0, 0, 0)
+    for row in csv.reader(io.StringIO(out), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if len(row) != 12 or not row[0].isdigit():
+            continue
+        left, top, width, height = map(float, row[6:10])
+        box = Box(left, top, left + width, top + height)
+        if row[0] == "4":
+            line_box = box
+        elif row[0] == "5" and row[11].strip() and float(row[10]) >= 0:
+            words.append(OcrWord(row[11].strip(), box, tuple(map(int, row[2:5])), line_box, float(row[10])))
+    return words
+
+
+def find_turn(image: Image.Image, settings: ReadSettings, dpi: int) -> int:
+    """Tell by how many degrees clockwise a page stands turned, by the look of its letters.
+
+    RETURNS (int): 0, 90, 180 or 270; 0 if it cannot be told.
+    """
+    try:
+        out = _run(image, "osd", ORIENTATION, dpi, settings.page_seconds)
+    except subprocess.SubprocessError:
+        return 0
+    found = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+    sure = float(found.get("Orientation confidence", 0)) >= SURE
+    return -int(found.get("Rotate", 0)) % 360 if sure else 0
+
+
+@lru_cache(maxsize=1)
+def _languages() -> tuple[str, ...]:
+    """The languages that are installed."""
+    done = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=False)
+    return tuple(done.stdout.split("\n")[1:-1])
+
+
+def _run(image: Image.Image, language: str, mode: int, dpi: int, seconds: int, *outputs: str) -> str:
+    """Run Tesseract on a picture, with one thread, since pages are read side by side."""
+    packed = io.BytesIO()
+    image.save(packed, "PPM")
+    command = ["tesseract", "stdin", "stdout", "-l", language, "--psm", str(mode), "--dpi", str(dpi), *outputs]
+    done = subprocess.run(
+        command,
+        input=packed.getvalue(),
+        capture_output=True,
+        check=True,
+        timeout=seconds,
+        env=os.environ | {"OMP_THREAD_LIMIT": "1"},
+    )
+    return done.stdout.decode("utf8", "replace")

@@ -1,0 +1,177 @@
+"""Scans and pictures: read by OCR, painted over, read again."""
+
+import io
+
+import pytest
+from pdf_letters import (
+    ENGLISH,
+    FINNISH,
+    SPANISH,
+    assert_unreadable,
+    changed,
+    edits_of,
+    in_any_encoding,
+    joined,
+    layer,
+    letter,
+    needs_tesseract,
+    pictures,
+    scan,
+    unpacked,
+    with_picture,
+)
+from pikepdf import Dictionary, Name
+from PIL import Image
+
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents.verify import fold
+from spacy_deid.errors import DeidError, InputError
+
+pytestmark = needs_tesseract
+SPA = ReadSettings(languages=("spa",))
+WRITE = WriteSettings(read=SPA)
+NAMES = ["Braulio Sanz Ibáñez", "señor Sanz Ibáñez", "Pilar Núñez Cué"]
+
+
+@pytest.fixture(autouse=True)
+def spanish(request):
+    """Skip where Tesseract has no Spanish data."""
+    try:
+        read_document(letter("x"), "x.pdf", ReadSettings(languages=("spa", "eng"), ocr="always"))
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(
+    "turned", [{}, {"rotate": 90}, {"rotate": 180}, {"skew": 1.5}], ids=["straight", "left", "over", "inclined"]
+)
+def test_a_scan_is_read_and_released_however_it_lies(turned):
+    data = scan(letter(SPANISH, size=13), **turned)
+    document = read_document(data, "scan.pdf", SPA)
+    assert document.text.split() == SPANISH.split()
+    assert [page.ocr for page in document.pages] == [True]
+    copy = redact_document(document, edits_of(document.text, NAMES), WRITE)
+    assert "Sanz" not in layer(copy)
+    assert not [form for name in ("Sanz", "Núñez") for form in in_any_encoding(name) if form in unpacked(copy)]
+    assert_unreadable(copy, ["Sanz", "Ibáñez", "Núñez"], "spa")
+
+
+def test_only_pages_without_text_are_read_by_ocr():
+    document = read_document(joined(letter(SPANISH), scan(letter(ENGLISH, size=14)), letter(FINNISH)), "a.pdf")
+    assert [page.ocr for page in document.pages] == [False, True, False]
+    texts = [document.text[page.start : page.end].split() for page in document.pages]
+    assert texts == [SPANISH.split(), ENGLISH.split(), FINNISH.split()]
+
+
+def test_a_stale_text_layer_behind_a_scan_is_not_believed():
+    def lie(pdf):
+        font = pdf.make_indirect(Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica))
+        pdf.pages[0].obj.Resources.Font = Dictionary(F9=font)
+        pdf.pages[0].contents_add(pdf.make_stream(b"BT 3 Tr /F9 12 Tf 72 700 Td (Nothing to see here) Tj ET"))
+
+    document = read_document(changed(scan(letter(ENGLISH, size=14)), lie), "a.pdf")
+    assert document.text.split() == ENGLISH.split()
+    assert b"Nothing" not in unpacked(redact_document(document, []))
+
+
+def test_a_picture_on_a_page_of_text_is_read():
+    logo = pictures(letter("Margaret Thornbury, patient", size=20), 100)[0].crop((60, 60, 600, 130))
+    document = read_document(with_picture(letter(ENGLISH), logo), "a.pdf")
+    assert document.text.startswith(ENGLISH)
+    assert document.text.split()[-3:] == ["Margaret", "Thornbury,", "patient"]
+    assert document.warnings == ("page 1: has pictures",)
+    edits = edits_of(document.text, ["Margaret Thornbury", "Mrs Thornbury"])
+    copy = redact_document(document, edits)
+    assert_unreadable(copy, ["Thornbury", "Margaret"], "eng")
+
+
+def test_pictures_can_be_removed():
+    logo = pictures(letter("Margaret Thornbury, patient", size=20), 100)[0].crop((60, 60, 600, 130))
+    document = read_document(with_picture(letter("Other text"), logo), "a.pdf", ReadSettings(pictures="remove"))
+    assert document.text == "Other text"
+    assert_unreadable(redact_document(document, []), ["Thornbury", "Margaret"], "eng")
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF"])
+def test_a_picture_stays_one_of_its_kind_without_metadata(kind):
+    image = pictures(letter(SPANISH, size=13), 200)[0]
+    exif = Image.Exif()
+    exif[0x010E] = "Braulio Sanz"
+    out = io.BytesIO()
+    image.save(out, kind, exif=exif)
+    name = {"PNG": "a.png", "JPEG": "a.jpg", "TIFF": "a.tif"}[kind]
+    document = read_document(out.getvalue(), name, SPA)
+    copy = redact_document(document, edits_of(document.text, NAMES), WRITE)
+    assert b"Sanz" not in copy
+    with Image.open(io.BytesIO(copy)) as after:
+        assert after.format == kind
+        assert after.size == image.size
+        assert 0x010E not in after.getexif()
+    again = read_document(copy, name, SPA)
+    assert "sanz" not in fold(again.text)
+    assert "torácico" in again.text
+
+
+def test_all_pages_of_a_tiff_are_read():
+    pages = [pictures(letter(text, size=14), 150)[0] for text in (ENGLISH, "Second page. Thornbury again.")]
+    out = io.BytesIO()
+    pages[0].save(out, "TIFF", save_all=True, append_images=pages[1:])
+    document = read_document(out.getvalue(), "a.tiff")
+    assert [page.number for page in document.pages] == [1, 2]
+    copy = redact_document(
+        document, edits_of(document.text, ["Margaret Thornbury", "Mrs Thornbury", "Thornbury again"])
+    )
+    with Image.open(io.BytesIO(copy)) as after:
+        assert after.n_frames == 2
+    assert "thornbury" not in fold(read_document(copy, "a.tiff").text)
+
+
+def test_what_was_not_read_can_be_removed():
+    image = pictures(letter(ENGLISH, size=14), 150)[0].convert("L")
+    image.paste(0, (700, 900, 1100, 1300))
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    document = read_document(out.getvalue(), "a.png")
+    with Image.open(io.BytesIO(redact_document(document, [], WriteSettings(unread="remove")))) as after:
+        assert after.crop((650, 850, 1150, 1350)).getextrema() == (255, 255)
+        assert after.crop((100, 100, 700, 300)).getextrema()[0] < 100
+
+
+def test_a_name_that_can_be_read_in_the_picture_is_found():
+    data = scan(letter(ENGLISH, size=14))
+    with pytest.raises(DeidError, match="PATIENT") as caught:
+        verify(data, "pdf", {"Thornbury": "PATIENT"}, WriteSettings(verify_ocr="all"))
+    assert "picture of page 1" in str(caught.value)
+
+
+def test_a_missing_language_is_named():
+    with pytest.raises(InputError, match="no data for language xyz"):
+        read_document(scan(letter("x")), "scan.pdf", ReadSettings(languages=("xyz",)))
+
+
+def test_a_missing_tesseract_is_named(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError, match="Tesseract"):
+        read_document(scan(letter("x")), "scan.pdf")
+    assert read_document(letter(SPANISH), "text.pdf").text == SPANISH
+
+
+def test_a_page_that_takes_too_long_is_an_error():
+    with pytest.raises(InputError, match="page 1: OCR took longer than 0 s"):
+        read_document(scan(letter(SPANISH)), "scan.pdf", ReadSettings(page_seconds=0))
+
+
+@pytest.mark.parametrize("size", [(30_000, 10), (9_000, 20_000)], ids=["long", "large"])
+def test_a_huge_picture_is_refused_before_it_is_unpacked(size):
+    out = io.BytesIO()
+    Image.new("1", size).save(out, "PNG")
+    with pytest.raises(InputError, match=r"a\.png: larger than"):
+        read_document(out.getvalue(), "a.png", ReadSettings())
+
+
+def test_a_damaged_picture_is_named():
+    out = io.BytesIO()
+    Image.effect_noise((300, 300), 50).save(out, "PNG")
+    for data in (out.getvalue()[:2000], out.getvalue()[:20]):
+        with pytest.raises(InputError, match=r"a\.png"):
+            read_document(data, "a.png")

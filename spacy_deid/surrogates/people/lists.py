@@ -21,6 +21,8 @@ __all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_names_toml"
 
 _RESOURCES = files("spacy_deid") / "resources"
 _ERA = 20  # years
+_COMMONER = 0.2  # bearers abroad for each one at home that tell where a surname is from
+_TAKEN = 0.05  # share of the bearers of a name who have it with particles, for that to be its way
 _HEADED = 4  # double names that a name must head to count as their head
 
 
@@ -55,7 +57,9 @@ def load_names(lang: str) -> Names:
                 heads[head] += 1
                 headed[head] += count
         names.particles[sort] = {
-            core: found.most_common(1)[0][0] for core, found in taking.items() if core in names.proper[sort]
+            core: found.most_common(1)[0][0]
+            for core, found in taking.items()
+            if core in names.proper[sort] and found.total() >= _TAKEN * names.counts[sort][core]
         }
         names.heads[sort] = frozenset(
             name
@@ -120,9 +124,21 @@ def _read_groups(names: Names, lang: str) -> None:
         for title, members in names.members[sort].items():
             for name in members:
                 _add_holder(holders, names, sort, name, title)
+        for folded, title in _from_abroad(names, lang) if sort == "surname" else ():
+            holders[folded].append(title)
         for folded, titles in holders.items():
             if folded not in own and len(names.members[sort][titles[0]]) >= ENOUGH:
                 names.groups[sort][folded] = titles[0]
+
+
+def _from_abroad(names: Names, lang: str) -> Iterator[tuple[str, str]]:
+    """Surnames of the list that are common in another country, and the group that comes from there."""
+    for title, country in read_names_toml("people", lang).get("origins", {}).get("countries", {}).items():
+        others = frozenset(country["except"].split())
+        for name, count in _read_list(country["list"], "surname"):
+            here = names.counts["surname"][fold(name)]
+            if here and count >= _COMMONER * here and fold(name) not in others:
+                yield fold(name), title
 
 
 def _add_holder(holders: dict[str, list[str]], names: Names, sort: str, name: str, title: str) -> None:

@@ -268,9 +268,14 @@ def test_a_title_that_looks_like_a_particle_stays(key):
 
 def test_no_name_is_drawn_without_the_particle_that_it_always_has():
     assert "Prieta" not in NAMES.everything("surname")
-    pool = NAMES.pool(NAMES.stratum("surname", "calzada"))
+    pool = NAMES.pool(NAMES.stratum("surname", "vega"))
     assert "Prieta" not in pool
     assert "Torre" in pool
+
+
+def test_a_common_name_that_rarely_has_a_particle_stays_common():
+    assert NAMES.stratum("surname", "pascual").particle == ""
+    assert NAMES.stratum("surname", "torre").particle == "de"
 
 
 @EVERY_KEY

@@ -181,6 +181,14 @@ def test_a_surname_that_everybody_has_is_of_no_group():
 
 
 @EVERY_KEY
+def test_a_surname_of_another_country_stays_with_its_group(key):
+    assert {NAMES.stratum("surname", name).group for name in ("segovia", "quinones", "madrid")} == {"hispanic"}
+    assert NAMES.stratum("surname", "zheng").group != "hispanic"
+    made = [name.split()[1] for name in replace(key, "Ann Musgrave", "Joanne Lockhart", "Mark Conlon", "Will Bynum")]
+    assert not any(NAMES.stratum("surname", fold(name)).group for name in made)
+
+
+@EVERY_KEY
 @pytest.mark.parametrize("user", ["bokaneoka81", "bokane", "okaneb"])
 def test_a_user_name_of_an_initial_and_a_surname_follows_the_surname(key, user):
     name, made = replace(key, ("B. Okane", "CLINICIAN"), (user, "USERNAME"))

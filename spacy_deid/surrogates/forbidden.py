@@ -47,7 +47,7 @@ class Forbidden:
         RETURNS (bool): True for one that must not be.
         """
         folded = fold(value)
-        words = frozenset(_WORD.findall(folded))
+        words = frozenset(_WORD.findall(folded)) - _PARTICLES  # "von" is a word of eponyms
         if folded in self._values or not words.isdisjoint(self._names) or not words.isdisjoint(self._words):
             return True
         if inflects(self._lang) and any(self._is_case_of(word) for word in _WORD.findall(value)):

@@ -63,7 +63,12 @@ def read_form(form: str, known: Callable[[str], bool], kinds: tuple[str, ...] = 
         return [*found, itself]
     if known(form):
         return [itself]
-    return [*_verify(form, _singular(form), lambda name: len(name) > _LEAST, kinds), itself]
+    return [*_verify(form, _singular(form), _may_be_word, kinds), itself]
+
+
+def _may_be_word(name: str) -> bool:
+    """Whether a nominative that nobody knows may be one: no word begins with a double consonant."""
+    return len(name) > _LEAST and (name[0] != name[1] or name[0] in VOWELS)
 
 
 def split_clitic(form: str) -> tuple[str, str]:

@@ -117,7 +117,7 @@ GRADED_HEADS = tuple("ranta katu pöytä hoito tauti pelto silta koti kenttä le
 
 PLAIN = frozenset(
     """
-    raahe moore lange linde rose heine muse musse kalle anne chile itse kolme nalle nukke pelle
+    raahe kumlinge moore lange linde rose heine muse musse kalle anne chile itse kolme nalle nukke pelle
     """.split()
 )
 """Words in -e or -i that keep their nominative as the stem."""

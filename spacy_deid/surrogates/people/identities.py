@@ -161,21 +161,26 @@ def _find_sexes(
     for parts, mention, owner in zip(read, mentions, owners, strict=True):
         if owner is None:
             continue
+        first = next((lemma for kind, lemma in owner.parts if kind == "given"), "")
         sex = customs.titles.get(title_before(mention, parts, customs), "")
         if sex in ("female", "male"):
-            votes[id(owner)][sex] += 100
+            votes[id(owner)][sex] += 100 if not _clear_sex(first, names) or _is_called(parts) else 5
         for word in fold(mention.before.replace(",", " ")).split()[-2:]:
             if word in customs.context:
                 votes[id(owner)][customs.context[word]] += 1
         if mention.label == "PATIENT" and facts.get("sex") in ("female", "male"):
             votes[id(owner)][facts["sex"]] += 200
-        first = next((lemma for kind, lemma in owner.parts if kind == "given"), "")
         for part in parts:
             if sex := _sex_of(part, names):
                 votes[id(owner)][sex] += 10 if part.lemma == first else 1
     for owner in owners:
         if owner is not None and votes[id(owner)]:
             owner.sex = votes[id(owner)].most_common(1)[0][0]
+
+
+def _is_called(parts: Parts) -> bool:
+    """Whether a mention has a given name; a surname with a title may be that of a relative: "Mrs. Smith"."""
+    return any(part.kind == "given" for part in parts)
 
 
 def _sex_of(part: Part, names: Names) -> str:

@@ -7,6 +7,7 @@ from math import log
 from rapidfuzz.distance import OSA
 
 from ..inflection import inflects
+from ..inflection.finnish import inflect
 from ..inflection.finnish_analysis import Reading, read_form, split_clitic
 from ..persons import fold
 from .customs import Customs
@@ -58,9 +59,11 @@ def _read(mentions: Sequence[Parts], words: Parts, names: Names) -> set[str]:
                 readings[form], clitics[form] = found, clitic
     support = Counter(name for found in readings.values() for name in {reading.nominative for reading in found})
     inner = {id(part) for parts in mentions for part in _inner(parts)}
+    within = {_form(part) for parts in mentions for part in parts if part.role == "name" and not _is_single(parts)}
     for part in words:
         form = _form(part)
-        part.reading = _choose(readings[form], support, names, nominative=id(part) in inner)
+        kinds = ("surname",) if form in within else ("surname", "given")
+        part.reading = _choose(readings[form], support, names, kinds, nominative=id(part) in inner)
         part.lemma = fold(part.reading.nominative)
         part.ending = part.ending or clitics.get(form, "")
     return {fold(reading.nominative) for found in readings.values() for reading in found}
@@ -77,13 +80,20 @@ def _inner(parts: Parts) -> Iterable[Part]:
     return words[:-1]
 
 
-def _choose(found: Sequence[Reading], support: Counter[str], names: Names, *, nominative: bool) -> Reading:
+def _is_single(parts: Parts) -> bool:
+    """Whether a mention is one name alone, which may be a given name as well as a surname."""
+    return sum(part.role in ("name", "initial") for part in parts) == 1
+
+
+def _choose(
+    found: Sequence[Reading], support: Counter[str], names: Names, kinds: Sequence[str], *, nominative: bool
+) -> Reading:
     """The reading of a word: a listed nominative where one should stand, else the best supported and likeliest."""
     itself = found[-1]
     if nominative and (itself.nominative in names.known or len(found) == 1):
         return itself
     found = [reading for reading in found if not reading.possessive or _may_be_owned(reading, support, names)]
-    return max(found, key=lambda reading: (support[reading.nominative], _likelihood(reading, names)))
+    return max(found, key=lambda reading: (support[reading.nominative], _likelihood(reading, names, kinds)))
 
 
 def _may_be_owned(reading: Reading, support: Counter[str], names: Names) -> bool:
@@ -91,14 +101,25 @@ def _may_be_owned(reading: Reading, support: Counter[str], names: Names) -> bool
     return support[reading.nominative] > 1 or names.count("given", fold(reading.nominative)) >= _COMMON
 
 
-def _likelihood(reading: Reading, names: Names) -> float:
-    """How likely a reading is: its case, and the bearers of its nominative or how listed names end."""
+def _likelihood(reading: Reading, names: Names, kinds: Sequence[str]) -> float:
+    """How likely a reading is: its case, and the bearers of its nominative or how listed names end.
+
+    A form is read as one of a surname first; where it would be the same of a given name, `kinds` says whether that
+    is meant too.
+    """
     folded = fold(reading.nominative)
     share = _MARKED if reading.possessive or reading.number == "plur" else _SHARES.get(reading.case, _OTHER_CASE)
     if names.is_listed(folded):
-        kinds = (reading.kind,) if reading.case != "nom" else ("given", "surname")
-        return share + log(1 + sum(names.count(kind, folded) for kind in kinds)) + _BEARERS
+        meant = [kind for kind in kinds if kind == reading.kind or _is_alike(reading, kind)] or [reading.kind]
+        meant = ["given", "surname"] if reading.case == "nom" else meant
+        return share + log(1 + sum(names.count(kind, folded) for kind in meant)) + _BEARERS
     return share + names.ending_likelihood(reading.nominative)
+
+
+def _is_alike(reading: Reading, kind: str) -> bool:
+    """Whether a name of another kind has the same form."""
+    name, case, number, possessive, own = reading
+    return len({inflect(name, case, kind=sort, number=number, possessive=possessive) for sort in (own, kind)}) == 1
 
 
 def _mend(mentions: Sequence[Parts], words: Parts, names: Names) -> None:

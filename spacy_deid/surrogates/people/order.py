@@ -140,8 +140,8 @@ def _both_bearers(part: Part, customs: Customs, names: Names) -> tuple[float, fl
 
 
 def _bearers(names: Names, sort: str, key: str) -> int:
-    """How many bear a name; a few, if only a group of origin has it."""
-    grouped = any(key in names.groups[s] for s in (("female", "male") if sort == "given" else (sort,)))
+    """How many bear a name; a few, if it stands in a list of names that does not count them."""
+    grouped = any(key in names.proper[s] for s in (("female", "male") if sort == "given" else (sort,)))
     return names.count(sort, key) or (_GROUPED if grouped else 0)
 
 
@@ -150,4 +150,6 @@ def _lean(mention: Mention, parts: Parts, customs: Customs) -> float:
     title = title_before(mention, parts, customs)
     if title:
         return -_TITLE if title in customs.before_given else _TITLE
+    if fold(mention.before).rpartition(" ")[2] in customs.context:  # "äiti Meri"
+        return -_TITLE
     return _CLINICIAN if mention.label == "CLINICIAN" else -_CLINICIAN

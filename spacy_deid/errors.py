@@ -11,7 +11,8 @@ note is a leak that travels with the log.
             └── NotDeidentified  a step that must have run did not: there is no de-identified text
 
 Numbers: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line,
-D5xx merging, policies and surrogates. DW### are warnings.
+D5xx merging, policies and surrogates, D6xx surrogates and their keys, D7xx documents, language models and audit,
+D8xx masked language models, D9xx the service. DW### are warnings.
 """
 
 import os
@@ -408,26 +409,26 @@ class Errors:
     D842 = "'{name}': 'deid_surprisal' wrote no column '{column}'. Its columns: {known}"
 
     # app
-    D760 = "unknown job '{id}'"
-    D761 = "unknown file '{id}'"
-    D762 = "the file is {state}; {wanted}"
-    D763 = "{path} has files that are sealed with another key, or that are damaged"
-    D764 = "the file is larger than {limit} MB"
-    D765 = "more than {limit} files in a job"
-    D766 = "no files were given"
-    D767 = "a server that others than this machine reach ('{host}') needs a token of at least {length} characters"
-    D768 = "{setting}: '{value}' is not offered. Offered: {known}"
-    D769 = "the process that worked on the file stopped twice. Is the file damaged, or does it need too much memory?"
-    D770 = "no span from {start} to {end}"
-    D771 = "a span from {start} to {end} is outside the text, which has {length} characters, or overlaps another"
-    D772 = "the text of the file was read otherwise than before; de-identify it again"
-    D773 = "the file has decisions that are not applied yet"
-    D774 = "the style 'surrogate' needs a project key: start the server with --key"
-    D775 = "the file is still in work"
-    D776 = (
+    D900 = "unknown job '{id}'"
+    D901 = "unknown file '{id}'"
+    D902 = "the file is {state}; {wanted}"
+    D903 = "{path} has files that are sealed with another key, or that are damaged"
+    D904 = "the file is larger than {limit} MB"
+    D905 = "more than {limit} files in a job"
+    D906 = "no files were given"
+    D907 = "a server that others than this machine reach ('{host}') needs a token of at least {length} characters"
+    D908 = "{setting}: '{value}' is not offered. Offered: {known}"
+    D909 = "the process that worked on the file stopped twice. Is the file damaged, or does it need too much memory?"
+    D910 = "no span from {start} to {end}"
+    D911 = "a span from {start} to {end} is outside the text, which has {length} characters, or overlaps another"
+    D912 = "the text of the file was read otherwise than before; de-identify it again"
+    D913 = "the file has decisions that are not applied yet"
+    D914 = "the style 'surrogate' needs a project key: start the server with --key"
+    D915 = "the file is still in work"
+    D916 = (
         "no file of the job has an annotation in what was uploaded: names and texts must be those of the job's files"
     )
-    D777 = "the package '{package}' is not installed: pip install 'spacy-deid[app]'"
+    D917 = "the package '{package}' is not installed: pip install 'spacy-deid[app]'"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

@@ -157,7 +157,7 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
         row = store.file(file)
         data = store.get(row.id, "released_text" if released else "text")
         if data is None:
-            raise InputError(Errors.D762.format(state=row.state, wanted="it has no such text yet"))
+            raise InputError(Errors.D902.format(state=row.state, wanted="it has no such text yet"))
         return Response(data, media_type="text/plain; charset=utf-8")
 
     @api.get("/files/{file}/download", tags=["files"])
@@ -202,34 +202,34 @@ def review_file(store: Store, file: FileRow, decision: Decision) -> dict[str, An
 
 
 def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
-    """The findings of a file that was de-identified and is not being worked on. RAISES: InputError (D762, D775)."""
+    """The findings of a file that was de-identified and is not being worked on. RAISES: InputError (D902, D915)."""
     if file.task is not None:
-        raise InputError(Errors.D775)
+        raise InputError(Errors.D915)
     data = store.get(file.id, "findings")
     if data is None or file.state != "done":
-        raise InputError(Errors.D762.format(state=file.state, wanted="de-identify it first"))
+        raise InputError(Errors.D902.format(state=file.state, wanted="de-identify it first"))
     found: dict[str, Any] = json.loads(data)
     return found
 
 
 def released_of(store: Store, file: FileRow) -> bytes:
-    """The released file. RAISES: InputError if it is not done (D762, D775) or behind its review (D773)."""
+    """The released file. RAISES: InputError if it is not done (D902, D915) or behind its review (D913)."""
     findings_of(store, file)
     if file.about.get("open"):
-        raise InputError(Errors.D773)
+        raise InputError(Errors.D913)
     data = store.get(file.id, "released")
     if data is None:
-        raise InputError(Errors.D762.format(state=file.state, wanted="de-identify it first"))
+        raise InputError(Errors.D902.format(state=file.state, wanted="de-identify it first"))
     return data
 
 
 async def read_uploads(files: list[UploadFile], service: ServiceSettings) -> list[tuple[str, bytes]]:
-    """Read what was uploaded, within the limits. RAISES: InputError (D764 - D766)."""
+    """Read what was uploaded, within the limits. RAISES: InputError (D904 - D906)."""
     if len(files) > service.max_files:
-        raise InputError(Errors.D765.format(limit=service.max_files))
+        raise InputError(Errors.D905.format(limit=service.max_files))
     read = [(file_name(file.filename or ""), await _read(file, service.max_mb)) for file in files if file.filename]
     if not read:
-        raise InputError(Errors.D766)
+        raise InputError(Errors.D906)
     return read
 
 
@@ -239,7 +239,7 @@ async def _read(file: UploadFile, max_mb: int) -> bytes:
     while chunk := await file.read(CHUNK):
         data += chunk
         if len(data) > max_mb * 1_000_000:
-            raise InputError(Errors.D764.format(limit=max_mb))
+            raise InputError(Errors.D904.format(limit=max_mb))
     return bytes(data)
 
 
@@ -251,12 +251,12 @@ def file_name(name: str) -> str:
 
 
 def parse_settings(text: str) -> JobSettings:
-    """Read settings. RAISES: ConfigError (D768) without quoting what was sent."""
+    """Read settings. RAISES: ConfigError (D908) without quoting what was sent."""
     try:
         return JobSettings.model_validate_json(text or "{}")
     except ValueError:
         known = ", ".join(JobSettings.model_fields)
-        raise ConfigError(Errors.D768.format(setting="settings", value="that", known=known)) from None
+        raise ConfigError(Errors.D908.format(setting="settings", value="that", known=known)) from None
 
 
 def choices_of(service: ServiceSettings) -> dict[str, Any]:

@@ -34,14 +34,14 @@ def zip_job(store: Store, job: JobRow, *, keep_names: bool, with_text: bool) -> 
     keep_names (bool): whether files keep their names, which may be patients'; else they have numbers.
     with_text (bool): whether the table has the original texts of the spans: then it is as confidential as the notes.
     RETURNS (bytes): a ZIP with the files, "findings.csv", "failed.csv" and "job.json".
-    RAISES: InputError if no file is done (D762) or one has decisions that are not applied (D773).
+    RAISES: InputError if no file is done (D902) or one has decisions that are not applied (D913).
     """
     files = [(number, file) for number, file in enumerate(store.files(job.id), 1)]
     done = [(number, file) for number, file in files if file.state == "done" and file.task is None]
     if not done:
-        raise InputError(Errors.D762.format(state="not de-identified", wanted="no file of the job is done"))
+        raise InputError(Errors.D902.format(state="not de-identified", wanted="no file of the job is done"))
     if any(file.about.get("open") for _, file in done):
-        raise InputError(Errors.D773)
+        raise InputError(Errors.D913)
     out = io.BytesIO()
     names: set[str] = set()
     rows: list[dict[str, Any]] = []

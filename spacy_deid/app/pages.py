@@ -142,7 +142,7 @@ def make_pages(service: ServiceSettings, store: Store) -> APIRouter:
     def report_csv(job: str) -> Response:
         result = stored_report(store, job)
         if result is None:
-            raise InputError(Errors.D776)
+            raise InputError(Errors.D916)
         return Response(format_csv(result["rows"]), media_type="text/csv; charset=utf-8")
 
     return pages

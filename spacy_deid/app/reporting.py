@@ -25,7 +25,7 @@ def measure_job(store: Store, job: JobRow, files: Sequence[tuple[str, bytes]], s
         annotated text was read otherwise than ours, as that of a PDF, its spans are carried over.
     scheme (str): scheme of their labels.
     RETURNS (dict): what `measure_letters` gives, and "left_out", the names of the documents without ground truth.
-    RAISES: InputError if they cannot be read (D3xx), are of another text (D75x) or of no document of the job (D776).
+    RAISES: InputError if they cannot be read (D3xx), are of another text (D75x) or of no document of the job (D916).
     """
     if scheme not in SCHEMES:
         raise ConfigError(Errors.D002.format(scheme=ascii(scheme)[:40], known=", ".join(SCHEMES)))
@@ -33,7 +33,7 @@ def measure_job(store: Store, job: JobRow, files: Sequence[tuple[str, bytes]], s
     done = {stem(file.name): file for file in store.files(job.id) if file.state == "done"}
     shared = [name for name in done if name in truth]
     if not shared:
-        raise InputError(Errors.D776)
+        raise InputError(Errors.D916)
     found = [found_in(store, done[name]) for name in shared]
     gold = [AnnotatedText(done[name].name, truth[name].text, truth[name].entities) for name in shared]
     result = measure_letters(move_documents(gold, found)[0], found)

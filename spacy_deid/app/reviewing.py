@@ -28,18 +28,18 @@ def decide(
     label (str): canonical label, for "relabel" and "add".
     length (int): characters of the text.
     RETURNS (list[dict]): the spans after it; those given stay as they are.
-    RAISES: InputError if there is no such span (D770), a new one lies outside the text or on another (D771);
+    RAISES: InputError if there is no such span (D910), a new one lies outside the text or on another (D911);
         ConfigError for an unknown label (D001).
     """
     if action == "add":
         new = {"start": start, "end": end, "label": get_label(label).name, "action": "replace", "reviewed": "added"}
         free = all(span["end"] <= start or end <= span["start"] for span in spans)
         if not (0 <= start < end <= length and free):
-            raise InputError(Errors.D771.format(start=start, end=end, length=length))
+            raise InputError(Errors.D911.format(start=start, end=end, length=length))
         return sorted([*spans, {**new, "evidence": []}], key=lambda span: int(span["start"]))
     found = [i for i, span in enumerate(spans) if (span["start"], span["end"]) == (start, end)]
     if not found:
-        raise InputError(Errors.D770.format(start=start, end=end))
+        raise InputError(Errors.D910.format(start=start, end=end))
     changed = [dict(span) for span in spans]
     span = changed[found[0]]
     if action == "release":

@@ -15,6 +15,7 @@ from ..errors import ConfigError, DeidError, InputError, describe
 from .api import make_api
 from .pages import COOKIE, make_pages
 from .settings import ServiceSettings, is_loopback
+from .store import NotFound
 from .worker import Supervisor, open_store
 
 __all__ = ["HEADERS", "make_service"]
@@ -123,7 +124,7 @@ def refuse_size(request: Request, settings: ServiceSettings) -> Response | None:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     """What was refused, by our own message, which holds no content."""
-    code = 404 if str(error).startswith("unknown ") else 400 if isinstance(error, ConfigError | InputError) else 422
+    code = 404 if isinstance(error, NotFound) else 400 if isinstance(error, ConfigError | InputError) else 422
     return JSONResponse({"detail": describe(error)}, code)
 
 

@@ -44,7 +44,7 @@ class ServiceSettings:
     max_files (int): files that a job may have.
     llm (tuple[str]): local LLMs that may be chosen: addresses of servers or GGUF files.
     llm_allow (tuple[str]): hosts beside this machine that an address may name.
-    RAISES: ConfigError (D767) if others reach it and there is no token, or a short one.
+    RAISES: ConfigError (D907) if others reach it and there is no token, or a short one.
     """
 
     data: Path
@@ -62,7 +62,7 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and len(self.token) < TOKEN_LENGTH:
-            raise ConfigError(Errors.D767.format(host=self.host, length=TOKEN_LENGTH))
+            raise ConfigError(Errors.D907.format(host=self.host, length=TOKEN_LENGTH))
 
 
 class LlmSettings(BaseModel):
@@ -103,21 +103,21 @@ class JobSettings(BaseModel):
         """Make sure that the service offers what is asked for.
 
         RETURNS (JobSettings): with the pipeline's name filled in.
-        RAISES: ConfigError (D768, D774).
+        RAISES: ConfigError (D908, D914).
         """
         chosen = self.model_copy(update={"pipeline": self.pipeline or service.pipelines[0]})
         _check("pipeline", chosen.pipeline, service.pipelines)
         if chosen.llm:
             _check("llm", chosen.llm.location, service.llm)
         if chosen.style == "surrogate" and service.project_key is None:
-            raise ConfigError(Errors.D774)
+            raise ConfigError(Errors.D914)
         return chosen
 
 
 def _check(setting: str, value: str, known: Sequence[str]) -> None:
     """Make sure that a value is one that is offered."""
     if value not in known:
-        raise ConfigError(Errors.D768.format(setting=setting, value=_short(value), known=", ".join(known) or "none"))
+        raise ConfigError(Errors.D908.format(setting=setting, value=_short(value), known=", ".join(known) or "none"))
 
 
 def _short(value: Any) -> str:

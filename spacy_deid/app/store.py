@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ..errors import Errors, InputError
 from .vessel import Vessel
 
-__all__ = ["FileRow", "JobRow", "Store", "Task"]
+__all__ = ["FileRow", "JobRow", "NotFound", "Store", "Task"]
 
 ATTEMPTS = 2  # how often a file may bring the worker down
 SCHEMA = """
@@ -41,6 +41,10 @@ CREATE TABLE IF NOT EXISTS decision (
     start INTEGER NOT NULL, "end" INTEGER NOT NULL, label TEXT NOT NULL
 )
 """
+
+
+class NotFound(InputError):
+    """There is no such job or file."""
 
 
 class Task(NamedTuple):
@@ -140,11 +144,11 @@ class Store:
             return [_job(row) for row in database.execute("SELECT * FROM job ORDER BY created DESC")]
 
     def job(self, id: str) -> JobRow:
-        """One job. RAISES: InputError (D760)."""
+        """One job. RAISES: NotFound (D900)."""
         with self._open() as database:
             row = database.execute("SELECT * FROM job WHERE id = ?", (id,)).fetchone()
         if row is None:
-            raise InputError(Errors.D760.format(id=ascii(id)[1:-1][:20]))
+            raise NotFound(Errors.D900.format(id=ascii(id)[1:-1][:20]))
         return _job(row)
 
     def files(self, job: str) -> list[FileRow]:
@@ -154,11 +158,11 @@ class Store:
         return [self._file(row) for row in rows]
 
     def file(self, id: str) -> FileRow:
-        """One file. RAISES: InputError (D761)."""
+        """One file. RAISES: NotFound (D901)."""
         with self._open() as database:
             row = database.execute("SELECT * FROM file WHERE id = ?", (id,)).fetchone()
         if row is None:
-            raise InputError(Errors.D761.format(id=ascii(id)[1:-1][:20]))
+            raise NotFound(Errors.D901.format(id=ascii(id)[1:-1][:20]))
         return self._file(row)
 
     def _file(self, row: sqlite3.Row) -> FileRow:
@@ -260,17 +264,17 @@ class Store:
             database.execute(
                 "UPDATE file SET state = 'failed', task = NULL, claimed = NULL, reason = ? "
                 "WHERE claimed IS NOT NULL AND attempts >= ?",
-                (Errors.D769, ATTEMPTS),
+                (Errors.D909, ATTEMPTS),
             )
             database.execute("UPDATE file SET claimed = NULL WHERE claimed IS NOT NULL")
 
     def ask(self, file: str, task: str) -> None:
-        """Have something done with a file. RAISES: InputError (D775) if something is being done already."""
+        """Have something done with a file. RAISES: InputError (D915) if something is being done already."""
         with self._open() as database:
             if not database.execute(
                 "UPDATE file SET task = ?, attempts = 0, claimed = NULL WHERE id = ? AND task IS NULL", (task, file)
             ).rowcount:
-                raise InputError(Errors.D775)
+                raise InputError(Errors.D915)
 
     def note(self, file: str, **about: Any) -> None:
         """Note more of what is known of a file."""
@@ -302,7 +306,7 @@ class Store:
         self.vessel.write(self.folder / file / part, data, f"{file} {part}")
 
     def get(self, file: str, part: str) -> bytes | None:
-        """Read a part of a file; None if there is none. RAISES: InputError (D763)."""
+        """Read a part of a file; None if there is none. RAISES: InputError (D903)."""
         return self.vessel.read(self.folder / file / part, f"{file} {part}")
 
 

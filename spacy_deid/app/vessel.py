@@ -40,7 +40,7 @@ class Vessel:
         return nonce + self._cipher.encrypt(nonce, data, place.encode())
 
     def open(self, data: bytes, place: str) -> bytes:
-        """Open what was sealed for a place. RAISES: InputError (D763) for another key, or damage."""
+        """Open what was sealed for a place. RAISES: InputError (D903) for another key, or damage."""
         if self._cipher is None:
             return data
         from cryptography.exceptions import InvalidTag
@@ -48,7 +48,7 @@ class Vessel:
         try:
             return self._cipher.decrypt(data[:_NONCE], data[_NONCE:], place.encode())
         except (InvalidTag, ValueError):
-            raise InputError(Errors.D763.format(path="the folder of the service")) from None
+            raise InputError(Errors.D903.format(path="the folder of the service")) from None
 
     def write(self, path: Path, data: bytes, place: str) -> None:
         """Write a file whole or not at all, for its owner alone."""

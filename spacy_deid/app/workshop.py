@@ -69,7 +69,7 @@ class Workshop:
         """Read the document that was uploaded."""
         data = self.store.get(file.id, "original")
         if data is None:
-            raise InputError(Errors.D761.format(id=file.id))
+            raise InputError(Errors.D901.format(id=file.id))
         lang = settings.pipeline or self.service.pipelines[0]
         languages = tuple(settings.ocr_languages) or (OCR.get(lang[:2], "eng"),)
         return read_document(data, file.name, ReadSettings(languages=languages))
@@ -108,7 +108,7 @@ class Workshop:
         nlp = self.pipeline(settings)
         document = self.read(file, settings)
         if document.text.encode("utf-8", "surrogatepass") != self.store.get(file.id, "text"):
-            raise InputError(Errors.D772)
+            raise InputError(Errors.D912)
         found = json.loads(self.store.get(file.id, "findings") or b"{}")
         with nlp.memory_zone():
             doc = edit_reviewed(nlp, document.text, found["spans"], ehr_of(settings))

@@ -70,5 +70,5 @@ def _import() -> tuple[Any, Any, Any]:
         from ..app.service import make_service
         from ..app.settings import ServiceSettings
     except ImportError as error:
-        raise ConfigError(Errors.D777.format(package=error.name)) from None
+        raise ConfigError(Errors.D917.format(package=error.name)) from None
     return uvicorn, make_service, ServiceSettings

@@ -1,0 +1,93 @@
+"""A service that runs as a user starts it: a process of its own, with its worker, at a free port."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+CANARY = "Zubeldiagoyena"
+NOTE = (
+    f"Nombre: Aurelio {CANARY} Linde. NHC: 4471906.\n"
+    "Ingresa el 04/11/2024 😀 por disnea. Médico: Dr. Fermín Galdeano.\n"
+)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Service:
+    """A running service."""
+
+    def __init__(self, folder, *options, token=""):
+        self.folder, self.port, self.options, self.token = folder, free_port(), options, token
+        self.log = folder.with_suffix(".log")
+        self.start()
+
+    def start(self):
+        command = [sys.executable, "-m", "spacy_deid", "serve", "--data", str(self.folder), "--port", str(self.port)]
+        environment = {**os.environ, "SPACY_DEID_TOKEN": self.token}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen([*command, *self.options], stdout=log, stderr=log, env=environment)
+        headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        self.client = httpx.Client(base_url=self.url, timeout=60, headers=headers, trust_env=False)
+        for _ in range(300):
+            try:
+                if self.client.get("/v1/health").json()["status"] == "ok":
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.1)
+        raise AssertionError(self.log.read_text(encoding="utf8"))
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def stop(self, kill=False):
+        (self.process.kill if kill else self.process.terminate)()
+        self.process.wait(timeout=30)
+        self.client.close()
+
+    def add(self, *files, start=True, **settings):
+        given = [("files", (name, data)) for name, data in files]
+        form = {"settings": json.dumps(settings), "start": str(start).lower()}
+        answer = self.client.post("/v1/jobs", files=given, data=form)
+        assert answer.status_code == 201, answer.text
+        return answer.json()["id"]
+
+    def wait(self, job, seconds=120):
+        for _ in range(seconds * 10):
+            shown = self.client.get(f"/v1/jobs/{job}").json()
+            if not shown["busy"]:
+                return shown
+            time.sleep(0.1)
+        raise AssertionError(shown)
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    running = Service(tmp_path_factory.mktemp("service") / "data")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def start_service(tmp_path):
+    started = []
+
+    def start(*options, **more):
+        started.append(Service(tmp_path / f"data{len(started)}", *options, **more))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if running.process.poll() is None:
+            running.stop()

@@ -1,0 +1,127 @@
+"""Jobs outlive the service and its worker."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from spacy_deid.app.store import ATTEMPTS, Store
+from spacy_deid.app.vessel import Vessel
+from spacy_deid.errors import InputError
+from spacy_deid.surrogates.keys import ProjectKey
+
+from .conftest import CANARY, NOTE
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "data", Vessel())
+
+
+def test_files_are_parsed_first_and_then_done_in_order(store):
+    first = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
+    store.start(first, {})
+    second = store.add_job({}, [("c.txt", b"c")])
+    tasks = []
+    while task := store.claim():
+        tasks.append((store.file(task.file).name, task.task))
+        store.finish(task.file, "parsed" if task.task == "parse" else "done")
+    parsed = [(name, "parse") for name in ("a.txt", "b.txt", "c.txt")]
+    assert tasks == [*parsed, ("a.txt", "deidentify"), ("b.txt", "deidentify")]
+    assert store.files(second)[0].state == "parsed"
+
+
+def test_two_workers_never_take_the_same_file(store):
+    store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
+    assert store.claim().file != store.claim().file
+    assert store.claim() is None
+
+
+def test_what_a_dead_worker_had_is_done_again_but_not_for_ever(store):
+    job = store.add_job({}, [("a.txt", b"a")])
+    for _ in range(ATTEMPTS):
+        assert store.claim() is not None
+        store.reclaim()
+    assert store.claim() is None
+    assert store.files(job)[0].state == "failed"
+    assert "twice" in store.files(job)[0].reason
+
+
+def test_what_is_in_work_when_a_job_is_cancelled_is_thrown_away(store):
+    job = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
+    for _ in range(2):
+        store.finish(store.claim().file, "parsed")
+    store.start(job, {})
+    task = store.claim()
+    store.cancel(job)
+    assert store.claim() is None
+    assert store.finish(task.file, "done", spans=3) is False
+    assert [file.state for file in store.files(job)] == ["cancelled", "cancelled"]
+    store.start(job, {})
+    assert store.claim().task == "deidentify"
+
+
+def test_old_jobs_go_with_their_files(store):
+    job = store.add_job({}, [("a.txt", CANARY.encode())])
+    assert store.expire(3600) == 0
+    time.sleep(0.01)
+    assert store.expire(0) == 1
+    assert store.jobs() == []
+    assert not any(CANARY.encode() in path.read_bytes() for path in store.folder.rglob("*") if path.is_file())
+    with pytest.raises(InputError):
+        store.job(job)
+
+
+def test_a_store_of_another_key_is_not_read(tmp_path):
+    job = Store(tmp_path, Vessel(ProjectKey.make())).add_job({}, [("a.txt", b"a")])
+    with pytest.raises(InputError, match="another key"):
+        Store(tmp_path, Vessel(ProjectKey.make())).files(job)
+
+
+def test_a_sealed_file_cannot_take_the_place_of_another():
+    vessel = Vessel(ProjectKey.make())
+    assert vessel.open(vessel.seal(b"a", "here"), "here") == b"a"
+    with pytest.raises(InputError):
+        vessel.open(vessel.seal(b"a", "here"), "there")
+
+
+def test_the_folder_is_for_its_owner_alone(store):
+    store.add_job({}, [("a.txt", b"a")])
+    assert store.folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(start_service):
+    service = start_service()
+    job = service.add(*[(f"{i}.txt", NOTE.encode() * 40) for i in range(12)])
+    for _ in range(600):
+        if 0 < service.client.get(f"/v1/jobs/{job}").json()["done"] < 12:
+            break
+        time.sleep(0.02)
+    worker = worker_of(service)
+    service.stop(kill=True)
+    os.kill(worker, signal.SIGKILL)
+    service.start()
+    shown = service.wait(job)
+    assert [file["state"] for file in shown["files"]] == ["done"] * 12
+    texts = {service.client.get(f"/v1/files/{file['id']}/download").text for file in shown["files"]}
+    assert len(texts) == 1
+    assert CANARY not in texts.pop()
+
+
+def test_a_worker_that_dies_is_started_again(start_service):
+    service = start_service()
+    os.kill(worker_of(service), signal.SIGKILL)
+    shown = service.wait(service.add(("a.txt", NOTE.encode())))
+    assert shown["files"][0]["state"] == "done"
+
+
+def worker_of(service):
+    """The process that the service has spawned and that works on files."""
+    for _ in range(100):
+        for child in psutil.Process(service.process.pid).children():
+            if any("spawn_main" in word for word in child.cmdline()):
+                return child.pid
+        time.sleep(0.1)
+    raise AssertionError("no worker")

@@ -79,7 +79,7 @@ def is_hetu(text: str) -> bool:
 def is_nhs_number(text: str) -> bool:
     """NHS number of England and Wales: modulo 11 (NHS Data Dictionary)."""
     digits = _digits(text)
-    if len(digits) != 10 or len(set(digits)) == 1:
+    if len(digits) != 10 or len(set(digits)) == 1 or any(map(str.isalpha, text)):  # "260601E4391" is a Finnish one
         return False
     check = 11 - sum(digit * weight for digit, weight in zip(digits, range(10, 1, -1), strict=False)) % 11
     return check % 11 == digits[9]

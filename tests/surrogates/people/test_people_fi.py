@@ -168,3 +168,50 @@ def test_a_nominative_that_ends_like_a_case_is_one(key):
 @EVERY_KEY
 def test_a_given_name_that_looks_like_a_particle_is_a_name(key):
     assert re.fullmatch(r"\w+ \w+", replace(key, "Ben Murtola")[0])
+
+
+LISTED = sorted(NAMES.proper["surname"].values())
+
+
+@given(name=st.sampled_from(LISTED), case=st.sampled_from(CASES), patient=st.integers(0, 999))
+@settings(max_examples=60, deadline=None)
+def test_what_takes_the_place_of_a_form_is_read_as_the_same_case(name, case, patient):
+    key = ProjectKey(bytes(range(32))).patient(str(patient))
+    whole, form = replace(key, f"Anna {name}", inflect(name, "fi", case, kind="surname"))
+    surname = whole.split()[-1]
+    assert form == inflect(surname, "fi", case, kind="surname")
+    readings = read_form(form.lower(), lambda word: NAMES.is_listed(fold(word)))
+    same = {c for c in CASES if inflect(surname, "fi", c, kind="surname") == form}
+    assert any(reading.nominative == surname.lower() and reading.case in same for reading in readings)
+
+
+def test_virtasen_becomes_korhosen():
+    [reading] = [r for r in read_form("virtasen", lambda word: word == "virtanen") if r.nominative == "virtanen"]
+    assert inflect("Korhonen", "fi", reading.case, kind=reading.kind, number=reading.number) == "Korhosen"
+
+
+@EVERY_KEY
+@pytest.mark.parametrize(
+    ("before", "name"), [("tyttären ", "Anjan"), ("vaimo ", "Irja"), ("Äiti ", "Meri"), ("isän ", "Raimon")]
+)
+def test_a_name_after_a_word_of_kinship_is_a_given_name_of_its_sex(key, before, name):
+    [made] = replace(key, (name, "RELATIVE", f"Mukana {before}"))
+    sex = "male" if before == "isän " else "female"
+    readings = read_form(made.lower(), lambda word: fold(word) in NAMES.proper[sex])
+    assert any(fold(reading.nominative) in NAMES.proper[sex] for reading in readings)
+
+
+@EVERY_KEY
+def test_the_title_of_a_relative_tells_no_sex_of_who_has_a_given_name(key):
+    mentions = ("Ranta", "PATIENT", "Rouva "), ("Gustav Raimo Ranta", "RELATIVE", "veljelle (")
+    wife, brother = replace(key, *mentions)
+    first, second, surname = brother.split()
+    assert surname == wife
+    assert NAMES.counts["male"][fold(first)] > NAMES.counts["female"][fold(first)]
+    assert NAMES.counts["male"][fold(second)] > NAMES.counts["female"][fold(second)]
+
+
+@EVERY_KEY
+def test_an_unlisted_surname_is_no_form_of_what_can_be_no_word(key):
+    [made] = replace(key, "Salla-Maija Kulta")
+    assert not made.endswith(("lta", "ltä"))

@@ -1,0 +1,56 @@
+"""Finnish places and hospitals keep the case of their originals."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.surrogates.inflection.finnish import CASES
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.places import replace_places
+from spacy_deid.surrogates.places.finnish_forms import in_case, place_forms
+from spacy_deid.surrogates.places.gazetteer import load_gazetteer
+
+TOWNS = sorted(
+    {
+        town
+        for (region, band), towns in load_gazetteer("fi").cities.items()
+        if "@" not in region and band
+        for town in towns
+    }
+)
+
+
+def replace(patient, *mentions):
+    key = ProjectKey(bytes(range(32))).patient(str(patient))
+    return replace_places([Mention(*mention) for mention in mentions], key, "fi", lambda value: False)
+
+
+@pytest.mark.parametrize(
+    ("form", "town", "made"),
+    [("Espoossa", "Pori", "Porissa"), ("Tampereella", "Rauma", "Raumalla"), ("Espoosta", "Tampere", "Tampereelta")],
+)
+def test_a_town_in_a_case_of_place_becomes_one_in_the_case_that_it_takes(form, town, made):
+    assert in_case(town, place_forms()[fold(form)][1]) == made
+
+
+@given(town=st.sampled_from(TOWNS), case=st.sampled_from(CASES[:-1]), patient=st.integers(0, 999))
+@settings(max_examples=60, deadline=None)
+def test_the_surrogate_of_a_town_in_a_case_is_that_of_the_town(town, case, patient):
+    form = inflect(town, "fi", case, kind="place")
+    name, read = place_forms()[fold(form)]
+    bare, made = replace(patient, (name, "CITY"), (form, "CITY"))
+    assert made == inflect(bare, "fi", read, kind="place")
+
+
+@pytest.mark.parametrize("patient", range(10))
+@pytest.mark.parametrize(("case", "kind"), [("ine", "Keskussairaalassa"), ("ela", "Keskussairaalasta")])
+def test_a_central_hospital_keeps_its_kind_and_case_and_gets_another_town(patient, case, kind):
+    assert inflect("Keskussairaala", "fi", case, kind="noun") == kind
+    [made] = replace(patient, (f"Jyväskylän {kind}", "HOSPITAL"))
+    town, noun = made.split()
+    assert noun == kind
+    assert town != "Jyväskylän"
+    assert place_forms()[fold(town)][1] == "gen"

@@ -24,7 +24,7 @@ _LISTS = {
         lahti lampi lehti louhi lovi läpi mäki niemi nimi nummi nurmi olki onni ovi pilvi polvi poski reki retki
         rupi salmi sarvi savi sormi suomi suvi särki talvi tammi torvi tuki tuomi luomi toimi loimi taimi tähti
         väki parvi siipi lempi impi säppi onki länki hetki tilhi ilmi korpi vaski sampi tyvi haahti kaihi putki
-        kanki hanki happi veitsi
+        kanki hanki happi veitsi loppi
         """,
     # saari: saaren, saarta
     "consonant-stem": """
@@ -117,14 +117,14 @@ GRADED_HEADS = tuple("ranta katu pöytä hoito tauti pelto silta koti kenttä le
 
 PLAIN = frozenset(
     """
-    raahe kumlinge moore lange linde rose heine muse musse kalle anne chile itse kolme nalle nukke pelle
+    raahe kumlinge muurame toholampi moore lange linde rose heine muse musse kalle anne chile itse kolme nalle nukke pelle
     """.split()
 )
 """Words in -e or -i that keep their nominative as the stem."""
 
 WHOLE = frozenset(
     """
-    onni uni veri suuri moni tosi ilmi impi
+    onni uni veri suuri moni tosi ilmi impi loppi
     """.split()
 )
 """Words of the lists that only count as a whole: toveri is no compound of veri."""
@@ -132,7 +132,7 @@ WHOLE = frozenset(
 SOUNDED_S = frozenset(
     """
     tays kys oys hus tyks hyks james jones charles hughes holmes rhodes hayes miles simons roberts evans lewis
-    davis harris ellis morris jesus lopes gomes
+    davis harris ellis morris jesus lopes gomes korsnäs
     """.split()
 )
 """Names in -s that take an i: James, Jamesin."""

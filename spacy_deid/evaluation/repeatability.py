@@ -31,9 +31,9 @@ class KruskalWallis(NamedTuple):
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> KruskalWallis:
     """Test whether groups of values are of one distribution.
 
-    H = 12 / (n (n + 1)) Σ R² / n_i - 3 (n + 1), divided by 1 - Σ (t³ - t) / (n³ - n) for ties of t values each (Kruskal
-    and Wallis 1952, Use of ranks in one-criterion variance analysis, JASA 47, 583-621). H has about a chi-square
-    distribution with one degree of freedom less than there are groups.
+    H = 12 / (n (n + 1)) Σ R² / n_i - 3 (n + 1), divided by 1 - Σ (t³ - t) / (n³ - n) for ties of t values each
+    (Kruskal and Wallis 1952, Use of ranks in one-criterion variance analysis, JASA 47, 583-621). H has about a
+    chi-square distribution with one degree of freedom less than there are groups.
 
     groups (Sequence[Sequence[float]]): two or more groups with a value or more each.
     RETURNS (KruskalWallis): H and p; H is 0 and p is 1 if all values are the same.

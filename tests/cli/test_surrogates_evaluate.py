@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import spacy
-from llm.canned_server import canned_server
+from canned_server import canned_server
 
 from spacy_deid.evaluation import AnnotatedText, Entity, read_rows, write_folder
 

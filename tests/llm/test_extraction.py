@@ -1,7 +1,7 @@
 """Asking until there is an answer, or there is none."""
 
 import pytest
-from llm.canned_server import canned_server, question
+from canned_server import canned_server, question
 
 from spacy_deid.llm.answers import NoAnswer
 from spacy_deid.llm.backends import BackendError, open_backend

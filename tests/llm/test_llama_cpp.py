@@ -25,7 +25,7 @@ pytestmark = pytest.mark.llm
 if not (find_spec("llama_cpp") and find_spec("gguf")):
     pytest.skip("llama.cpp or gguf is not installed", allow_module_level=True)
 
-from llm.tiny_llama import write_tiny_llama  # noqa: E402
+from tiny_llama import write_tiny_llama  # noqa: E402
 
 LABELS = ["PATIENT", "DATE", "STREET"]
 SCHEMA = answer_schema(LABELS)

@@ -5,7 +5,7 @@ import socket
 import time
 
 import pytest
-from llm.canned_server import canned_server
+from canned_server import canned_server
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.llm.answers import answer_schema

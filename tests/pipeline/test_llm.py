@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 import spacy
-from llm.canned_server import canned_server, question
+from canned_server import canned_server, question
 from spacy.tokens import DocBin
 from spacy.util import ignore_error
 

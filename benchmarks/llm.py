@@ -1,0 +1,199 @@
+"""A local language model, a pipeline, and both, on the same notes: what they find, what fails, time and cost.
+
+    python benchmarks/llm.py corpus/sample/dev es --model model.gguf --scheme meddocan --data "sample corpus"
+
+Figures are those of the comparisons in the literature: precision, recall and F1 over letters and digits, whatever the
+label; documents that failed, of which nothing is released and which are in no other figure; seconds and cost of a
+document. With --runs N the model is asked N times, with another seed each, and the runs are compared.
+"""
+
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import spacy
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_deid.errors import DeidError
+from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder
+from spacy_deid.evaluation.letters import measure_letters
+from spacy_deid.evaluation.repeatability import compare_runs
+from spacy_deid.evaluation.rows import write_rows
+from spacy_deid.loading import load, use_llm
+from spacy_deid.spans import read_evidence
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+from command_line import command_line
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+KEY = "deid/llm"
+LOWER = {"failed documents", "seconds per document", "cost of 10,000 documents, US dollars", "strings not in the note"}
+Figures = dict[str, float]
+Notes = Sequence[AnnotatedText]
+
+
+@app.command()
+def main(
+    context: typer.Context,
+    notes: Annotated[Path, typer.Argument(help="Folder of notes with gold annotations")],
+    pipeline: Annotated[str, typer.Argument(help="Our pipeline: a name or a folder")],
+    model: Annotated[str, typer.Option(help="GGUF file, or address of a server on this machine")],
+    model_name: Annotated[str | None, typer.Option(help="Name of the model on a server that has several")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(help="Host other than this machine that the server may be")
+    ] = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Prompt: a name or a file; may be given twice")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Label to ask for; default: those of the prompt")] = None,
+    chunk: Annotated[int, typer.Option(help="Longest part of a note that is asked about, in characters")] = 4000,
+    context_size: Annotated[int, typer.Option("--context", help="Tokens of the context, in process")] = 8192,
+    max_tokens: Annotated[int, typer.Option(help="Longest answer")] = 2048,
+    slots: Annotated[int, typer.Option(help="Questions asked of a server at the same time")] = 4,
+    threads: Annotated[int | None, typer.Option(help="Threads in process")] = None,
+    scheme: Annotated[str, typer.Option(help="Labels of the notes")] = "canonical",
+    runs: Annotated[int, typer.Option(min=1, help="How often the model is asked")] = 1,
+    prices: Annotated[Path, typer.Option(help="Price file")] = Path("benchmarks/prices.toml"),
+    data: Annotated[str, typer.Option(help="Name of the notes, for the rows")] = "notes",
+    split: Annotated[str, typer.Option(help="Split that the notes are")] = "dev",
+    metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/llm.json"),
+) -> None:
+    """Measure the systems one after the other; write the figures."""
+    settings = {"model_name": model_name, "allow": allow or [], "labels": label, "chunk": chunk, "slots": slots}
+    settings |= {
+        "context": context_size,
+        "max_tokens": max_tokens,
+        "threads": threads,
+        "overlap": min(200, chunk // 4),
+    }
+    try:
+        gold = read_folder(notes, scheme=scheme)
+        nlp = load(pipeline)
+        price = read_prices(prices)
+        systems = {"pipeline": measure(nlp, gold, entities_of_doc, price["pipeline"])[0]}
+        repeated: dict[str, Any] = {}
+        for each in prompt or ["zero_shot.v1", "one_shot.v1"]:
+            asked = [
+                ask(nlp.lang, model, {**settings, "prompt": each, "seed": run}, gold, price) for run in range(runs)
+            ]
+            systems[f"LLM, {Path(each).stem}"] = asked[0][0]
+            if runs > 1:
+                repeated[Path(each).stem] = repeat(gold, [found for _, found in asked])
+        use_llm(nlp, model, **settings, prompt=each)
+        systems["both"] = measure(nlp, gold, entities_of_doc, price["llm"])[0]
+    except DeidError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(table(systems, repeated))
+    rest = {"data": data, "split": split, "command": command_line("benchmarks/llm.py", context)}
+    write_rows(metrics, rows(systems, repeated, runs, {**rest, "date": date.today().isoformat()}))
+
+
+def read_prices(path: Path) -> dict[str, float]:
+    """What an hour costs of the machine of each system."""
+    data = tomllib.loads(path.read_text(encoding="utf8"))
+    return {system: data["per_hour"][machine] for system, machine in data["machines"].items()}
+
+
+def ask(
+    lang: str, model: str, settings: Mapping[str, Any], gold: Notes, price: Mapping[str, float]
+) -> tuple[Figures, list[AnnotatedText]]:
+    """The language model alone."""
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    use_llm(nlp, model, **settings)
+    component: Any = nlp.get_pipe("deid_llm")
+    _ = component.extractor  # loading is not timed
+    figures, found = measure(nlp, gold, entities_of_llm, price["llm"])
+    counts = component.counts
+    if counts["strings"]:
+        figures["strings not in the note"] = counts["ungrounded"] / counts["strings"]
+    return figures, found
+
+
+def entities_of_doc(doc: Doc) -> list[Entity]:
+    """What a pipeline decided on."""
+    return [Entity(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
+
+
+def entities_of_llm(doc: Doc) -> list[Entity]:
+    """What the language model said, where it stands; each place once."""
+    return sorted({Entity(item.start, item.end, item.label) for item in read_evidence(doc, KEY)}, key=_place)
+
+
+def _place(entity: Entity) -> tuple[int, int, str]:
+    return entity.start, entity.end, entity.label
+
+
+def measure(
+    nlp: Language, gold: Notes, take: Callable[[Doc], list[Entity]], per_hour: float
+) -> tuple[Figures, list[AnnotatedText]]:
+    """Run a system. A document that fails is left out of what is found, as in the comparisons, and counted."""
+    nlp.set_error_handler(lambda *_: None)
+    start = time.perf_counter()
+    pairs = nlp.pipe(((note.text, note.name) for note in gold), as_tuples=True)
+    found = [AnnotatedText(name, doc.text, tuple(take(doc))) for doc, name in pairs]
+    seconds = (time.perf_counter() - start) / len(gold)
+    names = {note.name for note in found}
+    figures = _rates([note for note in gold if note.name in names], found) if found else {}
+    figures |= {"failed documents": len(gold) - len(found), "seconds per document": seconds}
+    return figures | {"cost of 10,000 documents, US dollars": seconds * per_hour / 3600 * 10_000}, found
+
+
+def _rates(gold: Notes, found: Notes) -> Figures:
+    """Precision, recall and F1; nothing where there is nothing to divide by."""
+    micro = measure_letters(gold, found)["micro"]
+    tp, fp, fn = micro["tp"], micro["fp"], micro["fn"]
+    parts = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "F1": (2 * tp, 2 * tp + fp + fn)}
+    return {name: above / below for name, (above, below) in parts.items() if below}
+
+
+def repeat(gold: Notes, runs: Sequence[Notes]) -> dict[str, Any]:
+    """Compare runs over the documents that none of them failed."""
+    names = set.intersection(*({note.name for note in run} for run in runs))
+    return compare_runs(*_only(names, [gold]), _only(names, runs)) if names else {}
+
+
+def _only(names: set[str], runs: Sequence[Notes]) -> list[list[AnnotatedText]]:
+    """Some documents of each run."""
+    return [[note for note in run if note.name in names] for run in runs]
+
+
+def table(systems: Mapping[str, Figures], repeated: Mapping[str, Any]) -> str:
+    """The figures for the console."""
+    names = list(dict.fromkeys(figure for figures in systems.values() for figure in figures))
+    lines = [f"{'':<40}" + "".join(f"{system:>20}" for system in systems)]
+    for name in names:
+        values = (figures.get(name) for figures in systems.values())
+        lines.append(f"{name:<40}" + "".join("–".rjust(20) if v is None else f"{v:>20.4f}" for v in values))
+    for prompt, result in repeated.items():
+        tests = ", ".join(f"{rate} {result[rate]['p']:.4f}" for rate in ("accuracy", "recall", "fnr") if result)
+        lines.append(f"{prompt}: same answer in {result.get('same', 0):.0%} of documents; Kruskal-Wallis p: {tests}")
+    return "\n".join(lines)
+
+
+def rows(systems: Mapping[str, Figures], repeated: Mapping[str, Any], runs: int, rest: Mapping[str, str]) -> list[Any]:
+    """Metric rows."""
+    out = [
+        MetricRow(f"{system}: {name}", round(value, 4), None, "lower" if name in LOWER else "higher", **rest)
+        for system, figures in systems.items()
+        for name, value in figures.items()
+    ]
+    for prompt, result in repeated.items():
+        named = {f"documents with the same answer in {runs} runs": result["same"]} if result else {}
+        for rate in ("accuracy", "recall", "fnr") if result else ():
+            named[f"Kruskal-Wallis p of {rate} over {runs} runs"] = result[rate]["p"]
+        out += [
+            MetricRow(f"LLM, {prompt}: {name}", round(value, 4), None, "higher", **rest)
+            for name, value in named.items()
+        ]
+    return out
+
+
+if __name__ == "__main__":
+    app()

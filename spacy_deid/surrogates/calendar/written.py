@@ -71,6 +71,8 @@ class Written:
         vocabulary = self.move.words.names[kind]
         numbers = [number for number, _ in vocabulary.find(like)]
         preferred = [number for number in self.move.habits.families.get(kind, ()) if number in numbers]
+        if len(numbers) > 1 and self.text[self.places[field][1] :].startswith("."):  # "May." is short, as "Jun." is
+            numbers.sort(key=lambda number: len(vocabulary.families[number].forms[i]))
         return cased(vocabulary.families[(preferred or numbers)[0]].forms[i], like)
 
     def figures(self, field: str, value: int) -> str:

@@ -21,6 +21,7 @@ __all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_names_toml"
 
 _RESOURCES = files("spacy_deid") / "resources"
 _ERA = 20  # years
+_RARE = 600  # surnames of a list that are its own, whatever they look like
 _COMMONER = 0.2  # bearers abroad for each one at home that tell where a surname is from
 _TAKEN = 0.05  # share of the bearers of a name who have it with particles, for that to be its way
 _HEADED = 4  # double names that a name must head to count as their head
@@ -73,6 +74,9 @@ def load_names(lang: str) -> Names:
     for sort in SORTS[:2]:
         groups = {title: map(fold, members) for title, members in names.members[sort].items()}
         names.foreign[sort] = find_foreign(list(names.proper[sort]), groups, names.groups[sort])
+    if ending := read_names_toml("people", lang).get("origins", {}).get("elsewhere"):
+        rare = list(names.proper["surname"])[_RARE:]
+        names.foreign["surname"] = frozenset(name for name in rare if re.search(ending, name))
     names.settle()
     return names
 

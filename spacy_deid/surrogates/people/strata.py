@@ -249,8 +249,8 @@ class Names:
         """Whether a name may be drawn as one of its sort, and not rather of another sort or another origin."""
         if not _may_be_drawn(self.proper[sort][folded]) or self._known_as(sort, folded, 1) != sort:
             return False
-        if sort == "surname":
-            return self.count("given", folded) < self.count("surname", folded)
+        if sort == "surname" and self.count("given", folded) >= self.count("surname", folded):
+            return False
         return folded not in self.foreign[sort]
 
 

@@ -310,3 +310,12 @@ def test_dates_and_ages_of_made_up_notes_have_surrogates(lang):
         made += replace_dates(find_mentions(note.text, spans), KEY, lang)
     assert len(made) > 30
     assert made.count(None) <= 0.01 * len(made)
+
+
+@given(KEYS)
+@settings(deadline=None, max_examples=40)
+def test_a_month_with_a_point_stays_short(key):
+    alone = replace("MAY. 14, 2024", lang="en", key=key)[0]
+    among = replace("05-MAY-2013", "03-MAR-2014", lang="en", key=key)[0]
+    assert len(alone.split(".")[0]) == 3
+    assert len(among.split("-")[1]) == 3

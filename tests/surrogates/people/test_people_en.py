@@ -186,6 +186,7 @@ def test_a_surname_of_another_country_stays_with_its_group(key):
     assert NAMES.stratum("surname", "zheng").group != "hispanic"
     made = [name.split()[1] for name in replace(key, "Ann Musgrave", "Joanne Lockhart", "Mark Conlon", "Will Bynum")]
     assert not any(NAMES.stratum("surname", fold(name)).group for name in made)
+    assert not any(re.search("(?:[aoiuz]|[ao]s)$", name) for name in made)
 
 
 @EVERY_KEY

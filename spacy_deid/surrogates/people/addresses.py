@@ -68,7 +68,10 @@ def read_address(mention: Mention, persons: Sequence[Person], customs: Customs, 
     for person in persons:
         words = _words(person, customs)
         found = {span: pieces for span, run in runs if (pieces := _explain(run, words))}
-        explained = sum(length**2 for pieces in found.values() for kind, _, length in pieces if kind)
+        own = (
+            length for pieces in found.values() for kind, lemma, length in pieces if kind and (kind, lemma) in words
+        )
+        explained = sum(length**2 for length in own)
         if explained > score:
             best, score = Address(person, found), explained
     for span, run in runs:

@@ -65,7 +65,7 @@ def _parts(
     out, i = [], 0
     while i < len(words):
         length, new = _place(words, i, note, geography, mention)
-        if i + 1 < len(words) and words[i + 1][0].startswith("- "):
+        if i + 1 < len(words) and words[i + 1][0].startswith(("- ", "-,")):
             length, new = 1, words[i][1]  # "sosiaali- ja terveyskeskus"
         elif not length:
             length, new = 1, _word(words[i][1], i, kinds, len(words), note, geography, mention)
@@ -196,7 +196,11 @@ def _compound(word: str, end: str, note: Note, variant: int) -> str | None:
 def _whole(core: str, note: Note, mention: Mention) -> str | None:
     """A name that tells no kind: a company or a clinic, in the case of the last word."""
     words: Mapping[str, Any] = load_words("fi")["institutions"]
-    variant, pool = mention.variant, words["companies" if mention.label == "ORGANIZATION" else "clinics"]
+    variant = mention.variant
+    if (group := _kindred().get(fold(core))) is not None:
+        made = note.pick("institution", words["kindred"][group[0]], "kindred", group[1], str(variant))
+        return made and dress(in_case(made, group[2], "noun"), core)
+    pool = words["companies" if mention.label == "ORGANIZATION" else "clinics"]
     tail = _tail(core)
     if tail and " " not in core and len(core) - len(tail) >= _SHORTEST_STEM and fold(core) not in _company_forms():
         return _compound(core, tail, note, variant)
@@ -207,6 +211,13 @@ def _whole(core: str, note: Note, mention: Mention) -> str | None:
     head, _, last = made.rpartition(" ")
     inflected = inflect_acronym(last, case) if last.isupper() else in_case(last, case, "noun")
     return f"{head} {inflected}".strip()
+
+
+@cache
+def _kindred() -> Mapping[str, tuple[int, str, str]]:
+    """The forms of names that are known as those of a school or a county, folded → (group, name, case)."""
+    groups = enumerate(load_words("fi")["institutions"]["kindred"])
+    return {form: (i, *found) for i, names in groups for form, found in forms_of(names, "noun").items()}
 
 
 @cache

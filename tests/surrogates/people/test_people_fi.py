@@ -215,3 +215,10 @@ def test_the_title_of_a_relative_tells_no_sex_of_who_has_a_given_name(key):
 def test_an_unlisted_surname_is_no_form_of_what_can_be_no_word(key):
     [made] = replace(key, "Salla-Maija Kulta")
     assert not made.endswith(("lta", "ltä"))
+
+
+@EVERY_KEY
+def test_of_relatives_an_address_is_the_one_whose_given_name_it_has(key):
+    made = replace(key, "Tiina Leppinen", ("Mikael Leppinen", "RELATIVE"), ("mikaelleppinen53@posti.fi", "EMAIL"))
+    given, surname = made[1].split()
+    assert made[2].startswith(fold(given + surname))

@@ -11,7 +11,7 @@ from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
 from spacy_deid.surrogates.places.finnish_forms import in_case, place_forms
-from spacy_deid.surrogates.places.gazetteer import load_gazetteer
+from spacy_deid.surrogates.places.gazetteer import load_gazetteer, load_words
 
 TOWNS = sorted(
     {
@@ -54,3 +54,22 @@ def test_a_central_hospital_keeps_its_kind_and_case_and_gets_another_town(patien
     assert noun == kind
     assert town != "Jyväskylän"
     assert place_forms()[fold(town)][1] == "gen"
+
+
+KINDRED = load_words("fi")["institutions"]["kindred"]
+
+
+@pytest.mark.parametrize("patient", range(5))
+@pytest.mark.parametrize("group", range(len(KINDRED)))
+def test_a_school_becomes_a_school_and_a_county_a_county(group, patient):
+    name = KINDRED[group][0]
+    bare, form = replace(patient, (name, "ORGANIZATION"), (inflect(name, "fi", "ine", kind="noun"), "ORGANIZATION"))
+    assert bare in set(KINDRED[group]) - {name}
+    assert form == inflect(bare, "fi", "ine", kind="noun")
+
+
+def test_the_first_half_of_a_kind_stays():
+    [made] = replace(1, ("Helsingin sosiaali-, terveys- ja pelastustoimiala", "ORGANIZATION"))
+    town, kind = made.split(" ", 1)
+    assert kind == "sosiaali-, terveys- ja pelastustoimiala"
+    assert town != "Helsingin"

@@ -1,0 +1,329 @@
+"""Files in, redacted files out: seconds and memory, and whether what was found in the text is gone from the file.
+
+    python benchmarks/documents.py speed
+    python benchmarks/documents.py letters FOLDER --data grascco
+
+`speed` makes a letter of four pages as PDF and as a scan, reads, redacts and verifies each in a process of its own and
+takes the memory of that process and of those that it starts. `letters` sets annotated letters as files of each kind,
+redacts what the annotation says, and tries to get it back: with pdftotext, from every string and unpacked stream, from
+the bytes in any encoding, and by OCR of the pages at 300 dpi. Needs Tesseract and poppler-utils. Rows go to
+metrics/documents.json.
+"""
+
+import os
+
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import io
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import pikepdf
+import psutil
+import pypdfium2
+import typer
+from PIL import Image
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen import canvas
+
+from spacy_deid.documents import Document, ReadSettings, WriteSettings, read_document, redact_document
+from spacy_deid.documents.verify import fold
+from spacy_deid.errors import DeidError
+from spacy_deid.evaluation import MetricRow, read_folder, write_rows
+from spacy_deid.evaluation.documents import AnnotatedText
+from spacy_deid.evaluation.text_alignment import align_texts
+from spacy_deid.offsets import Edit, apply_edits
+
+app = typer.Typer(pretty_exceptions_enable=False)
+METRICS = Path("metrics") / "documents.json"
+FONT, SIZE, MARGIN = "Helvetica", 10, 60
+OCR_LEAST = 5  # letters of the shortest string that OCR is asked for; it makes shorter ones out of anything
+SENTENCES = [
+    "Patient: Braulio Applegate, born 12 March 1951, lives at 17 Elm Street, Springfield.",
+    "The patient was admitted with chest pain and was seen by Dr Margaret Thornbury the same day.",
+    "Troponin was raised at 140 ng/l, the electrocardiogram showed no elevation of the ST segment.",
+    "Mr Applegate tolerated the procedure well; heparin was stopped and aspirin was begun.",
+]
+NAMES = ("Braulio Applegate", "Applegate", "Margaret Thornbury", "17 Elm Street", "12 March 1951")
+
+
+@app.command()
+def speed(rounds: Annotated[int, typer.Option(help="Processes to run for each kind")] = 3) -> None:
+    """Seconds and memory of a letter of four pages, as PDF and as a scan; the median of the rounds."""
+    rows = []
+    for kind, target in (("text PDF", 2.0), ("scan", 20.0)):
+        runs = sorted(_in_own_process(kind) for _ in range(rounds))
+        (seconds, processor, _), memory = runs[len(runs) // 2], max(run[2] for run in runs)
+        typer.echo(f"{kind:<10} {seconds:6.2f} s, of a processor {processor:6.2f} s {memory:8.0f} MB")
+        stamp = _stamp(f"4 pages, {kind}", "none", f"python benchmarks/documents.py speed --rounds {rounds}")
+        rows.append(MetricRow("seconds to read, redact and verify", round(seconds, 2), target, "lower", **stamp))
+        rows.append(MetricRow("processor seconds of it", round(processor, 2), None, "lower", **stamp))
+        rows.append(MetricRow("peak memory in MB", round(memory), 1500, "lower", **stamp))
+    write_rows(METRICS, rows)
+
+
+def _in_own_process(kind: str) -> tuple[float, float, float]:
+    """Seconds, those of a processor, and the largest memory in MB of a process and its children."""
+    process = subprocess.Popen(
+        [sys.executable, __file__, "once", kind], stdout=subprocess.PIPE, text=True, env=os.environ
+    )
+    peak = 0.0
+    watched = psutil.Process(process.pid)
+    while process.poll() is None:
+        peak = max(peak, _resident(watched))
+        time.sleep(0.02)
+    assert process.stdout is not None
+    seconds, processor = map(float, process.stdout.read().split())
+    return seconds, processor, peak
+
+
+def _resident(process: psutil.Process) -> float:
+    """Memory of a process and its children in MB."""
+    total = 0
+    try:
+        for one in [process, *process.children(recursive=True)]:
+            total += one.memory_info().rss
+    except psutil.NoSuchProcess:
+        pass
+    return total / 1e6
+
+
+@app.command(hidden=True)
+def once(kind: str) -> None:
+    """Read, redact and verify one letter, and print the seconds and those of a processor."""
+    text = "\n".join(SENTENCES[i % len(SENTENCES)] for i in range(52 * 4))
+    data = set_pdf(text, lines=52)
+    data = data if kind == "text PDF" else make_scan(data)
+    start, used = time.perf_counter(), sum(os.times()[:4])
+    document = read_document(data, "letter.pdf")
+    redact_document(document, _edits(document.text))
+    print(time.perf_counter() - start, sum(os.times()[:4]) - used)
+
+
+def _edits(text: str) -> list[Edit]:
+    """Edits of every name of the made letter."""
+    taken: list[Edit] = []
+    for string in NAMES:
+        at = text.find(string)
+        while at >= 0:
+            if not any(edit.start < at + len(string) and at < edit.end for edit in taken):
+                taken.append(Edit(at, at + len(string), "PATIENT", "[PATIENT]"))
+            at = text.find(string, at + 1)
+    return sorted(taken, key=lambda edit: edit.start)
+
+
+@app.command()
+def letters(
+    folder: Annotated[Path, typer.Argument(help="Folder of annotated letters")],
+    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
+    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "grascco",
+    kinds: Annotated[str, typer.Option(help="Kinds of files to make of them")] = "pdf,scan,photo",
+    languages: Annotated[str, typer.Option(help="Languages of the OCR")] = "eng",
+    limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
+) -> None:
+    """Redact annotated letters as files, and try to get back what was removed."""
+    texts = read_folder(folder, scheme=scheme)[: limit or None]
+    read = ReadSettings(languages=tuple(languages.split(",")), pictures="keep")
+    command = f"python benchmarks/documents.py letters corpus/{folder.name} --data {data} --scheme {scheme}"
+    for kind in kinds.split(","):
+        totals: Counter[str] = Counter()
+        for text in texts:
+            totals += _one_letter(text, kind, read)
+        stamp = _stamp(data, kind, f"{command} --kinds {kind} --languages {languages}")
+        rows = list(_rows(totals, kind, stamp))
+        for row in rows:
+            typer.echo(f"{kind:<6} {row.name:<60} {row.value:>9}  {row.target}")
+        write_rows(METRICS, rows)
+
+
+def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter[str]:
+    """What happened to a letter: characters and strings, counted."""
+    name, data = _make(letter.text, kind)
+    document = read_document(data, name, read)
+    edits, gold, reached = _carried(letter, document)
+    totals = Counter({"gold": gold, "reached": reached, "strings": len(edits)})
+    settings = WriteSettings(read=read)
+    try:
+        copy = redact_document(document, edits, settings)
+    except DeidError:
+        return totals + Counter({"withheld": 1})
+    released = apply_edits(document.text, edits)
+    removed = {fold(document.text[edit.start : edit.end]) for edit in edits}
+    removed = {string for string in removed if len(string) >= 3}
+    found: set[str] = set()
+    for reader, texts, least in readings(copy, name):
+        back = {s for s in removed if len(s) >= least and _is_back(s, texts, fold(released))}
+        totals[f"back by {reader}"] += len(back)
+        found |= back
+    totals["characters"] += sum(map(len, removed))
+    totals["characters back"] += sum(map(len, found))
+    totals["kept"] += len(fold(released))
+    if name.endswith("pdf"):
+        totals["kept in the layer"] += sum((Counter(fold(released)) & Counter(fold(layer(copy)))).values())
+    return totals
+
+
+def _carried(letter: AnnotatedText, document: Document) -> tuple[list[Edit], int, int]:
+    """The annotation as edits of what was read; characters that it has, and how many of them were read."""
+    moved = align_texts(letter.text, document.text)
+    edits: list[Edit] = []
+    gold = reached = last = 0
+    for entity in sorted(letter.entities, key=lambda entity: entity.start):
+        surface = fold(letter.text[entity.start : entity.end])
+        gold += len(surface)
+        span = moved.move(entity.start, entity.end)
+        if span is None:
+            continue
+        reached += sum((Counter(surface) & Counter(fold(document.text[slice(*span)]))).values())
+        if span[1] > last:
+            edits.append(Edit(max(span[0], last), span[1], entity.label, f"[{entity.label}]"))
+            last = span[1]
+    return edits, gold, reached
+
+
+def _is_back(string: str, texts: list[str], released: str) -> bool:
+    """Whether a string stands somewhere more often than in the released text."""
+    return any(text.count(string) > released.count(string) for text in texts)
+
+
+def _make(text: str, kind: str) -> tuple[str, bytes]:
+    """A letter as a file."""
+    data = set_pdf(text)
+    if kind == "pdf":
+        return "letter.pdf", data
+    if kind == "scan":
+        return "letter.pdf", make_scan(data)
+    out = io.BytesIO()
+    pages = [page.rotate(0.7, fillcolor=255).convert("RGB") for page in pictures(data, 200)]
+    pages[0].save(out, "TIFF", compression="jpeg", save_all=True, append_images=pages[1:])
+    return "letter.tif", out.getvalue()
+
+
+def set_pdf(text: str, lines: int = 56) -> bytes:
+    """A text on pages, long lines broken between words."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=A4)
+    for i, line in enumerate(wrap(text)):
+        if i % lines == 0:
+            if i:
+                page.showPage()
+            page.setFont(FONT, SIZE)
+        page.drawString(MARGIN, A4[1] - MARGIN - 13 * (i % lines), line)
+    page.save()
+    return out.getvalue()
+
+
+def wrap(text: str) -> Iterator[str]:
+    """Lines that fit on a page."""
+    for line in text.replace("\t", "    ").splitlines():
+        now = ""
+        for word in line.split(" "):
+            if now and stringWidth(f"{now} {word}", FONT, SIZE) > A4[0] - 2 * MARGIN:
+                yield now
+                now = word
+            else:
+                now = f"{now} {word}" if now else word
+        yield now
+
+
+def make_scan(data: bytes, dpi: int = 200) -> bytes:
+    """The pages of a PDF as pictures with some noise, a little inclined."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out)
+    for image in pictures(data, dpi):
+        noise = Image.effect_noise(image.size, 12)
+        image = Image.blend(image.rotate(0.4, fillcolor=255), noise, 0.08)
+        size = image.width * 72 / dpi, image.height * 72 / dpi
+        page.setPageSize(size)
+        page.drawInlineImage(image, 0, 0, *size)
+        page.showPage()
+    page.save()
+    return out.getvalue()
+
+
+def pictures(data: bytes, dpi: int) -> list[Image.Image]:
+    """The pages of a PDF in grey."""
+    with pypdfium2.PdfDocument(data) as pdf:
+        return [pdf[i].render(scale=dpi / 72, grayscale=True).to_pil() for i in range(len(pdf))]
+
+
+def layer(data: bytes) -> str:
+    """The text layer."""
+    with pypdfium2.PdfDocument(data) as pdf:
+        return "\n".join(pdf[i].get_textpage().get_text_range() for i in range(len(pdf)))
+
+
+def readings(copy: bytes, name: str) -> Iterator[tuple[str, list[str], int]]:
+    """What several readers get out of a copy: their names, folded texts, and the shortest string to look for."""
+    if name.endswith("pdf"):
+        done = subprocess.run(["pdftotext", "-", "-"], input=copy, capture_output=True, check=True)
+        yield "pdftotext", [fold(done.stdout.decode("utf8", "replace"))], 3
+        yield "pikepdf", list(_strings(copy)), 3
+        images = [page.convert("L") for page in pictures(copy, 300)]
+    else:
+        with Image.open(io.BytesIO(copy)) as image:
+            images = []
+            for index in range(getattr(image, "n_frames", 1)):
+                image.seek(index)
+                images.append(image.convert("L"))
+    yield "strings", [fold(" ".join(_printable(copy)))], OCR_LEAST
+    yield "OCR", [fold(" ".join(map(read_by_ocr, images)))], OCR_LEAST
+
+
+def _strings(copy: bytes) -> Iterator[str]:
+    """Every operand of every page and every other string of a PDF, folded."""
+    with pikepdf.open(io.BytesIO(copy)) as pdf:
+        for page in pdf.pages:
+            operands = [o for step in pikepdf.parse_content_stream(page) for o in step.operands]
+            raw = b"".join(bytes(o) for o in operands if isinstance(o, pikepdf.String))
+            yield fold(raw.decode("latin-1"))
+            yield fold(raw.decode("utf-16-be", "replace"))
+        for value in dict(pdf.docinfo).values():
+            yield fold(str(value))
+
+
+def _printable(data: bytes) -> Iterator[str]:
+    """Runs of printable characters in single bytes and in UTF-16, as the program `strings` shows them."""
+    for width in ("s", "S", "l", "b"):
+        command = ["strings", "-n", "5", "-e", width]
+        done = subprocess.run(command, input=data, capture_output=True, check=False)
+        yield done.stdout.decode("latin-1")
+
+
+def read_by_ocr(image: Image.Image) -> str:
+    """What Tesseract reads with its own settings, not ours."""
+    packed = io.BytesIO()
+    image.save(packed, "PPM")
+    done = subprocess.run(["tesseract", "stdin", "stdout"], input=packed.getvalue(), capture_output=True, check=True)
+    return done.stdout.decode("utf8", "replace")
+
+
+def _stamp(data: str, split: str, command: str) -> dict[str, str]:
+    return {"data": data, "split": split, "command": command, "date": date.today().isoformat()}
+
+
+def _rows(totals: Counter[str], kind: str, stamp: dict[str, str]) -> Iterator[MetricRow]:
+    """The figures of all letters of a kind."""
+    share = round(1 - totals["characters back"] / max(totals["characters"], 1), 5)
+    yield MetricRow("characters removed of those found in the text", share, 1.0, "higher", **stamp)
+    for reader in ("strings", "OCR") if kind == "photo" else ("pdftotext", "pikepdf", "strings", "OCR"):
+        yield MetricRow(f"removed strings recovered by {reader}", totals[f"back by {reader}"], 0, "lower", **stamp)
+    yield MetricRow("removed strings", totals["strings"], None, "higher", **stamp)
+    yield MetricRow("letters withheld by verification", totals["withheld"], 0, "lower", **stamp)
+    share = totals["reached"] / max(totals["gold"], 1)
+    yield MetricRow("annotated characters that were read", round(share, 5), None, "higher", **stamp)
+    if totals["kept in the layer"]:
+        share = totals["kept in the layer"] / totals["kept"]
+        yield MetricRow("released characters in the text layer", round(share, 5), 1.0, "higher", **stamp)
+
+
+if __name__ == "__main__":
+    app()

@@ -112,6 +112,32 @@ def form(value):
     return out.getvalue()
 
 
+def watermark(text):
+    """A change that prints a text aslant over a page."""
+
+    def change(pdf):
+        font = next(iter(pdf.pages[0].obj.Resources.Font.keys()))
+        code = f"q BT {font} 30 Tf 0.7071 0.7071 -0.7071 0.7071 150 300 Tm ({text}) Tj ET Q"
+        pdf.pages[0].contents_add(pdf.make_stream(code.encode("latin-1")))
+
+    return change
+
+
+def free_text(text):
+    """A change that writes a text as an annotation."""
+
+    def change(pdf):
+        page = pdf.pages[0].obj
+        form = pdf.make_stream(f"BT /F1 12 Tf 2 4 Td ({text}) Tj ET".encode("latin-1"))
+        form.Type, form.Subtype, form.BBox = Name.XObject, Name.Form, Array([0, 0, 200, 20])
+        form.Resources = Dictionary(Font=Dictionary(F1=next(iter(page.Resources.Font.values()))))
+        note = Dictionary(Type=Name.Annot, Subtype=Name.FreeText, Rect=[72, 400, 272, 420], F=4)
+        note.Contents, note.AP = String(text), Dictionary(N=pdf.make_indirect(form))
+        page.Annots = Array([pdf.make_indirect(note)])
+
+    return change
+
+
 def later_revision(data, old, new):
     """The PDF with a line written anew in an incremental update: the old line stays in the file."""
     with pikepdf.open(io.BytesIO(data)) as pdf:

@@ -49,7 +49,5 @@ def redact_document(
     released = apply_edits(document.text, edits)
     removed = {document.text[edit.start : edit.end]: edit.label for edit in edits}
     data = format_of(document.kind, document.name).write(document, edits, settings)
-    verify(data, document.kind, removed, settings, released)
-    if identifiers:
-        verify(data, document.kind, identifiers, settings)
+    verify(data, document.kind, removed, settings, released, identifiers)
     return data

@@ -21,7 +21,12 @@ def fold(text: str) -> str:
 
 
 def verify(
-    data: bytes, kind: str, removed: Mapping[str, str] | Sequence[str], settings: WriteSettings, released: str = ""
+    data: bytes,
+    kind: str,
+    removed: Mapping[str, str] | Sequence[str],
+    settings: WriteSettings,
+    released: str = "",
+    identifiers: Sequence[str] = (),
 ) -> None:
     """Search everything that can be got out of a file for removed strings.
 
@@ -31,22 +36,30 @@ def verify(
     settings (WriteSettings): how thoroughly.
     released (str): the text that the file should hold. A removed string may stand somewhere as often as it does here:
         a surrogate may be another's name, a word be a name in one place only.
+    identifiers (Sequence[str]): what may stand nowhere.
     RAISES: DeidError (D714) for the first string that is found, with place and label, never the string.
     """
-    search(format_of(kind, "copy").extract(data, settings), removed, released)
+    search(format_of(kind, "copy").extract(data, settings), removed, released, identifiers)
 
 
-def search(found: Iterable[Found], removed: Mapping[str, str] | Sequence[str], released: str = "") -> None:
+def search(
+    found: Iterable[Found],
+    removed: Mapping[str, str] | Sequence[str],
+    released: str = "",
+    identifiers: Sequence[str] = (),
+) -> None:
     """Search texts for removed strings.
 
     found (Iterable[Found]): the texts and where they stand.
-    removed, released: as in `verify`.
+    removed, released, identifiers: as in `verify`.
     RAISES: DeidError (D714).
     """
     labels = removed if isinstance(removed, Mapping) else dict.fromkeys(removed, "")
     allowed = fold(released)
     wanted = {fold(text): label for text, label in labels.items()}
     counts = {text: allowed.count(text) for text in wanted}
+    for text in map(fold, identifiers):
+        wanted[text], counts[text] = "an identifier", 0
     for place, text, least in found:
         there = fold(text)
         for string, label in wanted.items():

@@ -14,6 +14,7 @@ from pdf_letters import (
     columns,
     edits_of,
     form,
+    free_text,
     hide,
     in_any_encoding,
     joined,
@@ -24,6 +25,7 @@ from pdf_letters import (
     pdftotext,
     pictures,
     unpacked,
+    watermark,
 )
 from PIL import ImageChops, ImageOps, ImageStat
 from reportlab.lib.pagesizes import A4
@@ -160,6 +162,34 @@ def test_a_form_field_is_text_like_any_other():
         assert "/AcroForm" not in pdf.Root
 
 
+def test_an_annotation_that_is_shown_is_text_like_any_other():
+    document, _, copy = released(changed(LETTER, free_text("Llamar a Quintana")), ["Quintana"])
+    assert document.text.endswith("Llamar a Quintana")
+    assert_gone(copy, "Quintana")
+
+
+def test_a_watermark_does_not_mix_with_the_lines_that_it_crosses():
+    document, _, copy = released(changed(LETTER, watermark("Impreso por Quintana")), ["Quintana"])
+    assert document.text == f"{SPANISH}\nImpreso por Quintana"
+    assert_gone(copy, "Quintana")
+
+
+def test_what_lies_outside_the_page_is_neither_read_nor_copied():
+    def crop(pdf):
+        pdf.pages[0].obj.CropBox = [0, 700, 595, 762]
+
+    document, _, copy = released(changed(LETTER, crop), ["Calle Olmo 17"])
+    assert document.text == SPANISH.partition("\n")[2]
+    assert_gone(copy, "Braulio")
+
+
+def test_a_word_that_goes_on_over_the_page_is_one():
+    document = read(joined(letter("Ingresa el señor Ibá-"), letter("ñez por dolor")))
+    assert document.text == "Ingresa el señor Ibáñez por dolor"
+    copy = redact_document(document, edits_of(document.text, ["Ibáñez"]))
+    assert layer(copy).split() == "Ingresa el señor [PATIENT] por dolor".split()
+
+
 def test_the_length_of_a_name_cannot_be_measured():
     short, long = letter("Paciente Ana Gil niega alergias"), letter("Paciente Bartolomé Echeverría niega alergias")
     copies = [released(short, ["Ana Gil"])[2], released(long, ["Bartolomé Echeverría"])[2]]
@@ -242,6 +272,16 @@ def test_a_file_that_cannot_be_opened_is_named(data, reason):
     with pytest.raises(InputError, match=reason) as caught:
         read(data, "bad.pdf")
     assert "bad.pdf" in str(caught.value)
+
+
+def test_an_xfa_form_is_refused():
+    def make_xfa(pdf):
+        template = pdf.make_stream(b"<xdp:xdp xmlns:xdp='http://ns.adobe.com/xdp/'></xdp:xdp>")
+        pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[], XFA=pikepdf.Array([pikepdf.String("template"), template]))
+        pdf.Root.NeedsRendering = True
+
+    with pytest.raises(InputError, match="XFA"):
+        read(changed(LETTER, make_xfa))
 
 
 def test_an_empty_password_opens_a_file():

@@ -48,6 +48,26 @@ class TextBuilder:
             self._last_strip = strips[-1]
         return strips
 
+    def add_slanted(self, glyphs: list[Glyph]) -> list[Strip]:
+        """Add text that is printed aslant over a page. Each glyph is a strip of its own, for they share no line.
+
+        glyphs (list[Glyph]): in the order of the file.
+        RETURNS (list[Strip]): their strips.
+        """
+        strips: list[Strip] = []
+        last: Glyph | None = None
+        for glyph in glyphs:
+            far = last is None or abs(glyph.box.x0 - last.box.x0) + abs(glyph.box.y0 - last.box.y0) > 3 * glyph.em
+            if far and self.length:
+                self._write("\n")
+            elif glyph.space and not far:
+                self._write(" ")
+            strips.append(self._add_run(Run([glyph], 0), glyph.box.x1))
+            last = glyph
+        if strips:
+            self._last_strip = strips[-1]
+        return strips
+
     def _begin(self, row: Row, wrapped: bool) -> None:
         """Write what stands between the last row and this one: a line break, a space, or nothing within a word."""
         if self._last_strip is None:

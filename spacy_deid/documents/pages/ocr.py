@@ -44,7 +44,7 @@ def read_page(image: Image.Image, scale: float, dpi: int, settings: ReadSettings
     except subprocess.SubprocessError as error:
         raise _failed(error, settings, name, number) from None
     warnings = [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
-    return Reading([_runs(words, scale, turn)], True, skew, warnings=warnings)
+    return Reading([_runs(words, scale, turn)], ocr=True, skew=skew, warnings=warnings)
 
 
 def read_picture(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from .glyphs import Box, PageParts, Run
+from .glyphs import Box, Glyph, PageParts, Run
 from .joining import TextBuilder
 from .order import reading_order
 
@@ -14,6 +14,7 @@ class Reading:
     """What was read on a page.
 
     blocks (list[list[Run]]): runs that are put in order together, each list of one turn and in its frame.
+    slanted (list[Glyph]): glyphs that stand neither level nor upright, in the order of the file.
     ocr (bool): whether the page was read from its picture.
     skew (float): as in `PageParts`.
     blanks (list[Box]): as in `PageParts`.
@@ -21,6 +22,7 @@ class Reading:
     """
 
     blocks: list[list[Run]]
+    slanted: list[Glyph] = field(default_factory=list)
     ocr: bool = False
     skew: float = 0.0
     blanks: list[Box] = field(default_factory=list)
@@ -40,4 +42,5 @@ def add_reading(builder: TextBuilder, reading: Reading, width: float, height: fl
         if runs:
             across = height if runs[0].turn in (90, 270) else width
             parts.strips += builder.add_page(reading_order(runs), across)
+    parts.strips += builder.add_slanted(reading.slanted)
     return parts

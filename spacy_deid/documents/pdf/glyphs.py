@@ -3,7 +3,7 @@
 import ctypes
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ __all__ = ["PageGlyphs", "View", "read_glyphs"]
 
 DPI = 100  # resolution at which is looked whether a glyph leaves ink
 INK = 3  # steps of grey that count as ink
+SLANT = 6  # degrees from which text stands aslant
 INVISIBLE = 3  # text rendering mode: neither filled nor stroked (ISO 32000-1, table 106)
 
 
@@ -58,20 +59,22 @@ class PageGlyphs:
     """What a page shows.
 
     turns (dict[int, list[Glyph]]): glyphs by the degrees that they are turned, in the frame of their turn.
+    slanted (list[Glyph]): glyphs that stand neither level nor upright, on the page.
     hidden (list[Box]): what covers characters that cannot be seen.
     unmapped (int): characters that the file gives no meaning.
     invisible (int): characters that are not drawn, as those of a text layer behind a scan.
     """
 
     turns: dict[int, list[Glyph]]
-    hidden: list[Box]
+    slanted: list[Glyph] = field(default_factory=list)
+    hidden: list[Box] = field(default_factory=list)
     unmapped: int = 0
     invisible: int = 0
 
     @property
     def count(self) -> int:
         """Characters that are seen."""
-        return sum(map(len, self.turns.values()))
+        return sum(map(len, self.turns.values())) + len(self.slanted)
 
 
 def read_glyphs(page: Any, view: View) -> PageGlyphs:
@@ -84,7 +87,7 @@ def read_glyphs(page: Any, view: View) -> PageGlyphs:
     view (View): how it is shown.
     RETURNS (PageGlyphs): what is seen, and where something is hidden.
     """
-    found = PageGlyphs({}, [])
+    found = PageGlyphs({})
     grey = page.render(scale=DPI / 72, grayscale=True).to_numpy()
     grey = grey.reshape(grey.shape[:2])
     textpage = page.get_textpage()
@@ -106,10 +109,10 @@ def read_glyphs(page: Any, view: View) -> PageGlyphs:
         else:
             found.unmapped += char.unmapped
             turn = char.turn(view)
-            base = _base(char, view, turn)
             inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
-            glyph = Glyph(char.text, to_frame(inside, turn, width, height), base, char.em, space)
-            found.turns.setdefault(turn, []).append(glyph)
+            framed = to_frame(inside, turn or 0, width, height)
+            glyph = Glyph(char.text, framed, _base(char, view, turn or 0), char.em, space)
+            (found.slanted if turn is None else found.turns.setdefault(turn, [])).append(glyph)
         space = False
     textpage.close()
     return found
@@ -131,10 +134,12 @@ class _Char(NamedTuple):
         """What it covers on the page as shown."""
         return view.box(*self.box)
 
-    def turn(self, view: View) -> int:
-        """Degrees clockwise that it is turned as shown, to the nearest quarter."""
+    def turn(self, view: View) -> int | None:
+        """Quarters of a circle that it is turned clockwise as shown, in degrees; None if it stands aslant."""
         x, y = self.direction
-        return round((math.degrees(math.atan2(-y, x)) + view.rotation) / 90) % 4 * 90
+        degrees = math.degrees(math.atan2(-y, x)) + view.rotation
+        quarter = round(degrees / 90)
+        return quarter % 4 * 90 if abs(degrees - 90 * quarter) < SLANT else None
 
 
 def _base(char: _Char, view: View, turn: int) -> float:

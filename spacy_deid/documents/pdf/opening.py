@@ -65,11 +65,13 @@ def flat_page(pdf: Any, index: int, name: str) -> Iterator[Any]:
     """
     try:
         page = pdf.get_page(index)
-        if page.formenv is not None:
-            page.flatten()
+        drawn = raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)
+        if drawn == raw.FLATTEN_SUCCESS:
             page.close()
             page = pdf.get_page(index)
     except pdfium.PdfiumError:
+        drawn = raw.FLATTEN_FAIL
+    if drawn == raw.FLATTEN_FAIL:
         raise InputError(Errors.D718.format(path=name, page=index + 1, reason="cannot be read")) from None
     try:
         yield page

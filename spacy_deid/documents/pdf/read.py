@@ -72,7 +72,7 @@ def _is_scan(found: PageGlyphs, covered: float) -> bool:
 def _text_page(found: PageGlyphs) -> Reading:
     """A page from its text layer, the text of the commonest turn first."""
     turns = sorted(found.turns.items(), key=lambda item: -len(item[1]))
-    return Reading([make_runs(glyphs, turn) for turn, glyphs in turns], blanks=found.hidden)
+    return Reading([make_runs(glyphs, turn) for turn, glyphs in turns], found.slanted, blanks=found.hidden)
 
 
 def _page_job(page: Any, view: View, settings: ReadSettings, name: str, number: int) -> Job:

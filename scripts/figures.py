@@ -30,6 +30,7 @@ DOCUMENTS = (
     "docs/experiments.md",
     "docs/fairness.md",
     "docs/languages.md",
+    "docs/llm.md",
     "docs/model_card_en.md",
     "docs/model_card_es.md",
     "docs/model_card_fi.md",

@@ -1,6 +1,7 @@
 """A real HTTP server in a thread that speaks OpenAI's protocol, or fails in the ways in which servers fail."""
 
 import json
+import ssl
 import threading
 import time
 from contextlib import contextmanager
@@ -64,8 +65,8 @@ def respond(handler, answer):
 
 
 @contextmanager
-def canned_server(*answers, models=("tiny",)):
-    """Start a server. YIELDS: its address and its `Canned`."""
+def canned_server(*answers, models=("tiny",), certificate=None):
+    """Start a server, with HTTPS if it has a certificate. YIELDS: its address and its `Canned`."""
     canned = Canned(answers, models)
 
     class Handler(BaseHTTPRequestHandler):
@@ -97,6 +98,10 @@ def canned_server(*answers, models=("tiny",)):
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

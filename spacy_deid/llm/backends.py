@@ -66,6 +66,7 @@ def open_backend(
     threads: int | None = None,
     gpu_layers: int = 0,
     key_variable: str | None = None,
+    ca_file: str | None = None,
 ) -> Backend:
     """Open a language model. A server is asked nothing yet; a file is loaded.
 
@@ -82,6 +83,7 @@ def open_backend(
     threads (Optional[int]): threads in process; None for as many as there are cores.
     gpu_layers (int): layers that go to a GPU, in process; -1 for all.
     key_variable (Optional[str]): environment variable that holds the server's key.
+    ca_file (Optional[str]): certificates of those who may vouch for a server, in PEM; None for those of certifi.
     RETURNS (Backend): the model.
     RAISES: ConfigError if the address is wrong, remote and not allowed (D731), a file cannot be loaded (D733), or a
         package is missing (D737).
@@ -98,6 +100,7 @@ def open_backend(
             temperature=temperature,
             grammar=grammar,
             key_variable=key_variable,
+            ca_file=ca_file,
         )
     if not Path(location).is_file():
         raise ConfigError(Errors.D733.format(path=location, reason="no such file"))

@@ -144,16 +144,16 @@ class _Windows:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._spans: list[tuple[int, int]] = []
+        self._words: list[tuple[int, int, str]] = []
         self._runs: dict[int, tuple[list[tuple[int, int]], list[str]]] = {}
 
     def of(self, words: int) -> tuple[list[tuple[int, int]], list[str]]:
         """Every run of so many words: its place, and its letters."""
         if words not in self._runs:
-            self._spans = self._spans or [match.span() for match in _WORD.finditer(self._text)]
-            lasts = self._spans[words - 1 :]
-            places = [(first[0], last[1]) for first, last in zip(self._spans, lasts, strict=False)]
-            self._runs[words] = places, [_fold(self._text[start:end]) for start, end in places]
+            self._words = self._words or [(*m.span(), _fold(m.group())) for m in _WORD.finditer(self._text)]
+            runs = list(zip(*(self._words[i:] for i in range(words)), strict=False))
+            places = [(run[0][0], run[-1][1]) for run in runs]
+            self._runs[words] = places, ["".join(letters for _, _, letters in run) for run in runs]
         return self._runs[words]
 
     def alike(self, string: str, label: str, fuzzy: float) -> list[Found]:

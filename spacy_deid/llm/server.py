@@ -2,6 +2,7 @@
 
 import json
 import os
+import ssl
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -32,11 +33,12 @@ class Server:
         temperature: float = 0.0,
         grammar: str | None = None,
         key_variable: str | None = None,
+        ca_file: str | None = None,
     ) -> None:
         """Set up; see `backends.open_backend`.
 
         RAISES: ConfigError for an address that is wrong or not allowed (D731), an unknown format (D738), a key that
-            is not there (D731), or without the package httpx (D737).
+            is not there (D731), certificates that cannot be read (D738), or without the package httpx (D737).
         """
         try:
             import httpx
@@ -52,7 +54,8 @@ class Server:
         self._formats = FORMATS if response_format == "auto" else (response_format,)
         self._headers = {"Host": _host(self.endpoint), **_key(key_variable, self.endpoint.host)}
         # trust_env: a proxy of the environment would be another host that reads the note
-        self._client = httpx.Client(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(timeout))
+        rest: dict[str, Any] = {"verify": _trust(ca_file)} if ca_file else {}
+        self._client = httpx.Client(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(timeout), **rest)
         weakref.finalize(self, self._client.close)
 
     @property
@@ -179,6 +182,15 @@ def _host(endpoint: Endpoint) -> str:
     """The header "Host": the connection itself goes to a number."""
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     return f"{host}:{endpoint.port}"
+
+
+def _trust(path: str) -> ssl.SSLContext:
+    """The certificates of a file."""
+    try:
+        return ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError):
+        wanted = "a file of certificates in PEM"
+        raise ConfigError(Errors.D738.format(setting="ca_file", wanted=wanted)) from None
 
 
 def _key(variable: str | None, host: str) -> dict[str, str]:

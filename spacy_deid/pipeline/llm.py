@@ -34,6 +34,7 @@ Asked = list[tuple[tuple[int, int], "Future[Extraction]"]]
         "model_name": None,
         "allow": [],
         "key_variable": None,
+        "ca_file": None,
         "prompt": "zero_shot.v1",
         "language": None,
         "labels": None,
@@ -62,6 +63,7 @@ def make_llm(
     model_name: str | None,
     allow: list[str],
     key_variable: str | None,
+    ca_file: str | None,
     prompt: str,
     language: str | None,
     labels: list[str] | None,
@@ -89,6 +91,7 @@ def make_llm(
     model_name (Optional[str]): name of the model on the server; None if it has but one.
     allow (list[str]): hosts other than this machine that the server may be: names, addresses or networks.
     key_variable (Optional[str]): environment variable that holds the server's key.
+    ca_file (Optional[str]): certificates of those who may vouch for a server, in PEM.
     prompt (str): name of a prompt that ships, or path of a file.
     language (Optional[str]): language of the prompt; None for that of the pipeline.
     labels (Optional[list[str]]): labels to ask for; None for those that the prompt describes.
@@ -113,7 +116,7 @@ def make_llm(
     asked = [get_label(label).name for label in (loaded.labels if labels is None else labels)]
     extractor: dict[str, Any] = {"prompt": loaded, "labels": asked, "retries": retries, "wait": wait}
     extractor |= {"max_tokens": max_tokens, "seed": seed}
-    backend: dict[str, Any] = {"allow": allow, "model": model_name, "key_variable": key_variable}
+    backend: dict[str, Any] = {"allow": allow, "model": model_name, "key_variable": key_variable, "ca_file": ca_file}
     backend |= {"response_format": response_format}
     backend |= {"temperature": temperature, "grammar": _read_grammar(grammar), "timeout": timeout, "context": context}
     backend |= {"threads": threads, "gpu_layers": gpu_layers}

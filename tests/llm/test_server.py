@@ -3,6 +3,7 @@
 import logging
 import socket
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from canned_server import canned_server
@@ -138,3 +139,50 @@ def test_there_is_no_default_and_a_file_must_be_there(tmp_path):
         open_backend(str(tmp_path / "none.gguf"))
     with pytest.raises(ConfigError, match="not this machine"):
         open_backend("http://93.184.216.34/v1")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for "localhost" that nobody but itself vouches for, and its key."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("certificate")
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (folder / "key.pem").write_bytes(secret)
+    return folder
+
+
+def test_a_certificate_must_be_for_the_name_and_of_an_authority_that_is_named(certificate):
+    known = str(certificate / "cert.pem")
+    with canned_server("{}", certificate=certificate) as (url, canned):
+        named = url.replace("http://127.0.0.1", "https://localhost")
+        assert open_backend(named, ca_file=known).complete(ASK, SCHEMA) == "{}"
+        for place, authority in ((named, None), (named.replace("localhost", "127.0.0.1"), known)):
+            with pytest.raises(BackendError):
+                open_backend(place, model="tiny", ca_file=authority).complete(ASK, SCHEMA)
+    assert len(canned.asked) == 1
+
+
+def test_certificates_that_cannot_be_read_are_an_error():
+    with pytest.raises(ConfigError, match="ca_file"):
+        open_backend("https://localhost", ca_file=__file__)

@@ -67,6 +67,16 @@ def test_a_note_without_words_is_not_asked_about(text):
     assert canned.asked == []
 
 
+def test_a_note_of_a_megabyte():
+    text = ("Zyxwalda Qvistberg acude. " + "Refiere tos seca y fiebre desde ayer. " * 26) * 1000
+    with canned_server({"PATIENT": ["Zyxwalda Qvistberg"]}) as (url, canned):
+        nlp = make(url, chunk=20_000)
+        nlp.max_length = len(text) + 1
+        doc = nlp(text)
+    assert len(canned.asked) == doc.spans[KEY].attrs["parts"] > 50
+    assert len(doc.spans[KEY]) == 1000
+
+
 FAILURES = {
     "down": 503,
     "nonsense": "Lo siento, no puedo ayudar con Zyxwalda.",

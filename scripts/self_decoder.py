@@ -19,8 +19,8 @@ from spacy_deid.evaluation.rows import MetricRow, replace_rows
 from spacy_deid.evaluation.surrogate_table import (
     BETTER,
     Pair,
+    diversities,
     format_surrogate_table,
-    ngram_diversity,
     surrogate_figures,
 )
 from spacy_deid.medical.context_data import unfit_words
@@ -88,7 +88,7 @@ def measure(
     figures = {title: surrogate_figures(pairs, decoder.embed) for title, pairs in columns.items()}
     figures["strategy"]["fallback on consistent"] = sum(left) / len(left)
     figures["model alone"]["said again"] = said_again(decoder, given)
-    figures["originals"] = {"trigram diversity": ngram_diversity(given)}
+    figures["originals"] = diversities(given)
     typer.echo(format_surrogate_table(figures))
     given_as = command_line("scripts/self_decoder.py", context)
     command, today = given_as.replace(".py", ".py measure", 1), date.today().isoformat()

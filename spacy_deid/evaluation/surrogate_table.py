@@ -9,7 +9,9 @@ What the words leave open is decided here:
 - *bigram similarity*, *trigram similarity*: of the n-grams of letters of both, the share that both have (Jaccard
   1912). A text shorter than n is its own n-gram. Blanks are characters; upper and lower case differ.
 - *trigram diversity*: one less the mean trigram similarity of two surrogates of different originals of one output.
-  The share of distinct trigrams cannot be meant: thousands of names would not reach the paper's .9958.
+  The share of distinct trigrams cannot be meant: thousands of names would not reach the paper's .9958. The paper
+  tells it once of words and once of tokens, and a long text has more trigrams to share than a short one: so it stands
+  a second time for single words, *trigram diversity, words*. Targets are held against the first.
 - *empty*: nothing, or blanks alone. *same*: the original again, told with case folded, which is the stricter reading.
   *out of dictionary*: no surrogate could be made, and a tag stands there.
 - *BERTScore*: precision, recall and F1 by greedy matching of the tokens' embeddings (Zhang et al. 2020,
@@ -31,6 +33,7 @@ __all__ = [
     "Embed",
     "Pair",
     "bert_score",
+    "diversities",
     "format_surrogate_table",
     "ngram_diversity",
     "ngram_similarity",
@@ -48,6 +51,7 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
     "bigram similarity": "lower",
     "trigram similarity": "lower",
     "trigram diversity": "higher",
+    "trigram diversity, words": "higher",
     "empty": "lower",
     "same": "lower",
     "out of dictionary": "lower",
@@ -174,7 +178,17 @@ def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
     }
     outputs = dict(reversed(made))  # the first surrogate of each original
     figures = {name: float(np.mean(column)) for name, column in columns.items()}
-    return figures | {"trigram diversity": ngram_diversity(list(outputs.values()))}
+    return figures | diversities(list(outputs.values()))
+
+
+def diversities(texts: Sequence[str]) -> dict[str, float]:
+    """The trigram diversity of texts, and of the words that are in them.
+
+    texts (Sequence[str]): an output.
+    RETURNS (dict[str, float]): figure by name.
+    """
+    words = [word for text in texts for word in text.split()]
+    return {"trigram diversity": ngram_diversity(texts), "trigram diversity, words": ngram_diversity(words)}
 
 
 def _bert_scores(made: Sequence[tuple[str, str]], embed: Embed) -> dict[str, float]:

@@ -103,7 +103,7 @@ class SelfDecoder:
             out += [self._read([int(row[i]) for i in places]) for row, places in zip(best, real, strict=True)]
         return out
 
-    def propose(self, names: Sequence[str], count: int = 20) -> list[list[Word]]:
+    def propose(self, names: Sequence[str], count: int = 40) -> list[list[Word]]:
         """Propose other names.
 
         names (Sequence[str]): names, written Like This.

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from spacy_deid.evaluation.surrogate_table import (
     Pair,
     bert_score,
+    diversities,
     format_surrogate_table,
     ngram_diversity,
     ngram_similarity,
@@ -96,6 +97,7 @@ def test_figures_by_hand():
             "bigram similarity": (0 + 3 / 6 + 0 + 0) / 4,
             "trigram similarity": (0 + 2 / 5 + 0 + 0) / 4,
             "trigram diversity": 1.0,
+            "trigram diversity, words": 1.0,
             "empty": 1 / 5,
             "same": 1 / 5,
             "out of dictionary": 1 / 5,
@@ -141,3 +143,10 @@ def test_the_table_has_a_column_for_each_strategy():
         ["mentions", "12", "3"],
         ["same", "0.2500", "-"],
     ]
+
+
+def test_words_are_told_apart_from_the_texts_that_hold_them():
+    # "Ana Gil" and "Ana Ros" share ana, "na " and nothing else; of the four words two are the same
+    found = diversities(["Ana Gil", "Ana Ros"])
+    texts = ngram_similarity("Ana Gil", "Ana Ros", 3)
+    assert found == {"trigram diversity": pytest.approx(1 - texts), "trigram diversity, words": pytest.approx(5 / 6)}

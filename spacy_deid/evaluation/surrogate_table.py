@@ -140,6 +140,8 @@ def bert_score(reference: Floats, candidate: Floats) -> tuple[float, float, floa
 def _unit(rows: Floats) -> Floats:
     """Rows of length one; rows of zeros stay."""
     rows = np.asarray(rows, dtype=np.float64)
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = rows / np.where(largest > 0, largest, 1.0)  # squares of tiny numbers are none
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)
 

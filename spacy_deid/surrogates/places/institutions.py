@@ -59,8 +59,9 @@ def _replace(core: str, mention: Mention, note: Note, geography: Geography) -> s
             return None
         first.sort = "proper"  # "Station Physicians"
     if mention.label == "ORGANIZATION" and all(run.sort in ("proper", "small", "place") for run in runs):
-        companies = load_words(note.lang).get("institutions", {}).get("companies", [])
-        return note.pick("institution", companies, "company", fold(core), str(mention.variant))
+        return note.pick(
+            "institution", _companies(core, mention, note.lang), "company", fold(core), str(mention.variant)
+        )
     for attempt in range(_TRIES):
         made = _rewrite(runs, note, geography, mention.variant, attempt)
         if made is None:
@@ -68,6 +69,14 @@ def _replace(core: str, mention: Mention, note: Note, geography: Geography) -> s
         if note.take("institution", made):
             return made
     return None
+
+
+def _companies(core: str, mention: Mention, lang: str) -> Sequence[str]:
+    """Companies of the sector: makers of drugs and devices stand in brackets behind what they make, or are listed."""
+    words = load_words(lang)["institutions"]
+    makers: Sequence[str] = words.get("makers", ())
+    made = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in map(fold, makers)
+    return makers if made and makers else words.get("companies", ())
 
 
 def _rewrite(runs: Sequence[Run], note: Note, geography: Geography, variant: int, attempt: int) -> str | None:

@@ -36,6 +36,8 @@ SPANISH = [
     ("HUCA", r"(?!HUCA)[A-Z]{4}"),
     ("Facultad de Odontología", r"Facultad de (?!Odontología)[A-Z]\w+"),
     ("Universidad de Navarra", r"Universidad de (?!Navarra)[A-ZÁ]\w.*"),
+    ("Servicio Murciano de Salud", r"Servicio (?!Murciano)[A-Z]\w+ de Salud"),
+    ("Servicio Castellano-Leonés de Salud", r"Servicio Castellano-Manchego de Salud"),
 ]
 ENGLISH = [
     ("St. Mary's Medical Center", r"St\. (?!Mary)\w+'s Medical Center"),

@@ -206,7 +206,7 @@ def sort_of(kind: str, lemma: str, person: Person, names: Names) -> str:
     sex = (clear or person.sex) if lemma == first else (person.sex or clear)
     if sex:
         return sex
-    female, male = names.counts["female"][lemma], names.counts["male"][lemma]
+    female, male = names.count("female", lemma), names.count("male", lemma)
     if female != male:
         return "female" if female > male else "male"
     return names.sex_of_ending(lemma) or ("female" if lemma.endswith("a") else "male")
@@ -214,7 +214,7 @@ def sort_of(kind: str, lemma: str, person: Person, names: Names) -> str:
 
 def _clear_sex(lemma: str, names: Names) -> str:
     """The sex of nearly all who bear a given name, "" if there is none."""
-    female, male = names.counts["female"][lemma], names.counts["male"][lemma]
+    female, male = names.count("female", lemma), names.count("male", lemma)
     if female + male == 0:
         female, male = (int(lemma in names.proper[sex]) for sex in ("female", "male"))
     if female + male and max(female, male) >= _CLEAR * (female + male):

@@ -12,7 +12,7 @@ __all__ = ["FORMATS", "SUFFIXES", "detect_kind", "format_of"]
 
 # kind → the module of this folder that has its FORMAT. Imported when a file of the kind comes, since each has packages
 # of its own.
-FORMATS = {"txt": "plain", "pdf": "pdf", "image": "image"}
+FORMATS = {"txt": "plain", "pdf": "pdf", "image": "image", "docx": "docx"}
 
 SUFFIXES = {".txt": "txt", ".text": "txt", ".pdf": "pdf", ".png": "image", ".jpg": "image", ".jpeg": "image"}
 SUFFIXES |= {".tif": "image", ".tiff": "image", ".docx": "docx", ".odt": "odt", ".xlsx": "xlsx", ".rtf": "rtf"}
@@ -21,8 +21,12 @@ SUFFIXES |= {".html": "html", ".htm": "html", ".eml": "eml", ".csv": "csv", ".ts
 # kinds without magic bytes of their own: the suffix says which, and the format itself finds out if it lies
 _TEXTS = {"txt", "html", "eml", "csv"}
 _MAGIC = {b"\x89PNG\r\n\x1a\n": "image", b"\xff\xd8\xff": "image", b"II*\0": "image", b"MM\0*": "image"}
-_MAGIC |= {b"{\\rtf": "rtf", b"PAR1": "parquet"}
-_MEMBERS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
+_MAGIC |= {
+    b"{\\rtf": "rtf",
+    b"PAR1": "parquet",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an encrypted or old Office file",
+}
+_FOLDERS = {"word": "docx", "xl": "xlsx"}
 _ODT = b"application/vnd.oasis.opendocument.text"
 
 
@@ -67,8 +71,9 @@ def _by_members(data: bytes) -> str:
             if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
                 return "odt" if archive.read("mimetype").strip() == _ODT else "unknown"
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError):
-        return "unknown"
-    return next((kind for member, kind in _MEMBERS.items() if member in names), "unknown")
+        return "a damaged ZIP file"
+    folders = {member.partition("/")[0].lower() for member in names if "[Content_Types].xml" in names}
+    return next((kind for folder, kind in _FOLDERS.items() if folder in folders), "unknown")
 
 
 def format_of(kind: str, name: str) -> Format:

@@ -1,0 +1,69 @@
+"""ZIP files in which other formats are packed: opened only if they are no bomb, never unpacked to a disk."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+from ..errors import Errors, InputError
+from .document import ReadSettings
+
+__all__ = ["open_archive", "pack"]
+
+MOST = 5000  # members
+RATIO = 300  # how much larger a member may be than what is packed of it …
+SMALL = 5_000_000  # … if it is larger than this; the XML of a long table packs well
+_PLAIN_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]:
+    """Read the members of a ZIP file. What they say of their size is looked at before any is unpacked.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): has the largest size of all members together.
+    RETURNS (dict[str, bytes]): members by name.
+    RAISES: InputError (D715) if it is damaged, encrypted or a bomb, or holds two members of one name.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+            reason = _suspicion(infos, settings.max_bytes)
+            if reason:
+                raise InputError(Errors.D715.format(path=name, reason=reason))
+            return {info.filename: archive.read(info) for info in infos}
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(Errors.D715.format(path=name, reason="damaged: it cannot be unpacked")) from None
+
+
+def _suspicion(infos: list[zipfile.ZipInfo], largest: int) -> str:
+    """Why a ZIP file is not unpacked, "" if it is."""
+    if len(infos) > MOST:
+        return f"{len(infos)} files are packed in it, more than {MOST}"
+    if len({info.filename for info in infos}) < len(infos):
+        return "two files of one name are packed in it"
+    if any(info.flag_bits & 1 for info in infos):
+        return "encrypted"
+    if sum(info.file_size for info in infos) > largest:
+        return f"more than {largest} bytes are packed in it"
+    if any(info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1) for info in infos):
+        return f"packed more than {RATIO} times, as no document is"
+    return ""
+
+
+def pack(members: Mapping[str, bytes], stored: str = "") -> bytes:
+    """Write a ZIP file, without dates.
+
+    members (Mapping[str, bytes]): in the order that they take.
+    stored (str): the member that is not to be compressed.
+    RETURNS (bytes): the file.
+    """
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            info = zipfile.ZipInfo(name, _PLAIN_DATE)
+            info.compress_type = zipfile.ZIP_STORED if name == stored else zipfile.ZIP_DEFLATED
+            archive.writestr(info, data)
+    return out.getvalue()

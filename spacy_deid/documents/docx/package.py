@@ -1,0 +1,200 @@
+"""The parts of an Office Open XML text: read from the main one along its relationships, written under new names.
+
+Only parts of kinds that are known to be needed are taken over. What nothing points to, and what is of another kind, is
+not in the copy: properties, thumbnails, custom XML, glossaries, macros, embedded objects, people.
+"""
+
+import posixpath
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import etree
+
+from ...errors import Errors, InputError
+from ..archive import open_archive, pack
+from ..document import ReadSettings
+from ..markup import parse, serialize
+from .names import W
+
+__all__ = ["Package", "Part", "open_package"]
+
+MAIN = "document"
+# kind of part, by the end of the relationship's type → its content type; None for pictures
+_WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml."
+KINDS: dict[str, str | None] = {
+    name: f"{_WORD}{name}+xml"
+    for name in (
+        "header",
+        "footer",
+        "footnotes",
+        "endnotes",
+        "comments",
+        "styles",
+        "numbering",
+        "fontTable",
+        "settings",
+    )
+}
+KINDS |= {"theme": "application/vnd.openxmlformats-officedocument.theme+xml", "image": None}
+_MAIN_TYPE = _WORD + "document.main+xml"
+# left out without a word, because nothing that is shown is lost
+_SILENT = {
+    "customXml",
+    "webSettings",
+    "stylesWithEffects",
+    "glossaryDocument",
+    "attachedTemplate",
+    "hyperlink",
+    "people",
+}
+_SILENT |= {"commentsExtended", "commentsIds", "commentsExtensible", "font", "printerSettings", "recipientData"}
+_TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+_RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+
+
+@dataclass(slots=True)
+class Part:
+    """A part of the package.
+
+    kind (str): what it is: "document", "header", "image" …
+    data (bytes): a picture's bytes; empty for XML.
+    root (Any): the XML; None for a picture.
+    links (dict[str, Part]): parts that it points to, by relationship id.
+    name (str): its name in the copy.
+    """
+
+    kind: str
+    data: bytes = field(repr=False)
+    root: Any = field(default=None, repr=False)
+    links: dict[str, "Part"] = field(default_factory=dict, repr=False)
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Package:
+    """A document as its parts.
+
+    parts (list[Part]): the main one first, then as they are pointed to.
+    left_out (Counter): kinds of parts and links that are not taken over, and how many.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def of(self, *kinds: str) -> list[Part]:
+        """The parts of some kinds, kind by kind."""
+        return [part for kind in kinds for part in self.parts if part.kind == kind]
+
+    def drop(self, dropped: Part) -> None:
+        """Take a part out. Who points to it no longer does."""
+        self.parts = [part for part in self.parts if part is not dropped]
+        for part in self.parts:
+            part.links = {rid: target for rid, target in part.links.items() if target is not dropped}
+
+    def save(self) -> bytes:
+        """Write the package."""
+        _give_names(self.parts)
+        members = {"[Content_Types].xml": _content_types(self.parts)}
+        members["_rels/.rels"] = _relationships({"rId1": ("officeDocument", "/word/document.xml")})
+        for part in self.parts:
+            members[part.name] = part.data if part.root is None else serialize(part.root)
+            if part.links:
+                links = {rid: (target.kind, "/" + target.name) for rid, target in part.links.items()}
+                members[f"word/_rels/{posixpath.basename(part.name)}.rels"] = _relationships(links)
+        return pack(members)
+
+
+def open_package(data: bytes, name: str, settings: ReadSettings) -> Package:
+    """Read a package.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): limits.
+    RETURNS (Package): the parts that are known.
+    RAISES: InputError (D715) if it cannot be read.
+    """
+    members = {member.lower(): content for member, content in open_archive(data, name, settings).items()}
+    package = Package()
+    starts = [target for kind, target, _ in _links(members, "", name).values() if kind == "officeDocument"]
+    if not starts or starts[0].lower() not in members:
+        raise InputError(Errors.D715.format(path=name, reason="damaged: its text is missing"))
+    done: dict[str, Part] = {}
+    _take(package, members, starts[0].lower(), MAIN, name, done)
+    if package.parts[0].root.tag != W + "document":
+        reason = "not a text in the usual (transitional) Office Open XML. Save it again as .docx"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
+    return package
+
+
+def _take(
+    package: Package, members: dict[str, bytes], member: str, kind: str, name: str, done: dict[str, Part]
+) -> Part:
+    """Take a part over and those that it points to."""
+    content = members[member]
+    part = done[member] = Part(kind, content) if kind == "image" else Part(kind, b"", parse(content, name))
+    package.parts.append(part)
+    for rid, (towards, target, outside) in _links(members, member, name).items():
+        target = target.lower()
+        if towards not in KINDS or outside or target not in members:
+            package.left_out[towards] += towards not in _SILENT
+        elif target in done:
+            part.links[rid] = done[target]
+        else:
+            part.links[rid] = _take(package, members, target, towards, name, done)
+    return part
+
+
+def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple[str, str, bool]]:
+    """The relationships of a part: id → kind, member that it points to, whether it points outside."""
+    folder, base = posixpath.split(member)
+    content = members.get(posixpath.join(folder, "_rels", base + ".rels").lower())
+    found = {}
+    for link in parse(content, name) if content else ():
+        outside = link.get("TargetMode") == "External"
+        target = posixpath.normpath(posixpath.join("/", folder, unquote(link.get("Target", "")))).lstrip("/")
+        found[link.get("Id", "")] = (link.get("Type", "").rsplit("/", 1)[-1], target, outside)
+    return found
+
+
+def _give_names(parts: list[Part]) -> None:
+    """Name parts by kind and number: names of the original could tell of its content."""
+    numbers: Counter[str] = Counter()
+    for part in parts:
+        numbers[part.kind] += 1
+        if part.kind == "image":
+            part.name = f"word/media/image{numbers['image']}.{_suffix(part.data)}"
+        else:
+            number = "" if part.kind == MAIN else numbers[part.kind]
+            part.name = f"word/{part.kind}{number}.xml"
+
+
+def _suffix(picture: bytes) -> str:
+    """The suffix of a picture, by its first bytes."""
+    if picture.startswith(b"\xff\xd8"):
+        return "jpeg"
+    return "tiff" if picture.startswith((b"II*\0", b"MM\0*")) else "png"
+
+
+def _content_types(parts: list[Part]) -> bytes:
+    """Write which part is what."""
+    root = etree.Element(f"{{{_TYPES}}}Types", nsmap={None: _TYPES})
+    defaults = {"rels": "application/vnd.openxmlformats-package.relationships+xml", "xml": "application/xml"}
+    defaults |= {suffix: f"image/{suffix}" for suffix in ("png", "jpeg", "tiff")}
+    for suffix, kind in defaults.items():
+        etree.SubElement(root, f"{{{_TYPES}}}Default", Extension=suffix, ContentType=kind)
+    for part in parts:
+        kind = _MAIN_TYPE if part.kind == MAIN else KINDS[part.kind] or ""
+        if kind:
+            etree.SubElement(root, f"{{{_TYPES}}}Override", PartName="/" + part.name, ContentType=kind)
+    return serialize(root)
+
+
+def _relationships(links: dict[str, tuple[str, str]]) -> bytes:
+    """Write what a part points to: id → kind and target."""
+    root = etree.Element(f"{{{_RELS}}}Relationships", nsmap={None: _RELS})
+    for rid, (kind, target) in links.items():
+        etree.SubElement(root, f"{{{_RELS}}}Relationship", Id=rid, Type=_TYPE + kind, Target=target)
+    return serialize(root)

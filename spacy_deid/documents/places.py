@@ -1,0 +1,94 @@
+"""The text of a file that is made of many small texts, and which of them each character belongs to."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ..offsets import Edit, check_edits
+
+__all__ = ["Piece", "PlacedText"]
+
+
+class Piece(NamedTuple):
+    """A stretch of the text that stands in one place of the file.
+
+    start, end (int): characters of the text; never empty.
+    place (Any): where; only the format looks in.
+    """
+
+    start: int
+    end: int
+    place: Any
+
+
+class PlacedText:
+    """A text put together from pieces, with invented white space in between."""
+
+    def __init__(self) -> None:
+        self.pieces: list[Piece] = []
+        self._parts: list[str] = []
+        self._length = 0
+        self._gap = ""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self._parts)
+
+    def add(self, text: str, place: Any) -> None:
+        """Add what stands in a place, behind the gap if one was asked for."""
+        if not text:
+            return
+        if self._gap and self._length:
+            self._put(self._gap)
+        self._gap = ""
+        start = self._length
+        self._put(text)
+        self.pieces.append(Piece(start, self._length, place))
+
+    def gap(self, white: str) -> None:
+        """Put white space before what comes next. Where several are asked for, the last one holds."""
+        self._gap = white
+
+    def _put(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+    def edits_by_piece(self, edits: Sequence[Edit]) -> Iterator[tuple[Piece, list[Edit]]]:
+        """Say what is to be done in each place.
+
+        The first place that an edit touches gets the replacement, from the others their part of it goes. White space
+        that was invented is nowhere and stays.
+
+        edits (Sequence[Edit]): in the order of the text.
+        YIELDS (tuple[Piece, list[Edit]]): a piece that changes, and its edits counted from its start.
+        RAISES: DeidError (D003, D004).
+        """
+        check_edits(edits, self._length)
+        starts = [piece.start for piece in self.pieces]
+        found: dict[int, list[Edit]] = {}
+        for edit in edits if self.pieces else ():
+            first = max(0, bisect_right(starts, edit.start) - 1)
+            for i, local in _spread(self.pieces, first, edit):
+                found.setdefault(i, []).append(local)
+        for i in sorted(found):
+            yield self.pieces[i], found[i]
+
+
+def _spread(pieces: Sequence[Piece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
+    """The edits of single pieces, by their number, that an edit comes to. `first` holds its start or ends before."""
+    out: list[tuple[int, Edit]] = []
+    replacement = edit.replacement
+    for i in range(first, len(pieces)):
+        piece = pieces[i]
+        if piece.start >= edit.end:
+            break
+        start, end = max(edit.start, piece.start), min(edit.end, piece.end)
+        if start < end:
+            out.append((i, Edit(start - piece.start, end - piece.start, edit.label, replacement)))
+            replacement = ""
+    if not out and replacement:  # nothing but invented white space is replaced, or nothing at all
+        piece = pieces[first]
+        at = min(max(edit.start, piece.start), piece.end) - piece.start
+        out.append((first, Edit(at, at, edit.label, replacement)))
+    return out

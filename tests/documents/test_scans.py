@@ -74,6 +74,23 @@ def test_a_stale_text_layer_behind_a_scan_is_not_believed():
     assert b"Nothing" not in unpacked(redact_document(document, []))
 
 
+def test_a_font_that_does_not_say_what_its_characters_mean_is_read_as_it_looks():
+    def hide_meaning(pdf):
+        cmap = b"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfrange <00> <FF> <E000> endbfrange"
+        for font in pdf.pages[0].obj.Resources.Font.values():
+            font.ToUnicode = pdf.make_stream(cmap)
+
+    document = read_document(changed(letter(ENGLISH, size=14), hide_meaning), "a.pdf")
+    assert document.pages[0].ocr
+    assert document.text.split() == ENGLISH.split()
+
+
+def test_a_page_can_be_read_as_it_looks_though_it_has_text():
+    document = read_document(letter(ENGLISH, size=14), "a.pdf", ReadSettings(ocr="always"))
+    assert document.pages[0].ocr
+    assert document.text.split() == ENGLISH.split()
+
+
 def test_a_picture_on_a_page_of_text_is_read():
     logo = pictures(letter("Margaret Thornbury, patient", size=20), 100)[0].crop((60, 60, 600, 130))
     document = read_document(with_picture(letter(ENGLISH), logo), "a.pdf")

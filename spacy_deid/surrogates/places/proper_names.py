@@ -10,7 +10,7 @@ from .geography import Geography
 from .runs import Run
 from .state import Note
 
-__all__ = ["ROMAN", "proper_name"]
+__all__ = ["ROMAN", "persons_of", "proper_name"]
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _MONTHS = "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre".split()
@@ -57,7 +57,7 @@ def _spanish(run: Run, before: Sequence[Run], words: Mapping[str, Any]) -> Seque
     if last in _LADIES:
         return list(words["titled_female"])
     if last in _GENTLEMEN or first in _givens("es", "male") | _givens("es", "female"):
-        return _persons("es", parts, given=last not in _GENTLEMEN or first in _givens("es", "male"))
+        return persons_of("es", parts, given=last not in _GENTLEMEN or first in _givens("es", "male"))
     return _spanish_place(run, before, words, last)
 
 
@@ -89,14 +89,20 @@ def _english(run: Run, before: Sequence[Run], words: Mapping[str, Any]) -> Seque
     if fold(parts[-1]).endswith("'s"):
         return list(words["possessives"])
     if len(parts) > 1 and fold(parts[0]) in _givens("en", "male") | _givens("en", "female"):
-        return _persons("en", parts, given=True)
+        return persons_of("en", parts, given=True)
     if run.text.title() in words["denominations"]:
         return list(words["denominations"])
     return list(words["doubles"] if len(parts) > 1 else words["names"])
 
 
-def _persons(lang: str, parts: Sequence[str], *, given: bool) -> list[str]:
-    """Names of persons that do not exist, of the sex of the original's given name, with as many surnames."""
+def persons_of(lang: str, parts: Sequence[str], *, given: bool) -> list[str]:
+    """Names of persons that do not exist, of the sex of the original's given name, with as many surnames.
+
+    lang (str): ISO 639-1 code.
+    parts (Sequence[str]): the words of the original.
+    given (bool): whether they begin with a given name; else surnames alone.
+    RETURNS (list[str]): names to choose from.
+    """
     surnames = _surnames(lang)
     if not given:
         return [name for name in surnames if " " not in name]

@@ -14,6 +14,7 @@ from ..keys import Draw
 from ..mention import Mention
 from ..persons import fold
 from .gazetteer import load_words
+from .proper_names import persons_of
 from .state import Note
 from .writing import dress, redraw, split_marks, tokens
 
@@ -22,11 +23,13 @@ __all__ = ["replace_street"]
 _ORDINAL = re.compile(r"(\d+)(st|nd|rd|th)\b", re.IGNORECASE)
 _SPANISH = re.compile(
     r"(?P<name>(?:\d+\s+de\s+[^\W\d_]+|[^\d,;#]|\d+(?=\s+de\s+[^\W\d_]{4,}))*?)"
-    r"(?P<rest>(?:[\s,;.-]*(?:s\s*/\s*n|(?<!\w)(?:sn\b|n[ºo°]\.?\s*\d|núm|num|no\.\s*\d|km\b)|#|\d)|[,;]).*)?",
+    r"(?P<rest>(?:[\s,;.-]*(?:s\s*/\s*n|(?<!\w)(?:sn\b|n\s?[ºo°]\.?\s*\d|núm|num|no\.\s*\d|km\b)|#|\d)|[,;]).*)?",
     re.IGNORECASE | re.DOTALL,
 )
+_MARK = re.compile(r"((?<!\w)n\s[ºo°])", re.IGNORECASE)  # "n º 4": its letter is no door
 _BOX = re.compile(r"(?:apartado|apdo\.?)(?: (?:de )?correos)?(?=\W)", re.IGNORECASE)
 _SAINTS = ("st", "saint")
+_PERSONS = 0.5  # share of streets with a name of capitals that get a person's
 _NAMED_DAY = re.compile(r"\s*\d+\s+de\s+[^\W\d_]{4,}", re.IGNORECASE)
 
 
@@ -57,11 +60,17 @@ def _spanish(core: str, words: Mapping[str, object], draw: Draw) -> str:
     if not name.strip():
         return kind + _numbers(rest, words, draw)
     blank = name[: len(name) - len(name.lstrip())]
-    names = _list(words, "names")
-    new = str(draw.choice(names if kind else [name for name in names if name[0].isupper()]))
+    new = _spanish_name(name.split(), bool(kind), words, draw)
     blank = blank or (" " if kind[-1:].isalpha() else "")
     new = dress(new, name.strip()) if name.strip()[-1:].isupper() or name.strip().islower() else new
     return kind + blank + new + _numbers(tail, words, draw)
+
+
+def _spanish_name(parts: list[str], of_kind: bool, words: Mapping[str, object], draw: Draw) -> str:
+    """A name of the list, or a person's, as many streets have one: a list alone would tell surrogates."""
+    if parts[0].istitle() and draw.chance(_PERSONS):
+        return draw.choice(persons_of("es", parts, given=len(parts) > 1))
+    return str(draw.choice([name for name in _list(words, "names") if of_kind or name[0].isupper()]))
 
 
 def _kind(core: str, types: frozenset[str]) -> tuple[str, str]:
@@ -78,7 +87,10 @@ def _numbers(tail: str, words: Mapping[str, object], draw: Draw) -> str:
     """Numbers and doors drawn, floors kept; any other word becomes one of a street's name."""
     small = _set(words, "small") | _set(words, "types")
     out = []
-    for gap, word in tokens(redraw(tail, draw, letters="ABCDEF")):
+    drawn = "".join(
+        piece if _MARK.fullmatch(piece) else redraw(piece, draw, letters="ABCDEF") for piece in _MARK.split(tail)
+    )
+    for gap, word in tokens(drawn):
         known = not word or not any(c.isalpha() for c in word) or len(word) < 3 or fold(word) in small
         out.append(gap + (word if known else dress(_one_word(words, draw), word)))
     return "".join(out)

@@ -10,6 +10,7 @@ from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
 from spacy_deid.surrogates.places.gazetteer import load_words
 from spacy_deid.surrogates.places.professions import jobs_of
+from spacy_deid.surrogates.places.proper_names import persons_of
 from spacy_deid.surrogates.replacers import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
@@ -118,5 +119,10 @@ def test_what_is_done_becomes_something_else_that_is_done():
 @pytest.mark.parametrize("key", KEYS, ids=str)
 @pytest.mark.parametrize("text", ["Calle de Serrano 61", "Calle Serrano 61", "Calle Puertollano 61"])
 def test_a_name_that_ends_in_no_is_no_number(text, key):
-    names = load_words("es")["streets"]["names"]
+    names = {*load_words("es")["streets"]["names"], *persons_of("es", ["Serrano"], given=False)}
     assert re.sub(r" \d\d$", "", replaced(text, "STREET", "es", key)).removeprefix("Calle ") in names
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_a_number_keeps_its_mark_with_a_blank_in_it(key):
+    assert re.fullmatch(r"c/ .+ n º \d", replaced("c/ Camino de Eros n º 4", "STREET", "es", key))

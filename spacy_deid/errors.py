@@ -370,6 +370,9 @@ class Errors:
     D717 = "{path}: Tesseract has no data for language {missing} (Debian: tesseract-ocr-LANG). It has: {known}"
     D718 = "{path}, page {page}: {reason}"
     D719 = "the redacted copy is withheld: page {page} still shows what {label} covered"
+    D721 = "columns file {path}: {reason}"
+    D722 = "{path}: no column {missing}, which the policy of columns names"
+    D723 = "{path}: column(s) {columns} hold lists, records or bytes, which are not searched. Keep or drop them"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
@@ -429,6 +432,16 @@ class Errors:
         "no file of the job has an annotation in what was uploaded: names and texts must be those of the job's files"
     )
     D917 = "the package '{package}' is not installed: pip install 'spacy-deid[app]'"
+    D918 = "{path} is used by another service: stop it, or give this one a folder of its own"
+    D919 = "it took longer than {minutes} minutes"
+    D920 = "it needs more memory than {limit} GB"
+    D921 = "the job is in work with other settings; cancel it first"
+    D922 = "the token must be of printable ASCII characters without spaces"
+    D923 = "too much is waiting; try again later"
+    D924 = "two of the files have the same name"
+    D925 = "the files of a job are larger than {limit} MB together"
+    D926 = "the worker stopped ({code}); it starts again in {seconds} seconds"
+    D927 = "the form is not filled in as it should be"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

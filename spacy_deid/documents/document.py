@@ -1,6 +1,6 @@
 """A document as one text: what every format is read into, and the settings of reading and writing."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -33,6 +33,8 @@ class Document:
     pages (tuple[Page, ...]): pages in order; none for a format without pages.
     warnings (tuple[str, ...]): what a person should look at. Never content.
     parts (Any): what the format needs to find each character in the file again; only its module looks in.
+    marks (tuple[tuple[int, int, str], ...]): characters that are known to be of a label without a search, as the cells
+        of a column of names. Whoever makes the edits adds them to what was found.
     """
 
     name: str = field(repr=False)
@@ -41,6 +43,7 @@ class Document:
     pages: tuple[Page, ...] = ()
     warnings: tuple[str, ...] = ()
     parts: Any = field(default=None, repr=False)
+    marks: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,9 @@ class ReadSettings:
     ocr (str): which pages are read by OCR: "auto" those without usable text, "always" every page.
     pictures (str): what becomes of pictures on pages that have text: "ocr" reads them, "remove" paints them over,
         "keep" leaves them as they are.
+    columns (Mapping[str, str]): what becomes of the columns of a table, by their names: "text" is searched, each cell
+        by itself; "label:NAME" is of that label, whatever a cell says; "keep" stays as it is, unsearched; "drop" is
+        left out. A column that is not named is text.
     """
 
     encoding: str = "utf-8"
@@ -70,6 +76,7 @@ class ReadSettings:
     max_bytes: int = 500_000_000
     ocr: Literal["auto", "always"] = "auto"
     pictures: Literal["ocr", "remove", "keep"] = "ocr"
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

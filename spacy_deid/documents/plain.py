@@ -6,7 +6,7 @@ from ..io import check_encoding, decode, encode
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "encoding_of"]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -18,7 +18,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     RETURNS (Document): parts is the encoding that gives the same bytes again.
     RAISES: InputError (D400), ConfigError (D401).
     """
-    text, encoding = decode(data, _encoding(data, settings), name)
+    text, encoding = decode(data, encoding_of(data, settings), name)
     return Document(name, "txt", text, parts=encoding)
 
 
@@ -36,11 +36,11 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """The text of a file, the only thing that is in it."""
-    yield Found("text", decode(data, _encoding(data, settings.read), "copy")[0])
+    yield Found("text", decode(data, encoding_of(data, settings.read), "copy")[0])
 
 
-def _encoding(data: bytes, settings: ReadSettings) -> str:
-    """UTF-16 or UTF-32 if a byte-order mark says so, else the one of the settings."""
+def encoding_of(data: bytes, settings: ReadSettings) -> str:
+    """The encoding of a text: UTF-16 or UTF-32 if a byte-order mark says so, else the one of the settings."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"
     return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else check_encoding(settings.encoding)

@@ -1,7 +1,10 @@
 """What was written is opened again and searched for what was removed, before anybody gets it."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+
+import ahocorasick
 
 from ..errors import DeidError, Errors
 from .document import Found, WriteSettings
@@ -55,13 +58,29 @@ def search(
     RAISES: DeidError (D714).
     """
     labels = removed if isinstance(removed, Mapping) else dict.fromkeys(removed, "")
-    allowed = fold(released)
     wanted = {fold(text): label for text, label in labels.items()}
-    counts = {text: allowed.count(text) for text in wanted}
-    for text in map(fold, identifiers):
-        wanted[text], counts[text] = "an identifier", 0
+    strict = dict.fromkeys(map(fold, identifiers), "an identifier")
+    wanted |= strict
+    automaton = _automaton(wanted)
+    allowed = _count(automaton, released)
     for place, text, least in found:
-        there = fold(text)
-        for string, label in wanted.items():
-            if len(string) >= least and there.count(string) > counts[string]:
-                raise DeidError(Errors.D714.format(place=place, label=label or "a removed string"))
+        for string, count in _count(automaton, text).items():
+            if len(string) >= least and (string in strict or count > allowed[string]):
+                raise DeidError(Errors.D714.format(place=place, label=wanted[string] or "a removed string"))
+
+
+def _automaton(strings: Iterable[str]) -> ahocorasick.Automaton | None:
+    """What finds all strings at once, None if there are none: a table can have a hundred thousand."""
+    automaton = ahocorasick.Automaton()
+    for string in strings:
+        if string:
+            automaton.add_word(string, string)
+    if not len(automaton):
+        return None
+    automaton.make_automaton()
+    return automaton
+
+
+def _count(automaton: ahocorasick.Automaton | None, text: str) -> Counter[str]:
+    """How often each string stands in a text, both folded."""
+    return Counter() if automaton is None else Counter(string for _, string in automaton.iter(fold(text)))

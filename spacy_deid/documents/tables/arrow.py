@@ -1,0 +1,109 @@
+"""Parquet: columns of text, numbers and dates; the schema's metadata is not carried over."""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...errors import Errors, InputError
+from ...offsets import Edit
+from ..document import Document, Format, Found, ReadSettings, WriteSettings
+from .cells import Sheet, Tables, edit_tables, make_document, shown, table_text
+from .columns import DROP
+
+__all__ = ["FORMAT"]
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a table.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): limits and policy of columns.
+    RETURNS (Document): its cells as text.
+    RAISES: InputError if it is damaged or too large (D715), or has columns that cannot be searched and are neither
+        kept nor dropped (D723), or the policy names others (D722).
+    """
+    table = _load(data, name, settings)
+    nested = [field.name for field in table.schema if not _is_flat(field.type)]
+    open_columns = [column for column in nested if settings.columns.get(column) not in ("keep", DROP)]
+    if open_columns:
+        raise InputError(Errors.D723.format(path=name, columns=", ".join(open_columns)))
+    return make_document(name, "parquet", [_as_sheet(table)], settings, table.schema)
+
+
+def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
+    """Load a table; how large it gets is looked at first."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        groups = range(file.metadata.num_row_groups)
+        if sum(file.metadata.row_group(i).total_byte_size for i in groups) > settings.max_bytes:
+            reason = f"more than {settings.max_bytes} bytes are packed in it"
+            raise InputError(Errors.D715.format(path=name, reason=reason))
+        return file.read()
+    except (pa.ArrowException, OSError):
+        raise InputError(Errors.D715.format(path=name, reason="damaged: not Parquet that can be read")) from None
+
+
+def _is_flat(kind: Any) -> bool:
+    """Whether the values of a column can be read as text: no lists, records, bytes."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return not (types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind)) and not (
+        types.is_fixed_size_binary(kind)
+    )
+
+
+def _as_sheet(table: Any) -> Sheet:
+    """The cells row by row."""
+    columns = [column.to_pylist() for column in table.columns]
+    return Sheet([list(table.column_names), *map(list, zip(*columns, strict=True))])
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write a table. A column in which a cell was edited is one of text, others keep their type.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order.
+    settings (WriteSettings): not needed.
+    RETURNS (bytes): the file.
+    RAISES: DeidError (D003, D004).
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    tables: Tables = document.parts
+    kept = [i for i, action in enumerate(tables.sheets[0].actions(tables.columns)) if action != DROP]
+    heads, *rows = edit_tables(tables, edits)[0].rows
+    arrays = []
+    for place, i in enumerate(kept):
+        values = [row[place] for row in rows]
+        old = [row[i] for row in tables.sheets[0].rows[1:]]
+        arrays.append(_column(values, values == old, tables.about.field(i).type))
+    out = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(arrays, names=[str(head) for head in heads]), out)
+    return out.getvalue()
+
+
+def _column(values: list[Any], same: bool, kind: Any) -> Any:
+    """A column of its old type if nothing in it changed, else of text."""
+    import pyarrow as pa
+
+    if same:
+        return pa.array(values, type=kind)
+    return pa.array([None if value is None else shown(value) for value in values], type=pa.string())
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """All cells but those of columns that are kept as they are, and the metadata."""
+    table = _load(data, "copy", settings.read)
+    yield Found("a cell", table_text([_as_sheet(table)], settings.read.columns)[0].text)
+    for value in (table.schema.metadata or {}).values():
+        yield Found("metadata", value.decode("utf-8", "replace"))
+
+
+FORMAT = Format(read, write, extract)

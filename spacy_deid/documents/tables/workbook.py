@@ -1,0 +1,161 @@
+"""Excel workbooks: values and simple looks are written into a new one, and nothing else is carried over."""
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+from ...errors import Errors, InputError
+from ...offsets import Edit
+from ..archive import open_archive
+from ..document import Document, Format, Found, ReadSettings, WriteSettings
+from ..markup import parse, strings
+from .cells import Sheet, Tables, edit_tables, make_document, table_text
+from .columns import DROP
+
+__all__ = ["FORMAT"]
+
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_TITLE = str.maketrans("[]:*?/\\'", "()-----_")
+_LONGEST_TITLE = 31
+_LONGEST = 32_767  # characters that a cell can hold
+_DECLARED = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+_PARTS = {"drawing": "drawings and pictures", "comments": "comments", "pivot": "pivot tables", "chart": "charts"}
+_PARTS |= {"embeddings": "embedded objects", "externallink": "links to other workbooks", "vba": "macros"}
+_LEAST_ATTRIBUTE = 5
+
+
+class _Look(NamedTuple):
+    """How the cells of a sheet look: widths of columns, and number format and boldness of cells."""
+
+    widths: dict[int, float]
+    cells: dict[tuple[int, int], tuple[str, bool]]
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a workbook. The first row of each sheet names the columns.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): limits and policy of columns.
+    RETURNS (Document): names of sheets and cells as text.
+    RAISES: InputError (D715, D722).
+    """
+    members = _checked(data, name, settings)
+    sheets, looks = [], []
+    book = _load(data, name)
+    for table in book.worksheets:
+        sheets.append(Sheet([[cell.value for cell in row] for row in table.iter_rows()], table.title))
+        looks.append(_look_of(table))
+    notes = [f"{what} are removed" for part, what in _PARTS.items() if any(part in m.lower() for m in members)]
+    if any(b"<f>" in part or b"<f " in part for m, part in members.items() if "worksheets/" in m):
+        notes.append("formulas are written as the values that they had")
+    if len(book.worksheets) < len(book.sheetnames):
+        notes.append("sheets of charts are removed")
+    return make_document(name, "xlsx", sheets, settings, looks, notes)
+
+
+def _checked(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]:
+    """The members of a file that is no attack."""
+    members = open_archive(data, name, settings)
+    if any(_DECLARED.search(part.replace(b"\0", b"")) for m, part in members.items() if m.endswith((".xml", ".rels"))):
+        reason = "XML with a document type of its own is in it, as in attacks with entities"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
+    return members
+
+
+def _load(data: bytes, name: str) -> Any:
+    """Load a workbook with the values of its formulas."""
+    from openpyxl import load_workbook
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return load_workbook(io.BytesIO(data), data_only=True, keep_links=False, rich_text=False)
+    except Exception:  # what a damaged file makes openpyxl raise is of many kinds
+        raise InputError(Errors.D715.format(path=name, reason="damaged: not a workbook that can be read")) from None
+
+
+def _look_of(table: Any) -> _Look:
+    """Take the looks of a sheet that hold no text."""
+    widths = {table[f"{letter}1"].column: size.width for letter, size in table.column_dimensions.items() if size.width}
+    cells = {}
+    for row in table.iter_rows():
+        for cell in row:
+            if cell.has_style and cell.value is not None:
+                wanted = cell.number_format if cell.is_date else "General"
+                plain = wanted if '"' not in wanted and "\\" not in wanted else "yyyy-mm-dd"
+                cells[cell.row, cell.column] = (plain, bool(cell.font.b))
+    return _Look(widths, cells)
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write a workbook anew: values, widths of columns, formats of dates and bold type.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order.
+    settings (WriteSettings): not needed.
+    RETURNS (bytes): the file.
+    RAISES: DeidError (D003, D004).
+    """
+    from openpyxl import Workbook
+
+    tables: Tables = document.parts
+    book = Workbook()
+    book.remove(book.active)
+    for i, sheet in enumerate(edit_tables(tables, edits)):
+        table = book.create_sheet(sheet.title.translate(_TITLE)[:_LONGEST_TITLE] or f"Sheet{i + 1}")
+        kept = [n for n, action in enumerate(tables.sheets[i].actions(tables.columns), 1) if action != DROP]
+        _fill(table, sheet, tables.about[i], kept)
+    book.properties.creator = book.properties.lastModifiedBy = ""
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def _fill(table: Any, sheet: Sheet, look: _Look, kept: Sequence[int]) -> None:
+    """Write the cells of a sheet. `kept` are the original numbers of its columns."""
+    from openpyxl.utils import get_column_letter
+
+    for column, original in enumerate(kept, 1):
+        if original in look.widths:
+            table.column_dimensions[get_column_letter(column)].width = look.widths[original]
+    for number, row in enumerate(sheet.rows, 1):
+        for column, (value, original) in enumerate(zip(row, kept, strict=False), 1):
+            if value is None:
+                continue
+            cell = table.cell(number, column)
+            cell.value = _ILLEGAL.sub("\ufffd", value)[:_LONGEST] if isinstance(value, str) else value
+            if isinstance(value, str):
+                cell.data_type = "s"  # never a formula
+            form, bold = look.cells.get((number, original), ("General", False))
+            cell.number_format = form
+            if bold:
+                cell.font = copy(cell.font) + _bold()
+
+
+def _bold() -> Any:
+    """Bold type."""
+    from openpyxl.styles import Font
+
+    return Font(bold=True)
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """All cells but those of columns that are kept as they are, and all that stands in the parts around them."""
+    members = _checked(data, "copy", settings.read)
+    sheets = [
+        Sheet([[cell.value for cell in row] for row in table.iter_rows()], table.title)
+        for table in _load(data, "copy").worksheets
+    ]
+    yield Found("a cell", table_text(sheets, settings.read.columns)[0].text)
+    for member, content in members.items():
+        if "worksheets/" in member or member.endswith("sharedStrings.xml"):
+            continue  # the cells
+        for attribute, value in strings(parse(content, "copy")) if member.endswith((".xml", ".rels")) else ():
+            yield Found(member, value, _LEAST_ATTRIBUTE if attribute else 3)
+
+
+FORMAT = Format(read, write, extract)

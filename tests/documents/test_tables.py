@@ -1,0 +1,239 @@
+"""Tables: CSV, Excel, Parquet; each column by its policy."""
+
+import csv
+import io
+import time
+from datetime import date, datetime
+
+import openpyxl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openpyxl.comments import Comment
+from pyarrow import parquet
+
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
+from spacy_deid.documents.tables import read_columns
+from spacy_deid.errors import ConfigError, DeidError, InputError
+from spacy_deid.offsets import Edit, apply_edits
+
+NAME = "Braulio Sanz"
+HEADS = ["paciente", "nota", "sala", "id"]
+ROWS = [[NAME, f"Sr. {NAME}, 71; dice: «no»\nAlta", "B-7", "007"], ["Ana", "", "A, 1", "12"]]
+POLICY = ReadSettings(columns={"paciente": "label:PATIENT", "sala": "keep", "id": "drop"})
+
+
+def as_csv(rows, sign=",", end="\r\n") -> bytes:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=sign, lineterminator=end).writerows(rows)
+    return out.getvalue().encode()
+
+
+def as_parquet(rows) -> bytes:
+    out = io.BytesIO()
+    columns = {head: pa.array([row[i] for row in rows[1:]]) for i, head in enumerate(rows[0])}
+    parquet.write_table(pa.table(columns).replace_schema_metadata({"owner": NAME}), out)
+    return out.getvalue()
+
+
+def as_xlsx(rows) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+WRITERS = {"csv": as_csv, "parquet": as_parquet, "xlsx": as_xlsx}
+
+
+def rows_of(data: bytes, kind: str) -> list[list[object]]:
+    """The cells of a copy, read by another tool."""
+    if kind == "csv":
+        return list(csv.reader(io.StringIO(data.decode(), newline="")))
+    if kind == "xlsx":
+        return [list(row) for row in openpyxl.load_workbook(io.BytesIO(data)).active.iter_rows(values_only=True)]
+    table = parquet.read_table(io.BytesIO(data))
+    return [table.column_names, *map(list, zip(*table.to_pydict().values(), strict=True))]
+
+
+def marked(document) -> list[Edit]:
+    """Edits for the marks, and for the name wherever it stands in other cells."""
+    at = document.text.index(f"Sr. {NAME}") + 4
+    edits = [Edit(start, end, label, "[P]") for start, end, label in document.marks]
+    return sorted([*edits, Edit(at, at + len(NAME), "PATIENT", "[P]")], key=lambda edit: edit.start)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_each_column_is_treated_by_its_policy(kind):
+    document = read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}", POLICY)
+    assert [document.text[start:end] for start, end, _ in document.marks] == [NAME, "Ana"]
+    assert "B-7" not in document.text
+    copy = redact_document(document, marked(document), WriteSettings(read=POLICY))
+    rows = rows_of(copy, kind)
+    assert rows[0] == HEADS[:3]
+    assert rows[1] == ["[P]", "Sr. [P], 71; dice: «no»\nAlta", "B-7"]
+    assert [rows[2][0], rows[2][2]] == ["[P]", "A, 1"]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_without_a_policy_every_cell_is_text_and_none_touches_another(kind):
+    document = read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}")
+    cells = [cell for row in [HEADS, *ROWS] for cell in row if cell]
+    expected = "\n\n".join(cells)
+    assert document.text == (f"Sheet\n\n{expected}" if kind == "xlsx" else expected)
+    assert document.marks == ()
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_column_that_is_not_there_is_refused(kind):
+    with pytest.raises(InputError, match=rf"a\.{kind}: no column pacient,"):
+        read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}", ReadSettings(columns={"pacient": "label:PATIENT"}))
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_table_keeps_its_signs_and_line_ends(sign, end):
+    data = b"\xef\xbb\xbf" + as_csv([HEADS, *ROWS], sign, end)
+    document = read_document(data, "a.tsv")
+    assert document.text.startswith("paciente\n\nnota")
+    assert redact_document(document, []) == data
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    rows=st.lists(
+        st.lists(st.text("ab ,;\"'\n", max_size=8), min_size=2, max_size=4),
+        min_size=1,
+        max_size=5,
+    ),
+    data=st.data(),
+)
+def test_edits_of_cells_read_again_as_they_should(rows, data):
+    rows = [["first head", "second head"], *rows]
+    document = read_document(as_csv(rows), "a.csv")
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(document.text)), max_size=6)))
+    edits = [
+        Edit(first, last, "", "_")
+        for first, last in zip(cuts[::2], cuts[1::2], strict=False)
+        if "\n\n" not in document.text[max(0, first - 1) : last + 1]
+    ]
+    copy = redact_document(document, edits)
+    assert read_document(copy, "a.csv").text == apply_edits(document.text, edits)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows_are_read_written_and_verified_in_seconds():
+    rows = [["name", "note"], *([f"Person{i} X", f"seen by Person{i} X"] for i in range(100_000))]
+    read = ReadSettings(columns={"name": "label:PATIENT"})
+    began = time.monotonic()
+    document = read_document(as_csv(rows), "a.csv", read)
+    edits = []
+    for i, (start, end, label) in enumerate(document.marks):
+        edits.append(Edit(start, end, label, "[P]"))
+        at = end + len("\n\nseen by ")
+        edits.append(Edit(at, at + len(f"Person{i} X"), "PATIENT", "[P]"))
+    copy = redact_document(document, edits, WriteSettings(read=read))
+    assert time.monotonic() - began < 60
+    assert copy.splitlines()[-1] == b"[P],seen by [P]"
+
+
+def test_a_name_that_is_left_in_a_cell_withholds_the_copy():
+    document = read_document(as_csv([HEADS, *ROWS]), "a.csv")
+    start = document.text.index(NAME)
+    edit = Edit(start, start + len(NAME), "PATIENT", "[P]")
+    redact_document(document, [edit])  # what was not found stands in the released text too, and is for the search
+    with pytest.raises(DeidError, match="a cell still holds") as caught:
+        redact_document(document, [edit], identifiers=[NAME])
+    assert NAME not in str(caught.value)
+
+
+def test_types_stay_where_nothing_was_edited():
+    rows = [["born", "seen", "sodium"], [date(1951, 3, 12), datetime(2020, 1, 2, 3, 4), 140]]
+    document = read_document(as_parquet(rows), "a.parquet")
+    assert document.text == "born\n\nseen\n\nsodium\n\n1951-03-12\n\n2020-01-02 03:04:00\n\n140"
+    at = document.text.index("1951")
+    copy = redact_document(document, [Edit(at, at + 10, "DATE", "1951")])
+    assert rows_of(copy, "parquet")[1] == ["1951", datetime(2020, 1, 2, 3, 4), 140]
+    assert not parquet.read_schema(io.BytesIO(copy)).metadata
+
+
+def test_lists_and_records_must_be_kept_or_dropped():
+    data = as_parquet([["names"], [["a", "b"]]])
+    with pytest.raises(InputError, match=r"column\(s\) names hold lists"):
+        read_document(data, "a.parquet")
+    read = ReadSettings(columns={"names": "keep"})
+    copy = redact_document(read_document(data, "a.parquet", read), [], WriteSettings(read=read))
+    assert rows_of(copy, "parquet") == [["names"], [["a", "b"]]]
+
+
+def test_only_cells_and_names_of_sheets_of_a_workbook_are_carried_over():
+    book = openpyxl.Workbook()
+    book.properties.creator = book.properties.title = NAME
+    book.defined_names["who"] = openpyxl.workbook.defined_name.DefinedName("who", attr_text=f'"{NAME}"')
+    table = book.active
+    table.title = NAME
+    table.append(["name", "age", "born"])
+    table.append([NAME, "=1+1", datetime(1951, 3, 12)])
+    table["A1"].comment = Comment(NAME, NAME)
+    table["A1"].hyperlink = f"mailto:{NAME}"
+    table["A1"].font = openpyxl.styles.Font(bold=True)
+    table.oddHeader.center.text = NAME
+    table.column_dimensions["A"].width = 33
+    out = io.BytesIO()
+    book.save(out)
+    document = read_document(out.getvalue(), "a.xlsx")
+    assert document.text.count(NAME) == 2
+    assert set(document.warnings) >= {"comments are removed", "formulas are written as the values that they had"}
+    edits = [Edit(0, 12, "PATIENT", "[P]")]
+    at = document.text.rindex(NAME)
+    copy = openpyxl.load_workbook(io.BytesIO(redact_document(document, [*edits, Edit(at, at + 12, "PATIENT", "[P]")])))
+    assert copy.sheetnames == ["(P)"]
+    assert copy.active["A2"].value == "[P]"
+    assert copy.active["C2"].value == datetime(1951, 3, 12)
+    assert copy.active["A1"].comment is None
+    assert copy.active["A1"].font.b
+    assert copy.active.column_dimensions["A"].width == 33
+    assert not copy.properties.creator
+
+
+def test_a_cell_is_never_written_as_a_formula():
+    document = read_document(as_xlsx([["a"], ["x"]]), "a.xlsx")
+    at = document.text.index("x")
+    copy = redact_document(document, [Edit(at, at + 1, "X", "=1+1")])
+    assert openpyxl.load_workbook(io.BytesIO(copy)).active["A2"].data_type == "s"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.csv", b'a,b\n"c', "quotes are not closed"),
+        ("a.csv", b"a,b\n\xff", "not utf-8 text"),
+        ("a.csv", b"PAR1", "the content says parquet"),
+        ("a.parquet", b"PAR1" + bytes(50), "damaged"),
+        ("a.xlsx", as_csv([HEADS]), "the content says txt"),
+        ("a.xlsx", as_xlsx([HEADS])[:300], "a damaged ZIP file"),
+    ],
+)
+def test_bad_tables_are_refused(name, data, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_document(data, name)
+    assert name in str(caught.value)
+
+
+def test_a_policy_is_read_from_a_file(tmp_path):
+    path = tmp_path / "columns.toml"
+    path.write_text('[columns]\nnote = "text"\n"full name" = "label:PATIENT"\n')
+    assert read_columns(path, ["PATIENT"]) == {"note": "text", "full name": "label:PATIENT"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[columns]", "columns = 3", '[columns]\na = "label:NOBODY"', "[columns]\na = 1", "["]
+)
+def test_a_wrong_policy_is_refused(tmp_path, text):
+    path = tmp_path / "columns.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"columns\.toml"):
+        read_columns(path, ["PATIENT"])

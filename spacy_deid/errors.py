@@ -208,7 +208,7 @@ class Errors:
     D400 = "{path}: not {encoding} text. Name the encoding with --encoding"
     D401 = "unknown text encoding '{encoding}'"
     D402 = "{path}: {reason}"
-    D403 = "{path}: neither a .txt nor a .jsonl file"
+    D403 = "{path}: no kind of file that is read"
     D404 = "{path}: a JSONL file needs --text-field, the key of the note in its rows"
     D405 = "row {row}: {reason}"
     D406 = "no notes to read: {count} other file(s) in the folder(s), and no .txt{jsonl}"
@@ -373,6 +373,7 @@ class Errors:
     D721 = "columns file {path}: {reason}"
     D722 = "{path}: no column {missing}, which the policy of columns names"
     D723 = "{path}: column(s) {columns} hold lists, records or bytes, which are not searched. Keep or drop them"
+    D790 = "{path}: --vault keeps notes, not documents. Redact documents in a run without it"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"

@@ -46,8 +46,8 @@ ARROWS = {
     "spans surrogates",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "app": "__init__ documents errors evaluation io labels llm loading offsets pipeline saving spans surrogates",
-    "cli": "__init__ app audit background context dictionaries ehr errors evaluation io labels llm loading masked_lm "
-    "medical notes offsets policies release sampling saving spans surrogates synth",
+    "cli": "__init__ app audit background context dictionaries documents ehr errors evaluation io labels llm loading "
+    "masked_lm medical notes offsets policies release sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",
     "__main__": "cli",
 }

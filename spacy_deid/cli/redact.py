@@ -14,6 +14,18 @@ from ..io import Job, check_encoding, decode, encode, find_notes, plan, write_wh
 from ..saving import fingerprint
 from .batches import Failure, find_component, load_pipeline, point_in_force
 from .console import progress, reporting, say
+from .documents import (
+    DOCUMENTS,
+    Columns,
+    DocumentRedaction,
+    Files,
+    OcrLanguages,
+    Pictures,
+    PicturesOption,
+    document_settings,
+    is_document,
+    refuse_documents,
+)
 from .llm import add_llm
 from .options import (
     LLM,
@@ -25,7 +37,6 @@ from .options import (
     OperatingPoint,
     OutputFolder,
     Overwrite,
-    Paths,
     PatientField,
     Pipeline,
     Processes,
@@ -46,7 +57,7 @@ __all__ = ["redact"]
 
 
 def redact(
-    paths: Paths,
+    paths: Files,
     pipeline: Pipeline,
     output: OutputFolder = None,
     style: Annotated[Style | None, typer.Option(help="How replaced spans are written.")] = None,
@@ -68,6 +79,9 @@ def redact(
     llm_allow: LLMAllow = None,
     review: Review = None,
     review_budget: ReviewBudget = None,
+    ocr_language: OcrLanguages = None,
+    columns: Columns = None,
+    pictures: PicturesOption = Pictures.ocr,
     encoding: Encoding = "utf-8",
     text_field: TextField = None,
     keep_field: Annotated[list[str] | None, typer.Option(help="Key of a JSONL row that is written as it is.")] = None,
@@ -76,11 +90,12 @@ def redact(
     batch_size: BatchSize = 64,
     n_process: Processes = 1,
 ) -> None:
-    """De-identify notes: .txt files, JSONL files, folders of them, or '-' for standard input.
+    """De-identify notes: .txt files, JSONL files, documents, folders of them, or '-' for standard input.
 
-    Every file is written whole or not at all. The exit code is 1 if any file failed. Of a JSONL row only the note is
-    written, and what --keep-field names, because nothing else in it is de-identified. Files and folders keep their
-    names: rename those that name a patient first.
+    Documents are PDF, PNG, JPEG, TIFF, DOCX, ODT, RTF, HTML, EML, CSV, XLSX and Parquet: each becomes a file of its
+    kind. Every file is written whole or not at all. The exit code is 1 if any file failed. Of a JSONL row only the
+    note is written, and what --keep-field names, because nothing else in it is de-identified. Files and folders keep
+    their names: rename those that name a patient first.
     """
     with reporting():
         check_options(paths, output, trace=trace, report=report, review=review, resume=resume, overwrite=overwrite)
@@ -95,7 +110,10 @@ def redact(
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
         add_llm(nlp, llm, llm_prompt, llm_allow)
+        reading = document_settings(nlp.lang, name, ocr_language, columns, pictures)
         stamp = configure(nlp, pipeline, style, policy, key, salts)
+        if vault:
+            refuse_documents(jobs)
         kept = open_vault(vault, vault_key, output)
         with open_review(review, review_budget) as found:
             redaction = Redaction(
@@ -116,7 +134,8 @@ def redact(
                 return redact_stream(redaction)
             redaction.tally.skipped = skipped
             with progress(len(jobs)) as bar:
-                redaction.run(jobs, bar)
+                redaction.run([job for job in jobs if not is_document(job)], bar)
+                DocumentRedaction(redaction, reading).run([job for job in jobs if is_document(job)], bar)
         finish(redaction, output, report)
 
 
@@ -156,7 +175,7 @@ def plan_files(
     resume: bool,
 ) -> tuple[list[Job], int]:
     """Decide what is read and written; see `io.plan`."""
-    suffixes = (".txt", ".jsonl") if text_field else (".txt",)
+    suffixes = (".txt", *DOCUMENTS, *([".jsonl"] if text_field else []))
     notes, others = find_notes(paths, suffixes, skip=output)
     if not notes:
         hint = " or .jsonl" if text_field else " (.jsonl files need --text-field)"

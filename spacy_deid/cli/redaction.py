@@ -93,7 +93,8 @@ class Tally:
 
 def targets(output: Path, relative: Path, trace: bool) -> list[Path]:
     """The files that are written for a note: the trace, if it is wanted, and last the note, which says "done"."""
-    traces = [output / relative.with_name(f"{relative.stem}.trace.json")] if trace else []
+    name = relative.stem if relative.suffix.lower() in (".txt", ".jsonl") else relative.name  # a.pdf and a.docx
+    traces = [output / relative.with_name(f"{name}.trace.json")] if trace else []
     return [*traces, output / relative]
 
 
@@ -151,9 +152,9 @@ class Redaction:
     def release(self, texts: Sequence[str], patients: Sequence[Any] = ()) -> list[Released | Failure]:
         """Run one batch of notes."""
         sizes = {"batch_size": self.batch_size, "n_process": self.n_process}
-        return process(self.nlp, texts, self._take, **sizes, patients=patients)
+        return process(self.nlp, texts, self.take, **sizes, patients=patients)
 
-    def _take(self, doc: Doc) -> Released:
+    def take(self, doc: Doc) -> Released:
         """Copy out of a Doc what is written of it."""
         labels = Counter(edit.label for edit in doc._.deid_edits if edit.label)
         used = Counter(group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs)

@@ -122,7 +122,7 @@ def test_output_that_is_a_file_is_refused(redact, note: Path, tmp_path: Path):
 
 
 def test_files_of_other_kinds_are_refused(redact, tmp_path: Path):
-    for name, message in (("a.docx", "neither"), ("a.jsonl", "--text-field")):
+    for name, message in (("a.doc", "no kind of file"), ("a.jsonl", "--text-field")):
         (tmp_path / name).write_text("")
         result = redact(tmp_path / name)
         assert result.exit_code == 1

@@ -1,0 +1,139 @@
+"""redact: documents beside notes."""
+
+import io
+import json
+from pathlib import Path
+
+import docx
+import pytest
+from conftest import NOTE, REDACTED
+
+TABLE = "patient,ward,note\nAna Ruiz,3,Vive en Puerto Esparza.\n,4,Alta\n"
+COLUMNS = '[columns]\npatient = "label:PATIENT"\nward = "keep"\n'
+
+
+def write_docx(path: Path, *paragraphs: str) -> None:
+    document = docx.Document()
+    for text in paragraphs:
+        document.add_paragraph(text)
+    document.save(str(path))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a note, a Word document and a table."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_text(NOTE)
+    write_docx(folder / "a.docx", *NOTE.splitlines())
+    (folder / "t.csv").write_text(TABLE)
+    return folder
+
+
+def test_documents_and_notes_are_redacted_together(redact, folder, tmp_path):
+    result = redact(folder)
+    assert result.exit_code == 0, result.stderr
+    out = tmp_path / "out"
+    assert (out / "a.txt").read_text() == REDACTED
+    assert [p.text for p in docx.Document(str(out / "a.docx")).paragraphs] == REDACTED.splitlines()
+    assert (out / "t.csv").read_text() == "patient,ward,note\nAna Ruiz,3,Vive en [CITY].\n,4,Alta\n"
+    assert "3 file(s) with 3 note(s)" in result.stdout
+    assert "5 span(s) changed" in result.stdout
+
+
+def test_a_column_with_a_label_is_replaced_as_a_whole(redact, folder, tmp_path):
+    (tmp_path / "columns.toml").write_text(COLUMNS)
+    result = redact(folder / "t.csv", "--columns", tmp_path / "columns.toml", "--trace")
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "out" / "t.csv").read_text() == "patient,ward,note\n[PATIENT],3,Vive en [CITY].\n,4,Alta\n"
+    spans = json.loads((tmp_path / "out" / "t.csv.trace.json").read_text())["spans"]
+    assert [span["label"] for span in spans] == ["PATIENT", "CITY"]
+    assert [item["source"] for item in spans[0]["evidence"]] == ["columns"]
+
+
+def test_a_long_table_goes_through_in_stretches_and_offsets_hold(redact, tmp_path):
+    rows = ["note", *(f"Vive en Puerto Esparza cama {i}." for i in range(30000, 34000))]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    result = redact(tmp_path / "t.csv", "--trace")
+    assert result.exit_code == 0, result.stderr
+    assert "1 file(s) with 1 note(s)" in result.stdout
+    lines = (tmp_path / "out" / "t.csv").read_text().splitlines()
+    assert lines[1:] == [row.replace("Puerto Esparza", "[CITY]") for row in rows[1:]]
+    text = "\n\n".join(rows)
+    spans = json.loads((tmp_path / "out" / "t.csv.trace.json").read_text())["spans"]
+    assert len(spans) == 4000
+    assert {text[span["start"] : span["end"]] for span in spans} == {"Puerto Esparza"}
+
+
+def test_a_document_that_fails_is_named_and_the_others_go_on(redact, folder, tmp_path):
+    (folder / "b.docx").write_bytes(b"PK\x03\x04 broken")
+    (folder / "c.docx").write_bytes(b"")
+    (folder / "d.pdf").write_text("Ana Ruiz")
+    result = redact(folder)
+    assert result.exit_code == 1
+    for name in ("b.docx", "c.docx", "d.pdf"):
+        assert f"failed: {folder / name}: " in result.stderr
+        assert not (tmp_path / "out" / name).exists()
+    assert "3 file(s) with 3 note(s)" in result.stdout
+    assert "Ruiz" not in result.stderr
+
+
+def test_a_pdf_and_a_word_document_of_one_name_have_traces_of_their_own(redact, folder, tmp_path):
+    write_docx(folder / "t.docx", "Alta")
+    assert redact(folder, "--trace").exit_code == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *("a.txt", "a.trace.json", "a.docx", "a.docx.trace.json"),
+        *("t.csv", "t.csv.trace.json", "t.docx", "t.docx.trace.json"),
+    }
+
+
+def test_what_is_lost_is_said(redact, tmp_path):
+    from openpyxl import Workbook
+    from openpyxl.comments import Comment
+
+    book = Workbook()
+    book.active.append(["note"])
+    book.active["A1"].comment = Comment("Ana Ruiz", "Ana")
+    book.save(str(tmp_path / "t.xlsx"))
+    result = redact(tmp_path / "t.xlsx")
+    assert result.exit_code == 0, result.stderr
+    assert f"{tmp_path / 't.xlsx'}: comments are removed" in result.stderr
+    assert "Ana" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ocr-language", "tlh"], "Tesseract has no data for language tlh"),
+        (["--pictures", "remove"], "pictures are removed"),
+    ],
+)
+def test_pictures_are_treated_as_is_wished(redact, tmp_path, options, message):
+    from PIL import Image
+
+    picture = io.BytesIO()
+    Image.new("L", (300, 100), 255).save(picture, "PNG")
+    document = docx.Document()
+    document.add_paragraph("Alta")
+    document.add_picture(picture)
+    document.save(str(tmp_path / "a.docx"))
+    assert message in redact(tmp_path / "a.docx", *options).stderr
+
+
+def test_a_vault_does_not_take_documents(redact, cli, folder, tmp_path):
+    (tmp_path / "keys").mkdir()
+    assert cli("key", "new", tmp_path / "keys" / "vault.key").exit_code == 0
+    vault = ["--vault", tmp_path / "a.vault", "--vault-key", tmp_path / "keys" / "vault.key"]
+    result = redact(folder, *vault)
+    assert result.exit_code == 1
+    assert "--vault keeps notes, not documents" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", ['[columns]\npatient = "label:NOBODY"', "patient = 1"])
+def test_a_wrong_policy_of_columns_is_refused(redact, folder, tmp_path, text):
+    (tmp_path / "columns.toml").write_text(text)
+    result = redact(folder, "--columns", tmp_path / "columns.toml")
+    assert result.exit_code == 1
+    assert "columns file" in result.stderr
+    assert not (tmp_path / "out").exists()

@@ -32,13 +32,13 @@ needs_poppler = pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftot
 needs_tesseract = pytest.mark.skipif(not shutil.which("tesseract"), reason="tesseract is not installed")
 
 
-def letter(text, *, size=11, rotate=0, left=72, top=770, font="Helvetica"):
+def letter(text, *, size=11, rotate=0, left=72, top=770, font="Helvetica", gap=0):
     """A page with the lines of a text."""
     out = io.BytesIO()
     page = canvas.Canvas(out, pagesize=A4)
     page.setFont(font, size)
     for i, line in enumerate(text.splitlines()):
-        page.drawString(left, top - 1.4 * size * i, line)
+        page.drawString(left, top - 1.4 * size * i, line, wordSpace=gap)
     page.save()
     return (
         changed(out.getvalue(), lambda pdf: pdf.pages[0].rotate(rotate, relative=False)) if rotate else out.getvalue()

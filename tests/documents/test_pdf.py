@@ -197,6 +197,14 @@ def test_the_length_of_a_name_cannot_be_measured():
     assert first == pytest.approx(second, abs=1)
 
 
+def test_the_gaps_of_a_justified_line_do_not_tell_either():
+    short = letter("Paciente Ana Gil niega alergias", gap=9)
+    long = letter("Paciente Bartolomé Echeverría niega alergias", gap=1)
+    copies = [released(short, ["Ana Gil"])[2], released(long, ["Bartolomé Echeverría"])[2]]
+    first, second = (ImageOps.invert(pictures(copy, 200)[0].convert("L")).getbbox() for copy in copies)
+    assert first == pytest.approx(second, abs=2)
+
+
 @pytest.mark.parametrize("mark", ["box", "black", "plain"])
 def test_a_replacement_is_written_in_its_place(mark):
     document = read(LETTER)

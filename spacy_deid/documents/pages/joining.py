@@ -44,7 +44,7 @@ class TextBuilder:
             for j, run in enumerate(row.runs):
                 if j:
                     self._write(CELL)
-                strips.append(self._add_run(run, _room(run, runs, margin)))
+                strips.append(self._add_run(run, _room(run, runs, margin, width)))
             self._last_strip = strips[-1]
         return strips
 
@@ -115,11 +115,16 @@ class TextBuilder:
             self._tail = (self._tail + text)[-2:]
 
 
-def _room(run: Run, runs: list[Run], margin: float) -> float:
-    """How far a run may reach: to the next one beside it, or to the margin, as wide on the right as on the left."""
+def _room(run: Run, runs: list[Run], margin: float, width: float) -> float:
+    """How far a run may reach: to the next one beside it, or to the margin, as wide on the right as on the left.
+
+    A run that goes beyond the margin may go to the edge of the page: its own end would tell how long it was.
+    """
     box = run.box
     beside = [o.box.x0 for o in runs if o.box.x0 > box.x0 and o.box.y0 < box.y1 and o.box.y1 > box.y0 and o is not run]
-    return max(box.x1, min(beside) - 0.4 * run.em if beside else margin)
+    if beside:
+        return max(box.x1, min(beside) - 0.4 * run.em)
+    return margin if box.x1 <= margin else width
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:

@@ -9,6 +9,8 @@ from .glyphs import Strip
 
 __all__ = ["Piece", "Placed", "Release", "lay_out"]
 
+GAP = 0.28  # white space between words, in sizes of the font
+
 
 class Piece(NamedTuple):
     """Glyphs of a strip that stay, or are replaced together.
@@ -52,14 +54,15 @@ class Release:
         """Take a strip apart.
 
         strip (Strip): the strip.
-        RETURNS (list[Piece]): pieces from left to right, which have all its glyphs.
+        RETURNS (list[Piece]): pieces from left to right, which have all its glyphs; words that stay are one each.
         """
         pieces: list[Piece] = []
         first = 0
         count = len(strip.texts)
         touched = [self._touches(strip.start[i], strip.end[i]) for i in range(count)]
         for i in range(1, count + 1):
-            if i < count and touched[i] == touched[first]:
+            parted = i < count and not touched[i] and strip.start[i] > strip.end[i - 1]
+            if i < count and touched[i] == touched[first] and not parted:
                 continue
             text = self._written_anew(strip.start[first], strip.end[i - 1]) if touched[first] else None
             gap = first > 0 and self._keeps_space(strip.end[first - 1], strip.start[first])
@@ -110,7 +113,8 @@ class Release:
 def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float], float]) -> list[Placed]:
     """Find a place for the pieces of a strip, one after the other, squeezed if they need more room than there is.
 
-    What follows a replacement moves, so that the width of what was there cannot be measured.
+    What follows a replacement moves, and all gaps become alike, since those of a justified line depend on what stood
+    between them. So the width of what was there cannot be measured.
 
     strip (Strip): the strip.
     pieces (Sequence[Piece]): its pieces.
@@ -121,7 +125,7 @@ def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float
     places: list[tuple[float, float]] = []
     for i, piece in enumerate(pieces):
         if piece.gap and i and at > origin:
-            at += _gap(strip, piece.first)
+            at += GAP * strip.em
         width = _width(strip, piece) if piece.text is None else measure(piece.text, strip.em)
         places.append((at, at + width))
         at += width
@@ -131,11 +135,6 @@ def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float
         Placed(piece, origin + (left - origin) * squeeze, origin + (right - origin) * squeeze)
         for piece, (left, right) in zip(pieces, places, strict=True)
     ]
-
-
-def _gap(strip: Strip, first: int) -> float:
-    """The gap before a glyph, no wider than a usual one: a wide one could tell what stood there."""
-    return min(max(strip.left[first] - max(strip.right[:first]), 0.15 * strip.em), 0.4 * strip.em)
 
 
 def _width(strip: Strip, piece: Piece) -> float:

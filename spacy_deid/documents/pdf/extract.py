@@ -67,6 +67,8 @@ def _objects(data: bytes) -> Iterator[Found]:
     with pikepdf.open(io.BytesIO(data)) as pdf:
         contents = {stream.objgen for page in pdf.pages for stream in _contents(page)}
         for number, item in enumerate(pdf.objects, 1):
+            if isinstance(item, pikepdf.Stream) and item.get("/Type") in ("/XRef", "/ObjStm"):
+                continue  # the table of objects, and packed ones, which come by themselves
             place = f"object {number}"
             yield from _both(place, list(_strings(item)))
             if not isinstance(item, pikepdf.Stream) or item.get("/Subtype") == "/Image":

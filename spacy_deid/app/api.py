@@ -1,10 +1,13 @@
 """The REST interface: a text at once, documents as jobs."""
 
 import json
-import threading
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
-from fastapi import APIRouter, Form, Response, UploadFile
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import __version__
@@ -20,9 +23,10 @@ from .texts import Texts
 from .worker import Supervisor
 from .workshop import released_name
 
-__all__ = ["make_api", "read_uploads"]
+__all__ = ["apply_review", "choices_of", "findings_of", "make_api", "read_uploads"]
 
-CHUNK = 1 << 20
+WAITING = 100  # texts that wait for their turn
+LONGEST_NAME = 200  # bytes of a name, which systems of files bound
 
 
 class TextRequest(JobSettings):
@@ -72,10 +76,12 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
     """
     api = APIRouter(prefix="/v1")
     texts = Texts(service, store)
+    turn = CapacityLimiter(1)  # texts wait for their turn without holding a thread each
 
     @api.get("/health", tags=["service"])
-    def health() -> dict[str, Any]:
-        """Whether the service works: its version, and whether its worker runs."""
+    async def health(response: Response) -> dict[str, Any]:
+        """Whether the service works: its version, and whether its worker runs; 503 as long as it does not."""
+        response.status_code = 200 if supervisor.alive else 503
         return {"status": "ok" if supervisor.alive else "starting", "version": __version__}
 
     @api.get("/choices", tags=["service"])
@@ -84,27 +90,29 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
         return choices_of(service)
 
     @api.post("/deidentify", tags=["text"])
-    def deidentify(request: TextRequest) -> TextAnswer:
-        """De-identify a text."""
+    async def deidentify(request: TextRequest) -> TextAnswer:
+        """De-identify a text. Texts are done one after the other; 503 if too many wait."""
         settings = JobSettings(**request.model_dump(exclude={"text", "trace"})).check(service)
-        return TextAnswer(**texts.release(request.text, settings, request.trace))
+        if turn.statistics().tasks_waiting >= WAITING:
+            raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
+        return TextAnswer(**await run_sync(texts.release, request.text, settings, request.trace, limiter=turn))
 
     @api.get("/jobs", tags=["jobs"])
     def jobs() -> list[dict[str, Any]]:
-        """All jobs, the latest first."""
-        return [show_job(store, job) for job in store.jobs()]
+        """All jobs with the numbers of their files, the latest first."""
+        return store.jobs()
 
     @api.post("/jobs", tags=["jobs"], status_code=201)
-    async def add_job(
+    def add_job(
         files: list[UploadFile],
         settings: Annotated[str, Form(description="JobSettings as JSON; empty for the usual ones")] = "",
         start: Annotated[bool, Form(description="Whether to start at once")] = False,
     ) -> dict[str, Any]:
         """Add a job of documents. They are read at once; `start` says whether they are de-identified as well."""
         chosen = parse_settings(settings).check(service)
-        job = store.add_job(chosen.model_dump(), await read_uploads(files, service))
+        job = store.add_job(chosen.model_dump(), read_uploads(files, service))
         if start:
-            store.start(job, chosen.model_dump())
+            store.queue.start(job, chosen.model_dump())
         return show_job(store, store.job(job))
 
     @api.get("/jobs/{job}", tags=["jobs"])
@@ -116,13 +124,13 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
     def start_job(job: str, settings: JobSettings) -> dict[str, Any]:
         """De-identify the files of a job, with these settings."""
         row = store.job(job)
-        store.start(row.id, settings.check(service).model_dump())
+        store.queue.start(row.id, settings.check(service).model_dump())
         return show_job(store, store.job(job))
 
     @api.post("/jobs/{job}/cancel", tags=["jobs"])
     def cancel_job(job: str) -> dict[str, Any]:
         """Stop a job. What was done stays."""
-        store.cancel(store.job(job).id)
+        store.queue.cancel(store.job(job).id)
         return show_job(store, store.job(job))
 
     @api.delete("/jobs/{job}", tags=["jobs"], status_code=204)
@@ -138,8 +146,9 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
     @api.get("/jobs/{job}/download", tags=["jobs"])
     def download_job(job: str, names: bool = False, with_text: bool = False) -> Response:
         """All released files as a ZIP with the table of findings: offsets and labels, texts only with `with_text`."""
-        data = zip_job(store, store.job(job), keep_names=names, with_text=with_text)
-        return Response(data, media_type="application/zip", headers=attachment(f"{job}.zip"))
+        row = store.job(job)
+        parts = zip_job(store, row, keep_names=names, with_text=with_text)
+        return StreamingResponse(parts, media_type="application/zip", headers=attachment(f"{row.id}.zip"))
 
     @api.get("/files/{file}", tags=["files"])
     def file(file: str) -> dict[str, Any]:
@@ -165,32 +174,28 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
         """The released file."""
         row = store.file(file)
         data = released_of(store, row)
-        number = [other.id for other in store.files(row.job)].index(row.id) + 1
-        name = released_name(row.name, number, names)
-        return Response(data, media_type="application/octet-stream", headers=attachment(name))
+        headers = attachment(released_name(row, names))
+        return Response(data, media_type="application/octet-stream", headers=headers)
 
     @api.post("/files/{file}/decisions", tags=["review"])
     def review(file: str, decision: Decision) -> dict[str, Any]:
         """Decide on a span. The file that can be downloaded changes when the decisions are applied."""
-        return review_file(store, store.file(file), decision)
+        return review_file(store, file, decision)
 
     @api.post("/files/{file}/apply", tags=["review"])
     def apply(file: str) -> dict[str, Any]:
         """Write the released file anew, by the decisions."""
-        row = store.file(file)
-        findings_of(store, row)
-        store.ask(row.id, "write")
-        return show_file(store.file(file))
+        return show_file(apply_review(store, file))
 
     return api
 
 
-_REVIEW = threading.Lock()
-
-
-def review_file(store: Store, file: FileRow, decision: Decision) -> dict[str, Any]:
+def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
     """Carry out a decision, write it down, and note that the released file is behind."""
-    with _REVIEW:  # findings are read, changed and written
+    with (
+        store.queue.lock
+    ):  # what is looked at stays so until it is written: nobody decides, applies or starts meanwhile
+        file = store.file(id)
         found = findings_of(store, file)
         length = len((store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass"))
         where = (decision.start, decision.end, decision.label)
@@ -199,6 +204,14 @@ def review_file(store: Store, file: FileRow, decision: Decision) -> dict[str, An
         store.log(file, decision.action, *where)
         store.note(file.id, open=int(file.about.get("open", 0)) + 1)
     return found
+
+
+def apply_review(store: Store, id: str) -> FileRow:
+    """Have a file written anew. RETURNS (FileRow): the file, now in work."""
+    with store.queue.lock:
+        findings_of(store, store.file(id))
+        store.queue.ask(id, "write")
+    return store.file(id)
 
 
 def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
@@ -223,30 +236,24 @@ def released_of(store: Store, file: FileRow) -> bytes:
     return data
 
 
-async def read_uploads(files: list[UploadFile], service: ServiceSettings) -> list[tuple[str, bytes]]:
-    """Read what was uploaded, within the limits. RAISES: InputError (D904 - D906)."""
-    if len(files) > service.max_files:
-        raise InputError(Errors.D905.format(limit=service.max_files))
-    read = [(file_name(file.filename or ""), await _read(file, service.max_mb)) for file in files if file.filename]
-    if not read:
+def read_uploads(files: list[UploadFile], service: ServiceSettings) -> Iterator[tuple[str, bytes]]:
+    """Read what was uploaded, within the limits, one file after the other. RAISES: InputError (D904 - D906, D925)."""
+    given = [file for file in files if file.filename]
+    if not given:
         raise InputError(Errors.D906)
-    return read
-
-
-async def _read(file: UploadFile, max_mb: int) -> bytes:
-    """Read a file as long as it is not too large."""
-    data = bytearray()
-    while chunk := await file.read(CHUNK):
-        data += chunk
-        if len(data) > max_mb * 1_000_000:
-            raise InputError(Errors.D904.format(limit=max_mb))
-    return bytes(data)
+    if len(given) > service.max_files:
+        raise InputError(Errors.D905.format(limit=service.max_files))
+    if max(file.size or 0 for file in given) > service.max_mb * 1_000_000:
+        raise InputError(Errors.D904.format(limit=service.max_mb))
+    return ((file_name(file.filename or ""), file.file.read()) for file in given)
 
 
 def file_name(name: str) -> str:
     """The last part of a path, whatever system it is from; nothing of it is ever a path here."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    plain = "".join(c for c in last if c.isprintable())[-200:]
+    plain = "".join(c for c in last if c.isprintable())
+    while len(plain.encode()) > LONGEST_NAME:
+        plain = plain[1:]
     return plain if plain.strip(". ") else "unnamed"
 
 

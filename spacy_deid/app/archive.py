@@ -4,10 +4,11 @@ import csv
 import io
 import json
 import zipfile
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import Errors, InputError
-from .store import FileRow, JobRow, Store
+from .store import FileRow, JobRow, NotFound, Store
 from .workshop import released_name
 
 __all__ = ["zip_job"]
@@ -26,75 +27,116 @@ FIELDS = (
 )
 
 
-def zip_job(store: Store, job: JobRow, *, keep_names: bool, with_text: bool) -> bytes:
-    """Pack the released files of a job.
+def zip_job(store: Store, job: JobRow, *, keep_names: bool, with_text: bool) -> Iterator[bytes]:
+    """Pack the released files of a job, a file at a time.
 
     store (Store): where they are.
     job (JobRow): the job.
     keep_names (bool): whether files keep their names, which may be patients'; else they have numbers.
     with_text (bool): whether the table has the original texts of the spans: then it is as confidential as the notes.
-    RETURNS (bytes): a ZIP with the files, "findings.csv", "failed.csv" and "job.json".
+    RETURNS (Iterator[bytes]): a ZIP with the files, "findings.csv", "failed.csv" and "job.json".
     RAISES: InputError if no file is done (D902) or one has decisions that are not applied (D913).
     """
-    files = [(number, file) for number, file in enumerate(store.files(job.id), 1)]
-    done = [(number, file) for number, file in files if file.state == "done" and file.task is None]
+    files = store.files(job.id)
+    done = [file for file in files if file.state == "done" and file.task is None]
     if not done:
         raise InputError(Errors.D902.format(state="not de-identified", wanted="no file of the job is done"))
-    if any(file.about.get("open") for _, file in done):
+    if any(file.about.get("open") for file in done):
         raise InputError(Errors.D913)
-    out = io.BytesIO()
-    names: set[str] = set()
-    rows: list[dict[str, Any]] = []
+    return _pack(store, job, files, done, keep_names, with_text)
+
+
+def _pack(
+    store: Store, job: JobRow, files: Sequence[FileRow], done: Sequence[FileRow], keep_names: bool, with_text: bool
+) -> Iterator[bytes]:
+    """Write the ZIP and hand out what has been written after each file."""
+    out = _Outgoing()
+    fields = (*FIELDS, "text") if with_text else FIELDS
+    names = _free_names(done, keep_names)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, file in done:
-            name = _free(released_name(file.name, number, keep_names), number, names)
-            archive.writestr(f"released/{name}", store.get(file.id, "released") or b"")
-            rows += _rows(store, file, name, with_text)
-        archive.writestr("findings.csv", _table(rows, (*FIELDS, "text") if with_text else FIELDS))
-        failed = [
-            {"file": released_name(file.name, number, keep_names), "state": file.state, "reason": file.reason}
-            for number, file in files
-            if (number, file) not in done
-        ]
-        archive.writestr("failed.csv", _table(failed, ("file", "state", "reason")))
+        for file in done:
+            archive.writestr(f"released/{names[file.id]}", _part(store, file, "released"))
+            yield out.take()
+        with archive.open("findings.csv", "w") as raw, io.TextIOWrapper(raw, "utf-8", newline="") as table:
+            writer = csv.DictWriter(table, fields, extrasaction="ignore", lineterminator="\n")
+            writer.writeheader()
+            for file in done:
+                writer.writerows(_rows(store, file, names[file.id], with_text))
+                yield out.take()
+        left = [file for file in files if file not in done]
+        archive.writestr("failed.csv", _failed(left, keep_names))
         about = {"settings": {**job.settings, "patient_id": ""}, "decisions": store.decisions(job.id)}
         archive.writestr("job.json", json.dumps(about, indent=2))
-    return out.getvalue()
+    yield out.take()
 
 
-def _free(name: str, number: int, names: set[str]) -> str:
-    """A name that no file before has."""
-    while name.casefold() in names:
-        name = f"{number:03d}-{name}"
-    names.add(name.casefold())
-    return name
+class _Outgoing(io.RawIOBase):
+    """Bytes that were written and not yet taken."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._written += data
+        return len(data)
+
+    def take(self) -> bytes:
+        """What was written since the last time."""
+        taken = bytes(self._written)
+        self._written.clear()
+        return taken
 
 
-def _rows(store: Store, file: FileRow, name: str, with_text: bool) -> list[dict[str, Any]]:
+def _part(store: Store, file: FileRow, part: str) -> bytes:
+    """A part of a file. RAISES: NotFound if it was deleted meanwhile (D901)."""
+    data = store.get(file.id, part)
+    if data is None:
+        raise NotFound(Errors.D901.format(id=file.id))
+    return data
+
+
+def _free_names(files: Sequence[FileRow], keep: bool) -> dict[str, str]:
+    """A name for each file that no other has, on any system."""
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    for file in files:
+        name = released_name(file, keep)
+        while name.casefold() in used:
+            name = f"{file.position + 1:03d}-{name}"
+        used.add(name.casefold())
+        names[file.id] = name
+    return names
+
+
+def _rows(store: Store, file: FileRow, name: str, with_text: bool) -> Iterator[dict[str, Any]]:
     """A row for each span of a file."""
-    found = json.loads(store.get(file.id, "findings") or b"{}")
-    text = (store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass") if with_text else ""
-    rows = []
+    found = json.loads(_part(store, file, "findings"))
+    text = _part(store, file, "text").decode("utf-8", "surrogatepass") if with_text else ""
     for span in found.get("spans", ()):
         evidence = span.get("evidence", ())
-        rows.append(
-            {
-                "file": name,
-                **{field: span.get(field, "") for field in ("start", "end", "label", "action", "reviewed")},
-                "released_start": span["released"][0],
-                "released_end": span["released"][1],
-                "detectors": " ".join(sorted({str(item["source"]) for item in evidence})),
-                "score": max((item["score"] for item in evidence), default=""),
-                "text": text[span["start"] : span["end"]],
-            }
-        )
-    return rows
+        yield {
+            "file": _inert(name),
+            **{field: span.get(field, "") for field in ("start", "end", "label", "action", "reviewed")},
+            "released_start": span["released"][0],
+            "released_end": span["released"][1],
+            "detectors": " ".join(sorted({str(item["source"]) for item in evidence})),
+            "score": max((item["score"] for item in evidence), default=""),
+            "text": _inert(text[span["start"] : span["end"]]),
+        }
 
 
-def _table(rows: list[dict[str, Any]], fields: tuple[str, ...]) -> str:
-    """A table as CSV."""
+def _failed(files: Sequence[FileRow], keep: bool) -> str:
+    """The table of files that are not in the archive."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, fields, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("file", "state", "reason"))
+    writer.writerows((_inert(released_name(file, keep)), file.state, file.reason) for file in files)
     return out.getvalue()
+
+
+def _inert(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

@@ -1,6 +1,5 @@
 """The pages, made on the server."""
 
-import hmac
 import json
 from datetime import datetime
 from importlib.resources import files
@@ -9,20 +8,21 @@ from typing import Annotated, Any
 import jinja2
 from fastapi import APIRouter, Form, Request, Response, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel
 
 from ..errors import DeidError, Errors, InputError, describe
 from ..labels import LABELS, SCHEMES
-from .api import choices_of, findings_of, read_uploads
+from .api import apply_review, choices_of, findings_of, read_uploads
 from .progress import show_file, show_job
 from .reporting import RATES, format_csv, measure_job
 from .segments import cut_text
-from .settings import JobSettings, LlmSettings, ServiceSettings
-from .store import Store
+from .settings import JobSettings, ServiceSettings
+from .store import NotFound, Store
+from .tokens import COOKIE, Tokens
 from .words import LANGUAGES, choose_language, load_words
 
-__all__ = ["COOKIE", "make_pages"]
+__all__ = ["make_pages", "show_problem"]
 
-COOKIE = "spacy_deid_token"
 RESOURCES = files("spacy_deid") / "resources" / "app"
 STATIC = {
     "app.css": "text/css",
@@ -44,20 +44,48 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     lang = choose_language(asked, remembered, request.headers.get("accept-language", ""))
     names = [(code, load_words(code)["name"]) for code in LANGUAGES]
     page = TEMPLATES.get_template(f"{template}.html.jinja")
-    answer = HTMLResponse(page.render(lang=lang, t=load_words(lang), languages=names, **values), status)
+    here = values.pop("here", request.scope["path"])
+    session = COOKIE in request.cookies
+    words = load_words(lang)
+    answer = HTMLResponse(
+        page.render(lang=lang, t=words, languages=names, here=here, session=session, **values), status
+    )
     if asked in LANGUAGES:
-        answer.set_cookie("lang", asked, samesite="strict", httponly=True)
+        answer.set_cookie("lang", asked, samesite="strict", httponly=True, secure=_is_safe(request))
     return answer
 
 
-def make_pages(service: ServiceSettings, store: Store) -> APIRouter:
+def _is_safe(request: Request) -> bool:
+    """Whether the request came by TLS, to this server or to the proxy before it."""
+    return bool(request.scope["scheme"] == "https")
+
+
+def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
     """Make the routes of the pages.
 
     service (ServiceSettings): settings of the service.
     store (Store): jobs and files.
+    tokens (Tokens): compares tokens.
     RETURNS (APIRouter): the routes.
     """
     pages = APIRouter(include_in_schema=False)
+    add_entrance(pages, tokens)
+    add_jobs(pages, service, store)
+    add_reports(pages, service, store)
+
+    @pages.get("/files/{file}")
+    def file(request: Request, file: str) -> Response:
+        return show_review(request, store, file)
+
+    @pages.post("/files/{file}/apply")
+    def apply(file: str) -> Response:
+        return RedirectResponse(f"/jobs/{apply_review(store, file).job}", 303)
+
+    return pages
+
+
+def add_entrance(pages: APIRouter, tokens: Tokens) -> None:
+    """Add what may be seen without a token."""
 
     @pages.get("/static/{name}")
     def static(name: str) -> Response:
@@ -70,22 +98,36 @@ def make_pages(service: ServiceSettings, store: Store) -> APIRouter:
         return render(request, "login")
 
     @pages.post("/login")
-    def login(request: Request, token: Annotated[str, Form()] = "") -> Response:
-        if not hmac.compare_digest(token.encode(), service.token.encode()):
-            return render(request, "login", 401, problem=words_of(request)["wrong_token"])
+    async def login(request: Request, token: Annotated[str, Form()] = "") -> Response:
+        status = tokens.compare(request, token)
+        if status != 200:
+            words = words_of(request)
+            return render(request, "login", status, problem=words["wrong_token" if status == 401 else "too_many"])
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+        answer.set_cookie(COOKIE, tokens.cookie, httponly=True, samesite="strict", secure=_is_safe(request))
         return answer
+
+    @pages.post("/logout")
+    async def logout() -> Response:
+        answer = RedirectResponse("/login", 303)
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return answer
+
+
+def add_jobs(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
+    """Add the pages of all jobs and of one job."""
 
     @pages.get("/")
     def index(request: Request) -> Response:
         return show_index(request, service, store)
 
     @pages.post("/jobs")
-    async def add_job(request: Request, files: list[UploadFile], pipeline: Annotated[str, Form()] = "") -> Response:
+    def add_job(
+        request: Request, files: list[UploadFile], pipeline: Annotated[str, Form(max_length=200)] = ""
+    ) -> Response:
         try:
             settings = JobSettings(pipeline=pipeline).check(service)
-            job = store.add_job(settings.model_dump(), await read_uploads(files, service))
+            job = store.add_job(settings.model_dump(), read_uploads(files, service))
         except DeidError as error:
             return show_index(request, service, store, 400, problem=describe(error))
         return RedirectResponse(f"/jobs/{job}", 303)
@@ -95,17 +137,18 @@ def make_pages(service: ServiceSettings, store: Store) -> APIRouter:
         return show_job_page(request, service, store, job)
 
     @pages.post("/jobs/{job}/start")
-    async def start(request: Request, job: str) -> Response:
+    def start(request: Request, job: str, form: Annotated[JobForm, Form()]) -> Response:
         try:
-            settings = settings_of(await request.form()).check(service)
-        except (DeidError, ValueError) as error:
+            store.queue.start(store.job(job).id, form.settings().check(service).model_dump())
+        except NotFound:
+            raise
+        except DeidError as error:
             return show_job_page(request, service, store, job, 400, problem=describe(error))
-        store.start(store.job(job).id, settings.model_dump())
         return RedirectResponse(f"/jobs/{job}", 303)
 
     @pages.post("/jobs/{job}/cancel")
     def cancel(job: str) -> Response:
-        store.cancel(store.job(job).id)
+        store.queue.cancel(store.job(job).id)
         return RedirectResponse(f"/jobs/{job}", 303)
 
     @pages.post("/jobs/{job}/delete")
@@ -113,27 +156,22 @@ def make_pages(service: ServiceSettings, store: Store) -> APIRouter:
         store.delete(store.job(job).id)
         return RedirectResponse("/", 303)
 
-    @pages.get("/files/{file}")
-    def file(request: Request, file: str) -> Response:
-        return show_review(request, store, file)
 
-    @pages.post("/files/{file}/apply")
-    def apply(file: str) -> Response:
-        row = store.file(file)
-        findings_of(store, row)
-        store.ask(row.id, "write")
-        return RedirectResponse(f"/jobs/{row.job}", 303)
+def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
+    """Add the page of figures and its table."""
 
     @pages.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
         return show_report(request, store, job)
 
     @pages.post("/jobs/{job}/report")
-    async def measure(
+    def measure(
         request: Request, job: str, files: list[UploadFile], scheme: Annotated[str, Form()] = "canonical"
     ) -> Response:
         try:
-            measure_job(store, store.job(job), await read_uploads(files, service), scheme)
+            measure_job(store, store.job(job), read_uploads(files, service), scheme)
+        except NotFound:
+            raise
         except DeidError as error:
             return show_report(request, store, job, 400, problem=describe(error))
         return RedirectResponse(f"/jobs/{job}/report", 303)
@@ -145,7 +183,36 @@ def make_pages(service: ServiceSettings, store: Store) -> APIRouter:
             raise InputError(Errors.D916)
         return Response(format_csv(result["rows"]), media_type="text/csv; charset=utf-8")
 
-    return pages
+
+class JobForm(BaseModel):
+    """The form of a job; what is left empty is as usual."""
+
+    pipeline: str = ""
+    operating_point: str = ""
+    style: str = ""
+    policy: str = ""
+    patient_id: str = ""
+    llm: str = ""
+    llm_prompt: str = ""
+    llm_name: str = ""
+    llm_labels: list[str] = []
+
+    def settings(self) -> JobSettings:
+        """The settings that it stands for. RAISES: InputError if there are no such (D927)."""
+        names = ("pipeline", "operating_point", "style", "policy", "patient_id")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name)}
+        if self.llm:
+            given["llm"] = {"location": self.llm, "prompt": self.llm_prompt, "model": self.llm_name}
+            given["llm"]["labels"] = self.llm_labels
+        try:
+            return JobSettings(**given)
+        except ValueError:
+            raise InputError(Errors.D927) from None
+
+
+def show_problem(request: Request, problem: str, status: int) -> Response:
+    """The page that says what was refused."""
+    return render(request, "problem", status, problem=problem, here="/")
 
 
 def words_of(request: Request) -> dict[str, Any]:
@@ -158,13 +225,14 @@ def show_index(
     request: Request, service: ServiceSettings, store: Store, status: int = 200, problem: str = ""
 ) -> Response:
     """The page of all jobs."""
-    from ..documents.formats import SUFFIXES
+    from ..documents.formats import FORMATS, SUFFIXES
 
-    jobs = [show_job(store, job) for job in store.jobs()]
+    jobs = store.jobs()
     for job in jobs:
         job["time"] = datetime.fromtimestamp(job["created"]).isoformat(" ", "minutes")
-    about = {"choices": choices_of(service), "hours": f"{service.keep_hours:g}", "suffixes": ",".join(SUFFIXES)}
-    return render(request, "index", status, jobs=jobs, problem=problem, **about)
+    suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]
+    about = {"choices": choices_of(service), "hours": f"{service.keep_hours:g}", "suffixes": suffixes}
+    return render(request, "index", status, jobs=jobs, problem=problem, here="/", **about)
 
 
 def show_job_page(
@@ -172,17 +240,9 @@ def show_job_page(
 ) -> Response:
     """The page of one job."""
     shown = show_job(store, store.job(job))
-    return render(request, "job", status, job=shown, choices=choices_of(service), problem=problem)
-
-
-def settings_of(form: Any) -> JobSettings:
-    """The settings that the form of a job has. RAISES: ValueError if they are none."""
-    names = ("pipeline", "operating_point", "style", "policy", "patient_id")
-    given: dict[str, Any] = {name: str(form.get(name, "")) for name in names if form.get(name)}
-    if form.get("llm"):
-        labels = [str(label) for label in form.getlist("llm_labels")]
-        given["llm"] = LlmSettings(location=form["llm"], prompt=str(form.get("llm_prompt", "")), labels=labels)
-    return JobSettings(**given)
+    ready = [file for file in shown["files"] if file["state"] == "done"]
+    about = {"ready": bool(ready), "behind": any(file.get("open") for file in ready), "here": f"/jobs/{job}"}
+    return render(request, "job", status, job=shown, choices=choices_of(service), problem=problem, **about)
 
 
 def show_review(request: Request, store: Store, id: str) -> Response:

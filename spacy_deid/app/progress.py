@@ -8,8 +8,6 @@ from .store import FileRow, JobRow, Store
 
 __all__ = ["show_file", "show_job"]
 
-ENDED = frozenset({"done", "failed", "cancelled", "parsed"})
-
 
 def show_file(file: FileRow) -> dict[str, Any]:
     """A file, as plain values."""
@@ -43,17 +41,11 @@ def show_job(store: Store, job: JobRow) -> dict[str, Any]:
         "files": shown,
         "total": len(files),
         "done": sum(file.state == "done" for file in files if file.task is None),
-        "failed": sum(file.state == "failed" for file in files),
+        "failed": sum(file.state == "failed" for file in files if file.task is None),
         "busy": len(busy),
-        "ahead": _ahead(store, job),
+        "ahead": store.queue.ahead(job.created),
         "seconds_left": _seconds_left(files, busy),
     }
-
-
-def _ahead(store: Store, job: JobRow) -> int:
-    """How many files of earlier jobs are worked on first."""
-    earlier = [other for other in store.jobs() if other.created < job.created]
-    return sum(file.task is not None for other in earlier for file in store.files(other.id))
 
 
 def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | None:

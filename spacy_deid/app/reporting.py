@@ -1,7 +1,9 @@
 """Figures of a job's findings against ground truth that was uploaded."""
 
 import json
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,13 +17,15 @@ from .store import FileRow, JobRow, Store
 
 __all__ = ["RATES", "format_csv", "measure_job"]
 
+MEMORY = Path("/dev/shm")
 
-def measure_job(store: Store, job: JobRow, files: Sequence[tuple[str, bytes]], scheme: str) -> dict[str, Any]:
+
+def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], scheme: str) -> dict[str, Any]:
     """Measure what was found in the files of a job, and keep the figures with it.
 
     store (Store): where the files are.
     job (JobRow): the job.
-    files (Sequence[tuple[str, bytes]]): annotation files, each named as its document whatever the suffix. Where the
+    files (Iterable[tuple[str, bytes]]): annotation files, each named as its document whatever the suffix. Where the
         annotated text was read otherwise than ours, as that of a PDF, its spans are carried over.
     scheme (str): scheme of their labels.
     RETURNS (dict): what `measure_letters` gives, and "left_out", the names of the documents without ground truth.
@@ -30,14 +34,17 @@ def measure_job(store: Store, job: JobRow, files: Sequence[tuple[str, bytes]], s
     if scheme not in SCHEMES:
         raise ConfigError(Errors.D002.format(scheme=ascii(scheme)[:40], known=", ".join(SCHEMES)))
     truth = {stem(document.name): document for document in read_truth(store, files, scheme)}
-    done = {stem(file.name): file for file in store.files(job.id) if file.state == "done"}
+    ready = [file for file in store.files(job.id) if file.state == "done" and file.task is None]
+    stems = Counter(stem(file.name) for file in ready)
+    # of two documents of one name nobody can tell which one was annotated
+    done = {stem(file.name): file for file in ready if stems[stem(file.name)] == 1}
     shared = [name for name in done if name in truth]
     if not shared:
         raise InputError(Errors.D916)
     found = [found_in(store, done[name]) for name in shared]
     gold = [AnnotatedText(done[name].name, truth[name].text, truth[name].entities) for name in shared]
     result = measure_letters(move_documents(gold, found)[0], found)
-    result["left_out"] = [done[name].name for name in done if name not in truth]
+    result["left_out"] = [file.name for file in ready if stem(file.name) not in shared]
     store.put(job.id, "report", json.dumps(result).encode())
     return result
 
@@ -47,10 +54,15 @@ def stem(name: str) -> str:
     return PurePath(name).stem.casefold()
 
 
-def read_truth(store: Store, files: Sequence[tuple[str, bytes]], scheme: str) -> list[AnnotatedText]:
-    """Read annotation files, of any format; what is written for that is gone afterwards."""
-    with TemporaryDirectory(dir=store.folder) as folder:
+def read_truth(store: Store, files: Iterable[tuple[str, bytes]], scheme: str) -> list[AnnotatedText]:
+    """Read annotation files, of any format, from a folder in memory if the system has one; else it is in the store's,
+    and is gone afterwards. RAISES: InputError for two of one name (D924).
+    """
+    place = MEMORY if os.access(MEMORY, os.W_OK) else store.folder
+    with TemporaryDirectory(dir=place, prefix="truth-") as folder:
         for name, data in files:
+            if (Path(folder) / name).exists():
+                raise InputError(Errors.D924)
             (Path(folder) / name).write_bytes(data)
         return read_folder(folder, scheme=scheme)
 

@@ -35,6 +35,7 @@ class ServiceSettings:
 
     data (Path): folder of the queue and of the files of jobs; nobody else may read it.
     host, port (str, int): where it listens.
+    names (tuple[str]): names that it is reached by beside its address, as that of a proxy before it.
     token (str): what each request must bring; "" only if the service is reached from this machine alone.
     pipelines (tuple[str]): pipelines that may be chosen, the first one is the default.
     project_key (Optional[Path]): file of the key that surrogates come from; without it there is no style "surrogate".
@@ -42,14 +43,19 @@ class ServiceSettings:
     keep_hours (float): hours after which a job and its files are deleted.
     max_mb (int): megabytes that a file may have.
     max_files (int): files that a job may have.
+    max_job_mb (int): megabytes that the files of a job may have together; twice that is taken in at once.
+    file_minutes (float): minutes that the worker may need for a file.
+    worker_gb (float): gigabytes of memory that the worker may ask for; 0 for no bound.
     llm (tuple[str]): local LLMs that may be chosen: addresses of servers or GGUF files.
     llm_allow (tuple[str]): hosts beside this machine that an address may name.
-    RAISES: ConfigError (D907) if others reach it and there is no token, or a short one.
+    RAISES: ConfigError if others reach it and there is no token, or a short one (D907), or one that no header can
+        carry (D922).
     """
 
     data: Path
     host: str = "127.0.0.1"
     port: int = 8000
+    names: tuple[str, ...] = ()
     token: str = field(default="", repr=False)
     pipelines: tuple[str, ...] = ("es", "en", "fi")
     project_key: Path | None = None
@@ -57,12 +63,18 @@ class ServiceSettings:
     keep_hours: float = 24.0
     max_mb: int = 50
     max_files: int = 500
+    max_job_mb: int = 500
+    file_minutes: float = 30.0
+    worker_gb: float = 8.0
     llm: tuple[str, ...] = ()
     llm_allow: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not is_loopback(self.host) and len(self.token) < TOKEN_LENGTH:
-            raise ConfigError(Errors.D907.format(host=self.host, length=TOKEN_LENGTH))
+        public = next((host for host in (self.host, *self.names) if not is_loopback(host)), None)
+        if public is not None and len(self.token) < TOKEN_LENGTH:
+            raise ConfigError(Errors.D907.format(host=public, length=TOKEN_LENGTH))
+        if not all("!" <= character <= "~" for character in self.token):
+            raise ConfigError(Errors.D922)
 
 
 class LlmSettings(BaseModel):

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import PurePath
 from typing import Any, cast
 
 from spacy.language import Language
@@ -12,9 +13,9 @@ from spacy.tokens import Doc
 
 from .. import __version__
 from ..documents.document import Document, ReadSettings, WriteSettings
-from ..documents.formats import read_document, redact_document
+from ..documents.formats import SUFFIXES, read_document, redact_document
 from ..errors import Errors, InputError
-from ..loading import add_detector, load, use_style
+from ..loading import load, use_llm, use_style
 from ..offsets import Edit, map_offset
 from ..saving import fingerprint
 from .reviewing import edit_reviewed
@@ -54,43 +55,44 @@ class Workshop:
         nlp = load(name, operating_point=point or None)
         nlp.max_length = sys.maxsize
         if llm:
-            use_llm(nlp, LlmSettings.model_validate_json(llm), self.service)
+            use_llm(nlp, **llm_config(LlmSettings.model_validate_json(llm), self.service))
         return nlp
 
-    def do(self, task: str, file: FileRow, settings: JobSettings) -> None:
+    def do(self, task: str, file: FileRow, settings: JobSettings) -> tuple[str, dict[str, Any]]:
         """Do a task.
 
         task (str): "parse", "deidentify" or "write".
-        RAISES: DeidError for what cannot be done; the store is left as it was.
+        RETURNS (tuple[str, dict]): the state of the file from now on, and what is known of it.
+        RAISES: DeidError for what cannot be done.
         """
-        {"parse": self.parse, "deidentify": self.deidentify, "write": self.write}[task](file, settings)
+        if task == "parse":
+            return "parsed", self.parse(file, settings)
+        return "done", (self.deidentify if task == "deidentify" else self.write)(file, settings)
 
     def read(self, file: FileRow, settings: JobSettings) -> Document:
-        """Read the document that was uploaded."""
+        """Read the document that was uploaded, under a number: errors name it, and its name may be a patient's."""
         data = self.store.get(file.id, "original")
         if data is None:
             raise InputError(Errors.D901.format(id=file.id))
         lang = settings.pipeline or self.service.pipelines[0]
         languages = tuple(settings.ocr_languages) or (OCR.get(lang[:2], "eng"),)
-        return read_document(data, file.name, ReadSettings(languages=languages))
+        return read_document(data, released_name(file, keep=False), ReadSettings(languages=languages))
 
-    def parse(self, file: FileRow, settings: JobSettings) -> None:
-        """Read a document and note its pages."""
+    def parse(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
+        """Read a document. RETURNS (dict): its pages and what else is known of it."""
         began = time.monotonic()
         document = self.read(file, settings)
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
-        self.store.finish(
-            file.id,
-            "parsed",
-            kind=document.kind,
-            pages=len(document.pages),
-            ocr=[page.number for page in document.pages if page.ocr],
-            characters=len(document.text),
-            warnings=list(document.warnings),
-            parse_seconds=round(time.monotonic() - began, 3),
-        )
+        return {
+            "kind": document.kind,
+            "pages": len(document.pages),
+            "ocr": [page.number for page in document.pages if page.ocr],
+            "characters": len(document.text),
+            "warnings": list(document.warnings),
+            "parse_seconds": round(time.monotonic() - began, 3),
+        }
 
-    def deidentify(self, file: FileRow, settings: JobSettings) -> None:
+    def deidentify(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Run the pipeline on a document and write it anew."""
         began = time.monotonic()
         nlp = self.pipeline(settings)
@@ -100,9 +102,9 @@ class Workshop:
             doc._.ehr = ehr_of(settings)
             doc = nlp(doc)
             spans, edits, text = take(doc)
-        self._finish(file, document, edits, text, spans, self.stamp(nlp, settings), began)
+        return self._finish(file, document, edits, text, spans, self.stamp(nlp, settings), began)
 
-    def write(self, file: FileRow, settings: JobSettings) -> None:
+    def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Write a document by what a reviewer decided."""
         began = time.monotonic()
         nlp = self.pipeline(settings)
@@ -114,7 +116,7 @@ class Workshop:
             doc = edit_reviewed(nlp, document.text, found["spans"], ehr_of(settings))
             actions, edits, text = take(doc)
         spans = reviewed(found["spans"], actions)
-        self._finish(file, document, edits, text, spans, self.stamp(nlp, settings), began)
+        return self._finish(file, document, edits, text, spans, self.stamp(nlp, settings), began)
 
     def _finish(
         self,
@@ -125,8 +127,8 @@ class Workshop:
         spans: list[dict[str, Any]],
         stamp: dict[str, Any],
         began: float,
-    ) -> None:
-        """Write the released document and what was found, and note the file as done."""
+    ) -> dict[str, Any]:
+        """Write the released document and what was found. RETURNS (dict): numbers of it."""
         plain = stamp["settings"]["style"] == "surrogate"
         data = redact_document(document, edits, WriteSettings(mark="plain" if plain else "box"))
         for span in spans:
@@ -135,16 +137,14 @@ class Workshop:
         self.store.put(file.id, "released", data)
         self.store.put(file.id, "released_text", text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "findings", json.dumps({**stamp, "spans": spans}).encode())
-        seconds = round(time.monotonic() - began, 3)
-        labels = sorted({edit.label for edit in edits if edit.label})
-        about: dict[str, Any] = {
-            "seconds": seconds,
+        return {
+            "seconds": round(time.monotonic() - began, 3),
+            "characters": len(document.text),
             "spans": len(spans),
-            "labels": labels,
+            "labels": sorted({edit.label for edit in edits if edit.label}),
             "changed": len(edits),
             "open": 0,
         }
-        self.store.finish(file.id, "done", **about)
 
     def stamp(self, nlp: Language, settings: JobSettings) -> dict[str, Any]:
         """What decided: it heads the findings of a file."""
@@ -154,13 +154,11 @@ class Workshop:
         return {"pipeline": pipeline, "spacy_deid": __version__, "settings": given}
 
 
-def use_llm(nlp: Language, settings: LlmSettings, service: ServiceSettings) -> None:
-    """Put a local LLM into a pipeline, which its merging trusts least."""
-    config: dict[str, Any] = {"model": settings.location, "allow": list(service.llm_allow)}
-    config |= {"model_name": settings.model} if settings.model else {}
-    config |= {"prompt": settings.prompt} if settings.prompt else {}
-    config |= {"labels": settings.labels} if settings.labels else {}
-    add_detector(nlp, "deid_llm", config)
+def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any]:
+    """The settings of ``deid_llm`` that were chosen; what is left empty is as usual."""
+    chosen = {"model_name": settings.model, "prompt": settings.prompt, "labels": settings.labels}
+    given = {name: value for name, value in chosen.items() if value}
+    return {"model": settings.location, "allow": list(service.llm_allow), **given}
 
 
 @lru_cache(LOADED)
@@ -190,13 +188,12 @@ def reviewed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) 
     return spans
 
 
-def released_name(name: str, number: int, keep: bool) -> str:
+def released_name(file: FileRow, keep: bool) -> str:
     """The name of a released file: a name may be a patient's, so it is a number unless it is to be kept.
 
-    name (str): as it was uploaded.
-    number (int): position in the job, from 1.
+    file (FileRow): the file, with the name that it was uploaded by.
     keep (bool): whether to keep the name.
-    RETURNS (str): a name without folders.
+    RETURNS (str): a name without folders. A suffix that no format has is part of the name.
     """
-    stem, dot, suffix = name.rpartition(".")
-    return f"{stem if keep and dot else f'document-{number:03d}'}{dot}{suffix if dot else ''}"
+    suffix = PurePath(file.name).suffix
+    return file.name if keep else f"document-{file.position + 1:03d}{suffix if suffix.lower() in SUFFIXES else ''}"

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,9 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at. Others than this machine need a token.")] = (
         "127.0.0.1"
     ),
+    name: Annotated[
+        list[str] | None, typer.Option(help="Name that a proxy is reached by; others than this machine need a token.")
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8000,
     pipeline: Annotated[
         list[str] | None, typer.Option(help="Pipeline that may be chosen; the first is usual.")
@@ -29,7 +33,10 @@ def serve(
     ] = None,
     keep_hours: Annotated[float, typer.Option(min=0, help="Hours after which a job is deleted with its files.")] = 24,
     max_mb: Annotated[int, typer.Option(min=1, help="Megabytes that a file may have.")] = 50,
-    max_files: Annotated[int, typer.Option(min=1, help="Files that a job may have.")] = 500,
+    max_files: Annotated[int, typer.Option(min=1, max=1000, help="Files that a job may have.")] = 500,
+    max_job_mb: Annotated[int, typer.Option(min=1, help="Megabytes that the files of a job may have together.")] = 500,
+    file_minutes: Annotated[float, typer.Option(min=0.01, help="Minutes that may be spent on a file.")] = 30,
+    worker_gb: Annotated[float, typer.Option(min=0, help="Memory for work on files, in GB; 0 for no bound.")] = 8,
     llm: Annotated[list[str] | None, typer.Option(help="Local LLM that may be chosen: an address or a GGUF file.")] = (
         None
     ),
@@ -41,10 +48,11 @@ def serve(
     was doing goes on when it is started again with the same DATA.
     """
     with reporting():
-        uvicorn, make_service, service_settings = _import()
-        settings = service_settings(
+        parts = _import()
+        settings = parts.ServiceSettings(
             data=data,
             host=host,
+            names=tuple(name or ()),
             port=port,
             token=os.environ.get(TOKEN, ""),
             pipelines=tuple(pipeline or ("es", "en", "fi")),
@@ -53,22 +61,35 @@ def serve(
             keep_hours=keep_hours,
             max_mb=max_mb,
             max_files=max_files,
+            max_job_mb=max_job_mb,
+            file_minutes=file_minutes,
+            worker_gb=worker_gb,
             llm=tuple(llm or ()),
             llm_allow=tuple(llm_allow or ()),
         )
-        app = make_service(settings)
-        say(f"http://{host}:{port}" + ("" if settings.token else " (this machine alone)"))
-        # paths of requests hold no content, but names of what was asked for are nobody's business either
-        uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", server_header=False)
+        app = parts.make_service(settings)
+        with parts.only_one(data):
+            say(f"http://{host}:{port}" + ("" if settings.token else " (this machine alone)"))
+            parts.keep_content_out()
+            # paths of requests hold no content, but names of what was asked for are nobody's business either
+            parts.uvicorn.run(app, host=host, port=port, access_log=False, log_config=None, server_header=False)
 
 
-def _import() -> tuple[Any, Any, Any]:
+def _import() -> Any:
     """The parts that the extra "app" brings."""
     try:
         import uvicorn
 
+        from ..app.lock import only_one
+        from ..app.logs import keep_content_out
         from ..app.service import make_service
         from ..app.settings import ServiceSettings
     except ImportError as error:
         raise ConfigError(Errors.D917.format(package=error.name)) from None
-    return uvicorn, make_service, ServiceSettings
+    return SimpleNamespace(
+        uvicorn=uvicorn,
+        only_one=only_one,
+        keep_content_out=keep_content_out,
+        make_service=make_service,
+        ServiceSettings=ServiceSettings,
+    )

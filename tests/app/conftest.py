@@ -32,13 +32,14 @@ class Service:
         self.start()
 
     def start(self):
+        """Start it, and wait until its worker runs as well."""
         command = [sys.executable, "-m", "spacy_deid", "serve", "--data", str(self.folder), "--port", str(self.port)]
         environment = {**os.environ, "SPACY_DEID_TOKEN": self.token}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([*command, *self.options], stdout=log, stderr=log, env=environment)
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
         self.client = httpx.Client(base_url=self.url, timeout=60, headers=headers, trust_env=False)
-        for _ in range(300):
+        for _ in range(900):
             try:
                 if self.client.get("/v1/health").json()["status"] == "ok":
                     return

@@ -1,11 +1,19 @@
 """Who may ask: tokens, hosts, origins, sizes; and what every answer says to browsers."""
 
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
 import pytest
 
 from spacy_deid.app.settings import JobSettings, ServiceSettings, is_loopback
 from spacy_deid.errors import ConfigError
 
-from .conftest import CANARY, NOTE
+from .conftest import CANARY, NOTE, Service
 
 TOKEN = "0123456789abcdef-token"
 
@@ -52,6 +60,14 @@ def test_another_name_of_this_machine_is_refused(service):
     assert service.client.get("/v1/jobs", headers={"host": "attacker.example"}).status_code == 421
 
 
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1/login?", "127.0.0.1/static/app.js#", "127.0.0.1@attacker.example", "a b", ""]
+)
+def test_a_host_that_is_no_name_is_refused(service, host):
+    """An address made of this header and the path would be another one, which may need no token."""
+    assert service.client.get("/v1/jobs", headers={"host": host}).status_code in (400, 421)
+
+
 def test_a_form_of_another_site_is_refused(service):
     for origin in ("http://attacker.example", "null"):
         answer = service.client.post("/v1/deidentify", json={"text": "a"}, headers={"origin": origin})
@@ -68,19 +84,129 @@ def test_a_request_that_is_too_large_is_refused(start_service):
     assert service.client.get("/v1/jobs").json() == []
 
 
-def test_without_the_token_nothing_is_told(start_service):
-    service = start_service(token=TOKEN)
-    assert service.client.get("/v1/jobs").status_code == 200
-    for headers in ({"authorization": ""}, {"authorization": "Bearer wrong"}):
-        assert service.client.get("/v1/jobs", headers=headers).status_code == 401
-        assert service.client.post("/v1/deidentify", json={"text": NOTE}, headers=headers).status_code == 401
-    page = service.client.get("/", headers={"authorization": "", "accept": "text/html"})
-    assert (page.status_code, page.headers["location"]) == (303, "/login")
-    assert service.client.post("/login", data={"token": "wrong"}).status_code == 401
-    answer = service.client.post("/login", data={"token": TOKEN})
-    assert "HttpOnly" in answer.headers["set-cookie"]
-    assert "samesite=strict" in answer.headers["set-cookie"].lower()
-    assert TOKEN not in service.log.read_text(encoding="utf8")
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    running = Service(tmp_path_factory.mktemp("guarded") / "data", "--name", "deid.clinic.example", token=TOKEN)
+    yield running
+    running.stop()
+
+
+def test_without_the_token_nothing_is_told(guarded):
+    assert guarded.client.get("/v1/jobs").status_code == 200
+    wrong = ({}, {"authorization": "Bearer wrong"}, {"cookie": f"spacy_deid_session={TOKEN}"})
+    for i, given in enumerate(wrong):
+        headers = {"authorization": "", "x-forwarded-for": f"10.0.0.{i}", **given}
+        for path in ("/v1/jobs", "/v1/openapi.json", "/", "/loginx", "/static/../v1/jobs", "//v1/jobs"):
+            assert guarded.client.get(path, headers=headers).status_code == 401
+        assert guarded.client.post("/v1/deidentify", json={"text": NOTE}, headers=headers).status_code == 401
+    assert TOKEN not in guarded.log.read_text(encoding="utf8")
+
+
+def test_a_browser_signs_in_and_out(guarded):
+    with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False) as client:
+        page = client.get("/", headers={"accept": "text/html"})
+        assert (page.status_code, page.headers["location"]) == (303, "/login")
+        answer = client.post("/login", data={"token": TOKEN})
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert "secure" not in cookie.lower()
+        assert TOKEN not in cookie
+        assert client.get("/").status_code == 200
+        client.post("/logout")
+        assert client.get("/v1/jobs").status_code == 401
+
+
+def test_behind_a_proxy_with_tls_the_cookie_is_for_tls_alone(guarded):
+    headers = {"host": "deid.clinic.example", "x-forwarded-proto": "https", "origin": "https://deid.clinic.example"}
+    answer = guarded.client.post("/login", data={"token": TOKEN}, headers=headers)
+    assert answer.status_code == 303
+    assert "secure" in answer.headers["set-cookie"].lower()
+    assert guarded.client.get("/", headers={"host": "other.example"}).status_code == 421
+
+
+def test_who_guesses_tokens_is_not_listened_to_and_others_are(guarded):
+    guesser = {"x-forwarded-for": "10.9.9.9"}
+    answers = [guarded.client.post("/login", data={"token": f"guess{i}"}, headers=guesser) for i in range(12)]
+    assert [answer.status_code for answer in answers] == [401] * 10 + [429] * 2
+    assert guarded.client.post("/login", data={"token": TOKEN}, headers=guesser).status_code == 429
+    assert guarded.client.get("/v1/jobs").status_code == 200
+
+
+@pytest.mark.parametrize("token", ["contraseña-larga-y-segura", "0123456789 abcdef-token", "0123456789abcdef\n"])
+def test_a_token_that_no_header_carries_is_refused(tmp_path, token):
+    with pytest.raises(ConfigError, match="ASCII"):
+        ServiceSettings(tmp_path, token=token)
+
+
+def test_a_name_of_a_proxy_needs_a_token(tmp_path):
+    with pytest.raises(ConfigError, match="token"):
+        ServiceSettings(tmp_path, names=("deid.clinic.example",))
+
+
+def test_what_is_uploaded_lies_in_no_temporary_file(service):
+    """Half of a form is sent, and the files that the service holds open are looked at."""
+    edge = "edge-of-parts"
+    head = f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'.encode()
+    body = head + b"a" * 3_000_000 + f"\r\n--{edge}--\r\n".encode()
+    request = f"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+    request += f"Content-Type: multipart/form-data; boundary={edge}\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as connection:
+        connection.sendall(request.encode() + body[:-100])
+        time.sleep(1)
+        held = [os.readlink(path) for path in Path(f"/proc/{service.process.pid}/fd").iterdir() if path.is_symlink()]
+        assert len(held) > 3
+        assert not [path for path in held if path.startswith("/tmp/") and str(service.folder) not in path]
+        connection.sendall(body[-100:])
+        assert b" 201 " in connection.recv(100)
+
+
+def test_a_body_without_a_length_is_bounded_too(start_service):
+    service = start_service("--max-job-mb", "1")
+    edge = "edge-of-parts"
+
+    def endless():
+        yield f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'.encode()
+        for _ in range(200):
+            yield b"a" * 100_000
+
+    headers = {"content-type": f"multipart/form-data; boundary={edge}"}
+    try:
+        answer = service.client.post("/v1/jobs", content=endless(), headers=headers)
+    except httpx.TransportError:
+        pass  # it stopped listening before everything was said
+    else:
+        assert answer.status_code == 413
+    assert service.client.get("/v1/jobs").json() == []
+
+
+def test_a_folder_is_for_one_service(service):
+    command = [sys.executable, "-m", "spacy_deid", "serve", "--data", str(service.folder), "--port", "0"]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert second.returncode == 1
+    assert "another service" in second.stderr
+
+
+def test_the_log_of_a_library_that_quotes_a_note_does_not(capsys):
+    """In a process of its own, because it changes how a whole process logs."""
+    program = f"""
+import logging, warnings
+from spacy_deid.app.logs import LOGGER, keep_content_out
+keep_content_out()
+warnings.warn("{CANARY}")
+logging.getLogger("library").error("{CANARY}")
+try:
+    raise KeyError("{CANARY}")
+except KeyError:
+    logging.getLogger("uvicorn.error").exception("in the application")
+LOGGER.error("own words")
+raise RuntimeError("{CANARY}")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 1
+    assert CANARY not in ran.stdout + ran.stderr
+    for word in ("UserWarning", "library", "KeyError", "own words", "RuntimeError"):
+        assert word in ran.stderr
 
 
 def test_files_are_sealed_if_there_is_a_key_for_them(start_service, tmp_path):

@@ -7,7 +7,8 @@ import time
 import psutil
 import pytest
 
-from spacy_deid.app.store import ATTEMPTS, Store
+from spacy_deid.app.queue import ATTEMPTS
+from spacy_deid.app.store import Store
 from spacy_deid.app.vessel import Vessel
 from spacy_deid.errors import InputError
 from spacy_deid.surrogates.keys import ProjectKey
@@ -22,12 +23,12 @@ def store(tmp_path):
 
 def test_files_are_parsed_first_and_then_done_in_order(store):
     first = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
-    store.start(first, {})
+    store.queue.start(first, {})
     second = store.add_job({}, [("c.txt", b"c")])
     tasks = []
-    while task := store.claim():
+    while task := store.queue.claim():
         tasks.append((store.file(task.file).name, task.task))
-        store.finish(task.file, "parsed" if task.task == "parse" else "done")
+        store.queue.finish(task, "parsed" if task.task == "parse" else "done")
     parsed = [(name, "parse") for name in ("a.txt", "b.txt", "c.txt")]
     assert tasks == [*parsed, ("a.txt", "deidentify"), ("b.txt", "deidentify")]
     assert store.files(second)[0].state == "parsed"
@@ -35,16 +36,16 @@ def test_files_are_parsed_first_and_then_done_in_order(store):
 
 def test_two_workers_never_take_the_same_file(store):
     store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
-    assert store.claim().file != store.claim().file
-    assert store.claim() is None
+    assert store.queue.claim().file != store.queue.claim().file
+    assert store.queue.claim() is None
 
 
 def test_what_a_dead_worker_had_is_done_again_but_not_for_ever(store):
     job = store.add_job({}, [("a.txt", b"a")])
     for _ in range(ATTEMPTS):
-        assert store.claim() is not None
-        store.reclaim()
-    assert store.claim() is None
+        assert store.queue.claim() is not None
+        store.queue.reclaim()
+    assert store.queue.claim() is None
     assert store.files(job)[0].state == "failed"
     assert "twice" in store.files(job)[0].reason
 
@@ -52,15 +53,96 @@ def test_what_a_dead_worker_had_is_done_again_but_not_for_ever(store):
 def test_what_is_in_work_when_a_job_is_cancelled_is_thrown_away(store):
     job = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     for _ in range(2):
-        store.finish(store.claim().file, "parsed")
-    store.start(job, {})
-    task = store.claim()
-    store.cancel(job)
-    assert store.claim() is None
-    assert store.finish(task.file, "done", spans=3) is False
+        store.queue.finish(store.queue.claim(), "parsed")
+    store.queue.start(job, {})
+    task = store.queue.claim()
+    store.queue.cancel(job)
+    assert store.queue.claim() is None
+    assert store.queue.finish(task, "done", spans=3) is False
     assert [file.state for file in store.files(job)] == ["cancelled", "cancelled"]
-    store.start(job, {})
-    assert store.claim().task == "deidentify"
+    store.queue.start(job, {})
+    assert store.queue.claim().task == "deidentify"
+
+
+def test_a_job_is_started_once_however_often_it_is_asked_for(store):
+    job = store.add_job({}, [("a.txt", b"a")])
+    store.queue.finish(store.queue.claim(), "parsed")
+    assert store.queue.start(job, {"style": "tag"}) == 1
+    task = store.queue.claim()
+    assert store.queue.start(job, {"style": "tag"}) == 0
+    with pytest.raises(InputError, match="other settings"):
+        store.queue.start(job, {"style": "mask"})
+    assert store.job(job).settings == {"style": "tag"}
+    assert store.queue.finish(task, "done")
+
+
+def test_what_was_begun_with_old_settings_does_not_count_after_a_new_start(store):
+    job = store.add_job({}, [("a.txt", b"a")])
+    store.queue.finish(store.queue.claim(), "parsed")
+    store.queue.start(job, {"style": "tag"})
+    stale = store.queue.claim()
+    store.queue.cancel(job)
+    store.queue.start(job, {"style": "mask"})
+    assert store.queue.finish(stale, "done") is False
+    assert store.files(job)[0].task == "deidentify"
+    assert store.queue.finish(store.queue.claim(), "done") is True
+
+
+def test_a_file_is_worked_on_by_one_task_at_a_time(store):
+    job = store.add_job({}, [("a.txt", b"a")])
+    file = store.queue.claim().file
+    with pytest.raises(InputError, match="still in work"):
+        store.queue.ask(file, "write")
+    assert store.files(job)[0].task == "parse"
+
+
+def test_what_is_written_for_a_job_that_was_deleted_is_removed(store):
+    job = store.add_job({}, [("a.txt", b"a")])
+    task = store.queue.claim()
+    store.delete(job)
+    store.put(task.file, "text", CANARY.encode())
+    assert store.queue.finish(task, "parsed") is False
+    store.sweep()
+    assert not (store.folder / task.file).exists()
+
+
+def test_an_upload_that_was_not_finished_is_gone_after_a_restart(store):
+    def files():
+        yield "a.txt", CANARY.encode()
+        store.recover()
+        yield "b.txt", b"b"
+
+    with pytest.raises(InputError):
+        store.add_job({}, files())
+    assert store.jobs() == []
+    assert not any(path.is_dir() for path in store.folder.iterdir())
+
+
+def test_a_file_that_takes_too_long_is_given_up(store):
+    store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
+    task = store.queue.claim()
+    assert store.queue.overdue(60, "late") == 0
+    assert store.queue.overdue(-1, "late") == 1
+    assert store.file(task.file).reason == "late"
+    assert store.queue.claim().file != task.file
+
+
+def test_what_is_ahead_in_the_queue_is_what_came_before(store):
+    first = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
+    second = store.add_job({}, [("c.txt", b"c")])
+    assert store.queue.ahead(store.job(first).created) == 0
+    assert store.queue.ahead(store.job(second).created) == 2
+
+
+@pytest.mark.parametrize("key", [None, ProjectKey.make()], ids=["plain", "sealed"])
+def test_settings_name_a_patient_and_are_sealed_with_the_files(tmp_path, key):
+    store = Store(tmp_path / "data", Vessel(key))
+    job = store.add_job({"patient_id": CANARY}, [(f"{CANARY}.txt", b"a")])
+    assert store.job(job).settings == {"patient_id": CANARY}
+    written = b"".join(path.read_bytes() for path in store.folder.glob("jobs.sqlite*"))
+    assert (CANARY.encode() in written) is (key is None)
+    store.delete(job)
+    assert not any(CANARY.encode() in path.read_bytes() for path in store.folder.glob("jobs.sqlite*"))
 
 
 def test_old_jobs_go_with_their_files(store):
@@ -94,14 +176,15 @@ def test_the_folder_is_for_its_owner_alone(store):
 
 def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(start_service):
     service = start_service()
-    job = service.add(*[(f"{i}.txt", NOTE.encode() * 40) for i in range(12)])
+    job = service.add(*[(f"{i}.txt", NOTE.encode() * 10) for i in range(12)])
     for _ in range(600):
         if 0 < service.client.get(f"/v1/jobs/{job}").json()["done"] < 12:
             break
         time.sleep(0.02)
     worker = worker_of(service)
     service.stop(kill=True)
-    os.kill(worker, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(worker)] if psutil.pid_exists(worker) else [], timeout=30)
+    assert not psutil.pid_exists(worker)
     service.start()
     shown = service.wait(job)
     assert [file["state"] for file in shown["files"]] == ["done"] * 12

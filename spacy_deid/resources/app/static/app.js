@@ -33,8 +33,8 @@ if (job && Number(job.dataset.busy)) {
       : `${words.left} ${Math.ceil(seconds / 60)} ${words.minutes}`;
   const states = new Map(Array.from(document.querySelectorAll("#files tbody tr"), (row) => [row.id, row.dataset.state]));
   const look = async () => {
-    const answer = await fetch(`/v1/jobs/${job.dataset.job}`);
-    if (!answer.ok) return;
+    const answer = await fetch(`/v1/jobs/${job.dataset.job}`).catch(() => null); // the service may be starting again
+    if (!answer?.ok) return;
     const now = await answer.json();
     const ended = now.total - now.busy;
     document.getElementById("bar").max = now.total;
@@ -52,5 +52,9 @@ if (job && Number(job.dataset.busy)) {
     document.querySelector("#files tbody").replaceWith(page.querySelector("#files tbody"));
     for (const row of document.querySelectorAll("#files tbody tr")) states.set(row.id, row.dataset.state);
   };
-  setInterval(look, 700);
+  const again = async () => {
+    await look().catch(() => null);
+    setTimeout(again, 700); // after the answer, so that a slow service is not asked faster than it answers
+  };
+  again();
 }

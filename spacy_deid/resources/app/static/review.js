@@ -16,19 +16,18 @@ const show = (index) => {
   for (const mark of all) mark.classList.toggle("current", mark === all[current]);
   for (const why of document.querySelectorAll(".why")) why.hidden = why.id !== `why-${all[current].dataset.span}`;
   label.value = all[current].dataset.label;
+  getSelection().removeAllRanges();
   all[current].focus({ preventScroll: true });
   all[current].scrollIntoView({ block: "nearest" });
 };
 
-// Offsets count characters as Python does, code points, and the tags on the page are no part of the text.
+// Offsets count characters as Python does, code points.
 const length = (text) => Array.from(text).length;
-const offset = (node, at) => {
+const before = (node, at) => {
   const range = document.createRange();
   range.setStart(original, 0);
   range.setEnd(node, at);
-  const part = range.cloneContents();
-  for (const tag of part.querySelectorAll(".tag")) tag.remove();
-  return length(part.textContent);
+  return range.toString();
 };
 
 const decide = async (action, start, end) => {
@@ -49,7 +48,52 @@ const add = () => {
   const chosen = getSelection();
   if (chosen.isCollapsed || !original.contains(chosen.anchorNode) || !original.contains(chosen.focusNode)) return;
   const range = chosen.getRangeAt(0);
-  decide("add", offset(range.startContainer, range.startOffset), offset(range.endContainer, range.endOffset));
+  const start = length(before(range.startContainer, range.startOffset));
+  decide("add", start, start + length(range.toString()));
+};
+
+// Words can be selected without a mouse. Places are in the units of a string here, as ranges want them.
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const place = (at) => {
+  const walker = document.createTreeWalker(original, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode() && at > walker.currentNode.length) at -= walker.currentNode.length;
+  return [walker.currentNode, at];
+};
+const chosen = () => {
+  const now = getSelection();
+  if (now.rangeCount && !now.isCollapsed && original.contains(now.anchorNode)) {
+    const range = now.getRangeAt(0);
+    const start = before(range.startContainer, range.startOffset).length;
+    return [start, start + range.toString().length];
+  }
+  const mark = marks()[current];
+  const start = mark ? before(mark, 0).length : 0;
+  return [start, start + (mark ? mark.textContent.length : 0)];
+};
+const select = (start, end) => {
+  getSelection().setBaseAndExtent(...place(start), ...place(end));
+  getSelection().focusNode.parentElement.scrollIntoView({ block: "nearest" });
+  said.textContent = `${said.dataset.chosen} ${getSelection().toString()}`;
+};
+const wordAfter = (at) => {
+  WORD.lastIndex = at;
+  return WORD.exec(original.textContent);
+};
+const wordBefore = (at) => Array.from(original.textContent.slice(Math.max(0, at - 300), at).matchAll(WORD)).at(-1);
+const nextWord = () => {
+  const word = wordAfter(chosen()[1]);
+  if (word) select(word.index, word.index + word[0].length);
+};
+const previousWord = () => {
+  const [start] = chosen();
+  const word = wordBefore(start);
+  const from = Math.max(0, start - 300);
+  if (word) select(from + word.index, from + word.index + word[0].length);
+};
+const longer = () => {
+  const [start, end] = chosen();
+  const word = wordAfter(end);
+  if (word) select(start, word.index + word[0].length);
 };
 const actions = {
   previous: () => show(current - 1),
@@ -58,8 +102,16 @@ const actions = {
   restore: onSpan("restore"),
   relabel: onSpan("relabel"),
   add,
+  nextWord,
+  previousWord,
+  longer,
 };
 const keys = { k: "previous", j: "next", x: "release", u: "restore", l: "relabel", a: "add" };
+Object.assign(keys, { w: "nextWord", b: "previousWord", e: "longer" });
+// single keys get in the way of who dictates to the machine, so that they can be turned off
+const useKeys = document.getElementById("keys");
+useKeys.checked = localStorage.getItem("keys") !== "off";
+useKeys.addEventListener("change", () => localStorage.setItem("keys", useKeys.checked ? "on" : "off"));
 
 for (const button of review.querySelectorAll("[data-do]")) {
   button.addEventListener("mousedown", (event) => event.preventDefault()); // keeps what is selected
@@ -70,7 +122,7 @@ original.addEventListener("click", (event) => {
   if (mark && getSelection().isCollapsed) show(marks().indexOf(mark));
 });
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, input")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select") || !useKeys.checked) return;
   if (event.key === "s") document.getElementById("apply").click();
   else if (keys[event.key]) actions[keys[event.key]]();
   else return;

@@ -35,6 +35,11 @@ class PlacedText:
         """All of it."""
         return "".join(self._parts)
 
+    @property
+    def at_break(self) -> bool:
+        """Whether white space, or nothing, stands before what comes next."""
+        return not self._length or bool(self._gap)
+
     def add(self, text: str, place: Any) -> None:
         """Add what stands in a place, behind the gap if one was asked for."""
         if not text:

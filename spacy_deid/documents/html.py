@@ -1,0 +1,176 @@
+"""HTML: what is shown is text and is edited in place; scripts, styles, comments, links and pictures are left out."""
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lxml import etree
+from lxml.html import document_fromstring, tostring
+from lxml.html.defs import tags
+
+from ..errors import ConfigError, Errors, InputError
+from ..io import check_encoding, decode
+from ..offsets import Edit, apply_edits
+from .document import Document, Format, Found, ReadSettings, WriteSettings
+from .markup import Spot, remove, strings, unwrap
+from .places import PlacedText
+from .plain import encoding_of
+
+__all__ = ["FORMAT"]
+
+_DROPPED = set(
+    "script style link meta base iframe object embed applet svg math canvas audio video source track param frame "
+    "frameset area map xml basefont bgsound".split()
+)
+_PICTURES = set("img picture svg canvas object embed video audio iframe applet".split())
+# what stands in lines of its own
+_BLOCKS = set(
+    "address article aside blockquote body br caption center dd details dialog div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 head header hr legend li main nav ol optgroup option p pre section select summary "
+    "table tbody textarea tfoot thead title tr ul".split()
+)
+_CELLS = {"td", "th"}
+_AS_IS = {"pre", "textarea"}
+_SHOWN = ("alt", "title", "placeholder", "value", "label", "summary", "abbr", "aria-label", "aria-description")
+_KEPT = set(
+    "colspan rowspan span align valign width height border cellpadding cellspacing dir lang type checked selected "
+    "disabled multiple rows cols size start reversed bgcolor color style".split()
+)
+_SIMPLE = re.compile(r"[\w\s#%.,:;-]*")
+_HIDDEN = {"hidden", "password", "file", "image"}
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+_HEAD = 4096  # bytes in which the encoding may be said
+_LEAST_ATTRIBUTE = 5
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a page.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): encoding, if the page does not say it.
+    RETURNS (Document): the text that is shown, and texts in attributes, such as descriptions of pictures.
+    RAISES: InputError (D400, D715).
+    """
+    root = _parse(data, name, settings)
+    lost = any(element.tag in _PICTURES for element in root.iter())
+    text = _clean_text(root)
+    warnings = ("pictures and embedded objects are removed",) if lost else ()
+    return Document(name, "html", text.text, (), warnings, (data, settings))
+
+
+def _parse(data: bytes, name: str, settings: ReadSettings) -> Any:
+    """Parse a page, whatever mistakes it has."""
+    page = decode(data, _encoding(data, name, settings), name)[0].removeprefix("\ufeff")
+    try:
+        return document_fromstring(page.encode("utf-8", "replace"), parser=_parser())
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        raise InputError(Errors.D715.format(path=name, reason="nothing in it that is shown")) from None
+
+
+def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
+    """The encoding of a page: by its byte-order mark, else as it says, else that of the settings."""
+    encoding = encoding_of(data, settings)
+    if data.startswith(codecs.BOM_UTF8) or encoding in ("utf-16", "utf-32"):
+        return encoding if encoding in ("utf-16", "utf-32") else "utf-8"
+    said = _CHARSET.search(data[:_HEAD])
+    if not said:
+        return encoding
+    try:
+        encoding = check_encoding(said[1].decode())
+    except ConfigError:
+        raise InputError(Errors.D715.format(path=name, reason="it names an encoding that is not known")) from None
+    return "cp1252" if encoding in ("iso8859-1", "ascii") else encoding  # as browsers do
+
+
+def _parser() -> Any:
+    """A parser without network."""
+    from lxml.html import HTMLParser
+
+    return HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+
+
+def _clean_text(root: Any) -> PlacedText:
+    """Clean a page and read it."""
+    for element in [*root.iterdescendants()]:
+        kind = element.get("type", "").lower() if element.tag == "input" else ""
+        if element.tag in _DROPPED or kind in _HIDDEN:
+            remove(element)
+        elif element.tag not in tags:  # what is no tag can be an address between angle brackets
+            unwrap(element)
+    for element in root.iter():
+        for key, value in element.items():
+            simple = _SIMPLE.fullmatch(value) and "url" not in value.lower()
+            if key not in _SHOWN and not (key in _KEPT and simple):
+                del element.attrib[key]
+    text = PlacedText()
+    _add(root, text, as_is=False)
+    return text
+
+
+def _add(element: Any, text: PlacedText, as_is: bool) -> None:
+    """Add what an element holds, in order."""
+    block = element.tag in _BLOCKS
+    as_is = as_is or element.tag in _AS_IS
+    if block:
+        text.gap("\n")
+    for key in _SHOWN:
+        if element.get(key, "").strip():
+            before = text.at_break
+            text.gap("\n" if before else " ")
+            text.add(element.get(key), Spot(element, "@" + key))
+            text.gap("\n" if before else " ")
+    _add_spot(Spot(element, "text"), text, as_is)
+    for child in element:
+        _add(child, text, as_is)
+        _add_spot(Spot(child, "tail"), text, as_is)
+    if element.tag in _CELLS:
+        text.gap("\t")
+    elif block:
+        text.gap("\n")
+
+
+def _add_spot(spot: Spot, text: PlacedText, as_is: bool) -> None:
+    """Add a text. White space is made one blank, as a browser does, in the tree too."""
+    if not spot.get():
+        return
+    if not as_is:
+        shown = re.sub(r"[ \t\r\n\f]+", " ", spot.get())
+        spot.set(shown.lstrip(" ") if text.at_break else shown)
+    text.add(spot.get(), spot)
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write a page as UTF-8.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order.
+    settings (WriteSettings): not needed.
+    RETURNS (bytes): the file.
+    RAISES: DeidError (D003, D004).
+    """
+    data, reading = document.parts
+    root = _parse(data, document.name, reading)
+    for piece, local in _clean_text(root).edits_by_piece(edits):
+        piece.place.set(apply_edits(piece.place.get(), local))
+    head = root.find("head")
+    if head is None:
+        head = etree.Element("head")
+        root.insert(0, head)
+    head.insert(0, etree.Element("meta", charset="utf-8"))
+    page: bytes = tostring(root, encoding="utf-8", doctype="<!DOCTYPE html>", include_meta_content_type=True)
+    return page
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """The text as it is read, and every attribute."""
+    root = _parse(data, "copy", settings.read)
+    for attribute, value in strings(root):
+        if attribute and attribute not in _SHOWN and any(map(str.isalpha, value)):
+            yield Found(f"attribute {attribute}", value, _LEAST_ATTRIBUTE)
+    yield Found("comments", " ".join(re.findall(r"<!--(.*?)-->", data.decode("utf-8", "replace"), re.DOTALL)))
+    yield Found("text", _clean_text(root).text)
+
+
+FORMAT = Format(read, write, extract)

@@ -1,0 +1,200 @@
+"""E-mail (.eml): headers that are shown, bodies and attachments, written as a new message."""
+
+import codecs
+import mimetypes
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from email import message_from_bytes, policy
+from email.encoders import encode_base64
+from email.header import Header
+from email.message import Message
+from email.mime.base import MIMEBase
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from ..errors import Errors, InputError
+from ..offsets import Edit, apply_edits
+from .document import Document, Format, Found, ReadSettings, WriteSettings
+from .formats import redact_document
+from .kinds import FORMATS, SUFFIXES, detect_kind, format_of
+from .places import PlacedText
+
+__all__ = ["FORMAT"]
+
+_HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
+_LABEL = "a header's name"
+_LOST = "attachments that cannot be read are removed"
+
+
+class _Part(NamedTuple):
+    """A part of a message that is carried over.
+
+    document (Document): what it is read as; plain text as "txt".
+    suffix (str): of the file that it is as an attachment; "" for a body.
+    """
+
+    document: Document
+    suffix: str = ""
+
+
+class _Parts(NamedTuple):
+    """What is needed to write: headers with their values, and the parts."""
+
+    headers: list[tuple[str, str]]
+    parts: list[_Part]
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a message.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): how attachments are read.
+    RETURNS (Document): headers, bodies and attachments. Of a text that comes as plain text and as HTML, the HTML.
+    RAISES: InputError (D715).
+    """
+    try:
+        message = message_from_bytes(data, policy=policy.default)
+        headers = [(key, _one_line(str(value))) for key in _HEADERS for value in message.get_all(key, [])]
+        leaves = list(_leaves(message))
+    except Exception:  # what damaged headers make the parser raise is of many kinds
+        raise InputError(Errors.D715.format(path=name, reason="damaged: not a message that can be read")) from None
+    if not headers:
+        raise InputError(Errors.D715.format(path=name, reason="not a message: it has no headers"))
+    inner = replace(settings, columns={})
+    read_parts = [_read_part(leaf, name, inner) for leaf in leaves]
+    parts = _Parts(headers, [part for part in read_parts if part])
+    warnings = [_LOST] if None in read_parts else []
+    warnings += [warning for part in parts.parts for warning in part.document.warnings]
+    return Document(name, "eml", _text(parts).text, (), tuple(dict.fromkeys(warnings)), parts)
+
+
+def _one_line(text: str) -> str:
+    """A header's value without line ends, which would begin another header."""
+    return re.sub(r"[\r\n\0]+", " ", text)
+
+
+def _leaves(message: Any) -> Iterator[Any]:
+    """The parts of a message that hold something. Of alternatives the one in HTML is taken, else the last text."""
+    if message.get_content_maintype() != "multipart":
+        yield message
+        return
+    parts = [list(_leaves(part)) for part in message.iter_parts()]
+    if message.get_content_type() == "multipart/alternative":
+        texts = [group for group in parts if any(leaf.get_content_maintype() == "text" for leaf in group)]
+        pages = [group for group in texts if any(leaf.get_content_type() == "text/html" for leaf in group)]
+        parts = (pages or texts or parts)[-1:]
+    for group in parts:
+        yield from group
+
+
+def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
+    """Read a part; None for one that cannot be read."""
+    kind = leaf.get_content_type()
+    body = kind in ("text/plain", "text/html") and leaf.get_content_disposition() != "attachment"
+    try:
+        if kind == "message/rfc822":
+            return _Part(read(leaf.get_payload(0).as_bytes(), name, settings), ".eml")
+        data = leaf.get_payload(decode=True) or b""
+        if kind == "text/plain" and body:
+            text = data.decode(leaf.get_content_charset("utf-8"), "replace").replace("\r\n", "\n")
+            return _Part(Document(name, "txt", text))
+        if kind == "text/html" and body:
+            page = data.decode(leaf.get_content_charset("utf-8"), "replace")
+            return _Part(format_of("html", name).read(codecs.BOM_UTF8 + page.encode(), name, settings))
+        suffix = _suffix(leaf)
+        if SUFFIXES.get(suffix) not in FORMATS or not data:
+            return None
+        return _Part(format_of(detect_kind(data, "attachment" + suffix), name).read(data, name, settings), suffix)
+    except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
+        return None
+
+
+def _suffix(leaf: Any) -> str:
+    """The suffix of an attachment, by its name, else by its type."""
+    suffix = PurePath(leaf.get_filename() or "").suffix.lower()
+    return suffix if suffix in SUFFIXES else mimetypes.guess_extension(leaf.get_content_type()) or ""
+
+
+def _text(parts: _Parts) -> PlacedText:
+    """The text of a message. A place is the number of a header, or of a part behind all headers."""
+    text = PlacedText()
+    for number, (key, value) in enumerate(parts.headers):
+        text.gap("\n")
+        text.add(f"{key}: ", _LABEL)
+        text.add(value, number)
+    for number, part in enumerate(parts.parts, len(parts.headers)):
+        text.gap("\n\n")
+        text.add(part.document.text, number)
+    return text
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write a new message. Attachments are named by their number.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order.
+    settings (WriteSettings): how attachments are written.
+    RETURNS (bytes): the file.
+    RAISES: DeidError (D003, D004, D714, D719).
+    """
+    parts: _Parts = document.parts
+    local = {piece.place: edits for piece, edits in _text(parts).edits_by_piece(edits)}
+    written = []
+    for number, part in enumerate(parts.parts, len(parts.headers)):
+        written.append(_write_part(part, local.get(number, []), settings, number - len(parts.headers) + 1))
+    message: Message = written[0] if len(written) == 1 and not parts.parts[0].suffix else MIMEMultipart("mixed")
+    if isinstance(message, MIMEMultipart):
+        for one in written:
+            message.attach(one)
+    for number, (key, value) in enumerate(parts.headers):
+        message[key] = _header(key, _one_line(apply_edits(value, local.get(number, []))))
+    return message.as_bytes()
+
+
+def _header(key: str, value: str) -> str:
+    """Write a header's value. A tag in the place of an address is none, so it is written as words that are shown."""
+    try:
+        plain = value.isascii() and str(policy.default.header_factory(key, value)) == value
+    except Exception:  # the parser of addresses raises errors of many kinds
+        plain = False
+    return value if plain else Header(value, "utf-8", header_name=key).encode()
+
+
+def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, number: int) -> Any:
+    """Write a body or an attachment. It is verified by itself, since its pages may have to be read again."""
+    if part.document.kind == "txt" and part.document.parts is None:
+        return MIMEText(apply_edits(part.document.text, edits), "plain", "utf-8")
+    data = redact_document(part.document, edits, settings)
+    if not part.suffix:
+        return MIMEText(data.decode(), "html", "utf-8")
+    if part.document.kind == "eml":
+        return MIMEMessage(message_from_bytes(data))
+    kind = mimetypes.guess_type("a" + part.suffix)[0] or "application/octet-stream"
+    attachment = MIMEBase(*kind.split("/"))
+    attachment.set_payload(data)
+    encode_base64(attachment)
+    attachment.add_header("Content-Disposition", "attachment", filename=f"attachment-{number}{part.suffix}")
+    return attachment
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """Every header, every body, and all that can be got out of each attachment."""
+    message = message_from_bytes(data, policy=policy.default)
+    document = read(data, "copy", settings.read)
+    yield Found("text", document.text)
+    for part in message.walk():
+        for key, value in part.items():
+            yield Found(f"header {key}", str(value), 5)
+    fast = replace(settings, verify_ocr="none")  # pages were read again when the attachment was written
+    for leaf in _leaves(message):
+        kind = SUFFIXES.get(_suffix(leaf), "")
+        if leaf.get_content_disposition() == "attachment" and kind in FORMATS:
+            yield from format_of(kind, "copy").extract(leaf.get_payload(decode=True) or b"", fast)
+
+
+FORMAT = Format(read, write, extract)

@@ -1,0 +1,87 @@
+"""RTF: its text, written into a new file without formatting."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import Errors, InputError
+from ..offsets import Edit, apply_edits
+from .document import Document, Format, Found, ReadSettings, WriteSettings
+
+__all__ = ["FORMAT"]
+
+_WARNING = "formatting, pictures, text boxes and comments are removed"
+_CODE_PAGE = re.compile(rb"\\ansicpg(\d{3,5})")
+# headers, footers and notes are text here; cells are kept apart by tabs; codes of fields name links
+_READ_AS = [
+    (re.compile(r"(?<!\\)\\(?:header|footer)[lrf]?(?![a-z]) ?|(?<!\\)\\footnote(?![a-z]) ?"), r"\\par "),
+    (re.compile(r"(?<!\\)\\(?:nest)?cell(?![a-z]) ?"), r"\\tab "),
+    (re.compile(r"(?<!\\)\\fldinst(?![a-z])"), r"\\xe"),
+]
+_WRITTEN = {"\n": "\\par\n", "\t": "\\tab ", "\\": "\\\\", "{": "\\{", "}": "\\}"}
+_LEAST_RAW = 6
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a file.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): not needed.
+    RETURNS (Document): its text, with headers, footers and footnotes where they stand in the file.
+    RAISES: InputError (D715).
+    """
+    return Document(name, "rtf", _text(data, name), (), (_WARNING,))
+
+
+def _text(data: bytes, name: str) -> str:
+    """The text of a file."""
+    from striprtf import striprtf
+
+    rtf_to_text: Any = striprtf.rtf_to_text  # it has no types
+    said = _CODE_PAGE.search(data[:4096])
+    try:
+        source = data.decode(f"cp{said[1].decode()}" if said else "cp1252", "replace")
+    except LookupError:
+        source = data.decode("cp1252", "replace")
+    for pattern, instead in _READ_AS:
+        source = pattern.sub(instead, source)
+    try:
+        text = rtf_to_text(source, errors="replace")
+    except (ValueError, IndexError, OverflowError, LookupError):
+        raise InputError(Errors.D715.format(path=name, reason="damaged: not RTF that can be read")) from None
+    return str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write a new file with the text alone.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order.
+    settings (WriteSettings): not needed.
+    RETURNS (bytes): the file.
+    RAISES: DeidError (D003, D004).
+    """
+    text = apply_edits(document.text, edits).replace("\r\n", "\n").replace("\r", "\n")
+    body = "".join(map(_as_rtf, text))
+    return f"{{\\rtf1\\ansi\\ansicpg1252\\uc1\\deff0{{\\fonttbl{{\\f0 Arial;}}}}\\f0\n{body}}}\n".encode("ascii")
+
+
+def _as_rtf(character: str) -> str:
+    """A character as RTF."""
+    if character in _WRITTEN:
+        return _WRITTEN[character]
+    if " " <= character <= "~":
+        return character
+    units = character.encode("utf-16-le", "replace")
+    codes = [int.from_bytes(units[i : i + 2], "little", signed=True) for i in range(0, len(units), 2)]
+    return "".join(f"\\u{code}?" for code in codes)
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """The text, and the file as it is."""
+    yield Found("text", _text(data, "copy"))
+    yield Found("source", data.decode("latin-1"), _LEAST_RAW)
+
+
+FORMAT = Format(read, write, extract)

@@ -1,0 +1,99 @@
+"""HTML: what is shown is edited in place, what is not shown is gone."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.errors import DeidError, InputError
+from spacy_deid.offsets import Edit, apply_edits
+
+NAME = "Braulio Sanz"
+PAGE = f"""<!DOCTYPE html><!-- {NAME} --><html lang="es"><head><meta name="author" content="{NAME}">
+<title>Informe de {NAME}</title><style>p:after {{content: "{NAME}"}}</style><script>var a = "{NAME}"</script></head>
+<body onload="f('{NAME}')"><h1>Informe</h1>
+<p class="{NAME}" style="color: red">Paciente   <b>Brau</b>lio
+  <i>Sanz</i> &amp; hija<br>Alta</p>
+<table><tr><td>Nombre</td><td>{NAME}</td></tr></table>
+<a href="mailto:{NAME}" title="Write to {NAME}">mail</a> <img src="{NAME}.png" alt="Photo of {NAME}">
+<input type="hidden" value="{NAME}"><input value="{NAME}"><textarea>{NAME}</textarea>
+<svg><text>{NAME}</text></svg><iframe srcdoc="{NAME}"></iframe><Sanz@x.es><x-card data-who="{NAME}">kept</x-card>
+<template>{NAME}</template></body></html>"""
+
+
+def every(text: str, wanted: str = NAME) -> list[Edit]:
+    return [Edit(found.start(), found.end(), "PATIENT", "[P]") for found in re.finditer(wanted, text)]
+
+
+def test_what_is_shown_is_text_and_words_stay_whole():
+    text = read_document(PAGE.encode(), "a.html").text
+    assert f"Informe\nPaciente {NAME} & hija\nAlta\nNombre\t{NAME}\n" in text
+    assert text.startswith(f"Informe de {NAME}\n")
+    assert "kept" in text
+    assert text.count(NAME) == 8
+
+
+def test_what_is_not_shown_is_gone_and_the_rest_keeps_its_look():
+    document = read_document(PAGE.encode(), "a.html")
+    copy = redact_document(document, every(document.text)).decode()
+    assert "Sanz" not in copy
+    assert "Braulio" not in copy
+    assert '<p style="color: red">Paciente <b>[P]</b><i></i> &amp; hija<br>Alta</p>' in copy
+    assert '<img alt="Photo of [P]">' in copy
+    root = html.fromstring(copy.encode())
+    assert root.findtext(".//title") == "Informe de [P]"
+    assert not root.xpath("//script | //style | //svg | //iframe | //*[@href] | //*[@src] | //*[@class]")
+    assert document.warnings == ("pictures and embedded objects are removed",)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "<meta charset=iso-8859-1><p>Íñigo</p>".encode("latin-1"),
+        "<p>Íñigo</p>".encode("utf-16"),
+        "<p>Íñigo</p>".encode(),
+        b'<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body>'
+        + "<p>Íñigo</p></body></html>".encode(),
+        "Íñigo".encode(),
+        b"<p>&Iacute;&ntilde;igo",
+    ],
+)
+def test_a_page_in_any_encoding_comes_out_as_utf_8(data):
+    document = read_document(data, "a.htm")
+    assert document.text == "Íñigo"
+    assert "Íñigo" in redact_document(document, []).decode("utf-8")
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_edits_over_tags_read_again_as_they_should(data):
+    words = data.draw(st.lists(st.text("abñ<&", min_size=1, max_size=5), min_size=1, max_size=6))
+    escaped = [word.replace("&", "&amp;").replace("<", "&lt;") for word in words]
+    tags = data.draw(st.lists(st.sampled_from(["b", "i", "span"]), min_size=len(words), max_size=len(words)))
+    page = "".join(f"<{tag}>{word}</{tag}>" for tag, word in zip(tags, escaped, strict=True))
+    document = read_document(f"<p>start {page} end</p>".encode(), "a.html")
+    assert document.text == f"start {''.join(words)} end"
+    cuts = sorted(data.draw(st.sets(st.integers(6, len(document.text) - 4), max_size=4)))
+    edits = [Edit(a, b, "", "[X]") for a, b in zip(cuts[::2], cuts[1::2], strict=False)]
+    assert read_document(redact_document(document, edits), "a.html").text == apply_edits(document.text, edits)
+
+
+def test_a_comment_that_holds_a_name_is_found():
+    with pytest.raises(DeidError, match="comments still holds"):
+        verify(f"<p>Alta</p><!-- {NAME} -->".encode(), "html", [NAME], WriteSettings())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"   ", "nothing in it"),
+        (b"<meta charset=klingon>x", "encoding that is not known"),
+        (b"\xff\xfa", "not utf-8"),
+    ],
+)
+def test_bad_pages_are_refused(data, message):
+    with pytest.raises(InputError, match=message):
+        read_document(data, "a.html", ReadSettings())

@@ -1,5 +1,6 @@
 """What was written is opened again and searched for what was removed, before anybody gets it."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,9 @@ from .document import Found, WriteSettings
 from .kinds import format_of
 
 __all__ = ["fold", "search", "verify"]
+
+LONG = 6  # letters of an identifier from which it is looked for within words; shorter ones are parts of many
+_WORD = re.compile(r"[^\W_]+")
 
 
 def fold(text: str) -> str:
@@ -57,16 +61,25 @@ def search(
     removed, released, identifiers: as in `verify`.
     RAISES: DeidError (D714).
     """
+    words = {spelled for text in identifiers if len(fold(spelled := _words(text))) < LONG}
     labels = removed if isinstance(removed, Mapping) else dict.fromkeys(removed, "")
     wanted = {fold(text): label for text, label in labels.items()}
-    strict = dict.fromkeys(map(fold, identifiers), "an identifier")
+    strict = {folded: "an identifier" for text in identifiers if len(folded := fold(text)) >= LONG}
     wanted |= strict
     automaton = _automaton(wanted)
     allowed = _count(automaton, released)
     for place, text, least in found:
+        spelled = _words(text) if words else ""
+        if any(len(fold(word)) >= least and word in spelled for word in words):
+            raise DeidError(Errors.D714.format(place=place, label="an identifier"))
         for string, count in _count(automaton, text).items():
             if len(string) >= least and (string in strict or count > allowed[string]):
                 raise DeidError(Errors.D714.format(place=place, label=wanted[string] or "a removed string"))
+
+
+def _words(text: str) -> str:
+    """The folded words of a text with a blank at each edge."""
+    return " ".join(["", *map(fold, _WORD.findall(unicodedata.normalize("NFKC", text))), ""])
 
 
 def _automaton(strings: Iterable[str]) -> ahocorasick.Automaton | None:

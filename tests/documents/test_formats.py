@@ -76,6 +76,20 @@ def test_identifiers_may_stand_nowhere():
     assert "rosa" not in str(caught.value).lower()
 
 
+def test_a_short_identifier_is_looked_for_as_a_word():
+    document = read_document(b"Ana ingresa cada semana.", "a.txt")
+    edit = Edit(0, 3, "PATIENT", "[P]")
+    assert redact_document(document, [edit], identifiers=["Ana", "Ana Gil"]) == b"[P] ingresa cada semana."
+    with pytest.raises(DeidError, match="an identifier"):
+        redact_document(document, [], identifiers=["ANA"])
+
+
+def test_a_long_identifier_is_found_within_a_word():
+    document = read_document("Dr.IbáñezLópez y la semana".encode(), "a.txt")
+    with pytest.raises(DeidError, match="an identifier"):
+        redact_document(document, [], identifiers=["Ibañez"])
+
+
 @pytest.mark.parametrize("left", ["IBÁÑEZ", "ibanez", "Ibá\nñez", "I b a n e z", "Ibá-\nñez"])
 def test_a_removed_string_is_found_however_it_is_written(left):
     with pytest.raises(DeidError, match="PATIENT"):

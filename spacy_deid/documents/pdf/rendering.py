@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 
 __all__ = ["render", "without_colour"]
 
@@ -31,6 +30,6 @@ def without_colour(image: Image.Image) -> Image.Image:
     """An image in grey if nothing on it has a colour."""
     if image.mode == "L":
         return image
-    values = np.asarray(image).astype(np.int16)
-    spread = np.abs(values[..., 0] - values[..., 1]).max(), np.abs(values[..., 1] - values[..., 2]).max()
-    return image.convert("L") if max(spread) < COLOUR else image
+    red, green, blue = image.split()
+    apart = ImageChops.lighter(ImageChops.difference(red, green), ImageChops.difference(green, blue))
+    return image if any(apart.histogram()[COLOUR:]) else image.convert("L")

@@ -13,7 +13,7 @@ __all__ = ["FORMATS", "SUFFIXES", "detect_kind", "format_of"]
 # kind → the module of this folder that has its FORMAT. Imported when a file of the kind comes, since each has packages
 # of its own.
 FORMATS = {"txt": "plain", "pdf": "pdf", "image": "image", "docx": "docx"}
-FORMATS |= {"html": "html", "rtf": "rtf", "eml": "mail"}
+FORMATS |= {"html": "html", "rtf": "rtf", "eml": "mail", "odt": "odt"}
 FORMATS |= {"csv": "tables.delimited", "xlsx": "tables.workbook", "parquet": "tables.arrow"}
 
 SUFFIXES = {".txt": "txt", ".text": "txt", ".pdf": "pdf", ".png": "image", ".jpg": "image", ".jpeg": "image"}

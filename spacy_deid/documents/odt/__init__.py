@@ -1,0 +1,9 @@
+"""OpenDocument texts (.odt): headers, footers, body, notes and comments, edited in place, so that formatting stays."""
+
+from ..document import Format
+from .extract import extract
+from .write import read, write
+
+__all__ = ["FORMAT"]
+
+FORMAT = Format(read, write, extract)

@@ -1,0 +1,108 @@
+"""What is not text is cleaned, when a document is read as when it is written: the text counts on it."""
+
+import re
+from typing import Any
+
+from lxml import etree
+
+from ..markup import remove, unwrap
+from .names import DRAW, OFFICE, STYLE, SVG, TABLE, TEXT, XLINK, tags
+
+__all__ = ["HOLDERS", "IMAGE", "LABELS", "clean"]
+
+IMAGE = DRAW + "image"
+# what holds text that is shown
+HOLDERS = tags(TEXT, "p h span note-citation page-number page-count ruby-base ruby-text") | tags(SVG, "title desc")
+# attributes that are shown: what stands before and behind the numbers of lists
+LABELS = tags(STYLE, "num-prefix num-suffix")
+# of the text namespace; others, fields above all, leave what they show
+_TEXT = HOLDERS | tags(
+    TEXT,
+    "s tab line-break soft-page-break note note-body list list-item list-header numbered-paragraph list-style section "
+    "list-level-style-number list-level-style-bullet list-level-style-image outline-style outline-level-style "
+    "notes-configuration linenumbering-configuration linenumbering-separator ruby sequence-decls",
+)
+_DROPPED = tags(
+    TEXT,
+    "tracked-changes change change-start change-end bookmark bookmark-start bookmark-end reference-mark "
+    "reference-mark-start reference-mark-end variable-decls user-field-decls dde-connection-decls section-source "
+    "alphabetical-index-auto-mark-file toc-mark toc-mark-start toc-mark-end user-index-mark user-index-mark-start "
+    "user-index-mark-end alphabetical-index-mark alphabetical-index-mark-start alphabetical-index-mark-end script "
+    "table-of-content-source illustration-index-source table-index-source object-index-source user-index-source "
+    "alphabetical-index-source bibliography-source bibliography-configuration note-continuation-notice-forward "
+    "note-continuation-notice-backward",
+)
+_DROPPED |= tags(OFFICE, "scripts forms event-listeners meta settings dde-source change-info binary-data")
+_DROPPED |= tags(DRAW, "object object-ole plugin applet floating-frame image-map fill-image param contour-polygon")
+_DROPPED |= tags(SVG, "font-face-src definition-src") | tags(STYLE, "background-image")
+_DROPPED |= tags(
+    TABLE, "named-expressions content-validations database-ranges tracked-changes dde-links cell-range-source"
+)
+_FORM = "{urn:oasis:names:tc:opendocument:xmlns:form:1.0}"
+_FOREIGN = {"creator", "date", "creator-initials", "sender-initials"}  # of annotations, in several namespaces
+_LOST = tags(DRAW, "object object-ole plugin applet floating-frame")
+# attributes, by their local names, that can tell of somebody: values behind what is shown, names, addresses
+_ATTRIBUTES = {"value", "string-value", "date-value", "time-value", "boolean-value", "formula", "condition", "title"}
+_ATTRIBUTES |= {"description", "author", "creator", "id", "target-frame-name", "ref-name", "user-name", "href", "rsid"}
+_ATTRIBUTES |= {
+    "paragraph-rsid",
+    "protection-key",
+    "label",
+    "connection-name",
+    "resolved",
+    "change-id",
+    "name-and-extension",
+}
+_SPACE = re.compile("[ \t\r\n]+")
+
+
+def clean(root: Any, pictures: dict[str, str]) -> bool:
+    """Take out of a part everything that is not shown and could tell of somebody.
+
+    root (Any): content or styles; it changes.
+    pictures (dict[str, str]): members that are pictures → their names in the copy.
+    RETURNS (bool): whether embedded objects are lost.
+    """
+    lost = next(root.iter(*_LOST), None) is not None
+    for element in [*root.iterdescendants()]:
+        of_text = element.tag.startswith(TEXT)
+        name = etree.QName(element).localname
+        if element.tag in _DROPPED or element.tag.startswith(_FORM) or (name in _FOREIGN and not of_text):
+            remove(element)
+        elif (of_text and element.tag not in _TEXT) or element.tag == DRAW + "a":
+            unwrap(element)
+    for element in root.iter():
+        _clean_attributes(element, pictures)
+        _clean_text(element)
+    for image in [*root.iter(IMAGE)]:
+        if not image.get(XLINK + "href"):
+            remove(image)
+    return lost
+
+
+def _clean_attributes(element: Any, pictures: dict[str, str]) -> None:
+    """Take out attributes that are not shown. Of addresses those of pictures stay, under new names."""
+    picture = pictures.get(element.get(XLINK + "href", "").removeprefix("./")) if element.tag == IMAGE else None
+    drawn = element.getparent() is not None and element.getparent().tag != OFFICE + "styles"
+    for key in [*element.attrib]:
+        name = etree.QName(key)
+        named = key == TABLE + "name" or (key == DRAW + "name" and drawn)
+        if named or name.localname in _ATTRIBUTES:
+            del element.attrib[key]
+    if picture:
+        element.set(XLINK + "href", picture)
+    if element.tag == TEXT + "section":
+        element.set(TEXT + "name", "section")
+
+
+def _clean_text(element: Any) -> None:
+    """Take out text where none is shown, and make white space one blank, as a reader does."""
+    if element.tag not in HOLDERS:
+        element.text = None
+    elif element.text:
+        element.text = _SPACE.sub(" ", element.text)
+    parent = element.getparent()
+    if parent is None or parent.tag not in HOLDERS:
+        element.tail = None
+    elif element.tail:
+        element.tail = _SPACE.sub(" ", element.tail)

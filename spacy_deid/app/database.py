@@ -53,6 +53,7 @@ class Database:
         with self.read() as database:
             database.execute("PRAGMA foreign_keys = ON")
             database.execute("PRAGMA secure_delete = ON")
+            database.execute("PRAGMA synchronous = NORMAL")  # a loss of power may undo the last changes, never damage
             database.execute("BEGIN IMMEDIATE")
             try:
                 yield database

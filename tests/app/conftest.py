@@ -40,12 +40,15 @@ class Service:
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
         self.client = httpx.Client(base_url=self.url, timeout=60, headers=headers, trust_env=False)
         for _ in range(900):
+            if self.process.poll() is not None:
+                break
             try:
                 if self.client.get("/v1/health").json()["status"] == "ok":
                     return
             except httpx.TransportError:
                 pass
             time.sleep(0.1)
+        self.stop(kill=True)
         raise AssertionError(self.log.read_text(encoding="utf8"))
 
     @property

@@ -79,15 +79,15 @@ const wordAfter = (at) => {
   WORD.lastIndex = at;
   return WORD.exec(original.textContent);
 };
-const wordBefore = (at) => Array.from(original.textContent.slice(Math.max(0, at - 300), at).matchAll(WORD)).at(-1);
 const nextWord = () => {
   const word = wordAfter(chosen()[1]);
   if (word) select(word.index, word.index + word[0].length);
 };
 const previousWord = () => {
   const [start] = chosen();
-  const word = wordBefore(start);
   const from = Math.max(0, start - 300);
+  WORD.lastIndex = 0;
+  const word = Array.from(original.textContent.slice(from, start).matchAll(WORD)).at(-1);
   if (word) select(from + word.index, from + word.index + word[0].length);
 };
 const longer = () => {

@@ -1,0 +1,450 @@
+"""The pages in a real Chromium: what a clinic does, by mouse and by keyboard alone, with the network off."""
+
+import csv
+import io
+import re
+import time
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from pdf_letters import letter, needs_tesseract
+
+from spacy_deid.app.words import LANGUAGES, load_words
+from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
+
+from .conftest import CANARY, NOTE
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no chromium at /usr/bin/chromium"),
+]
+SECONDS = 120_000
+# for each piece of text that is seen: its colour and the first ground below it that is not transparent
+COLOURS = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility() || element.closest(".skip")) continue;
+    let ground = element;
+    const colour = () => getComputedStyle(ground).backgroundColor;
+    while (ground && /, 0\\)|transparent/.test(colour())) ground = ground.parentElement;
+    const below = ground ? colour() : "rgb(255, 255, 255)";
+    found.push([element.tagName, getComputedStyle(element).color, below]);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens pages that reach this machine alone; afterwards no page may have asked for more, or have complained."""
+    complaints, contexts = [], []
+
+    def guard(route):
+        if urlsplit(route.request.url).hostname == "127.0.0.1":
+            return route.continue_()
+        complaints.append(f"asked for {urlsplit(route.request.url).hostname}")
+        return route.abort()
+
+    def open_page(url="about:blank", **settings):
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en", **settings)
+        contexts.append(context)
+        context.route("**/*", guard)
+        page = context.new_page()
+        page.set_default_timeout(SECONDS)
+        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message) else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def is_complaint(message):
+    """A page that was refused is loaded all the same, and says why."""
+    return message.type in ("error", "warning") and "status of 400" not in message.text
+
+
+def file(name="carta.txt", text=NOTE):
+    data = text.encode() if isinstance(text, str) else text
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+
+
+def upload(page, service, *files):
+    page.goto(service.url)
+    page.set_input_files("#files", list(files))
+    page.click("#upload button")
+    page.wait_for_selector("#job[data-busy='0']")
+
+
+def deidentify(page, service, *files):
+    upload(page, service, *(files or [file()]))
+    page.click("form.grid button")
+    page.wait_for_selector("#job[data-busy='0'] .state.done")
+
+
+def review(page, service, *files):
+    deidentify(page, service, *files)
+    page.click("tbody a >> nth=0")
+    page.wait_for_selector("#review")
+
+
+def until(page, expression):
+    """Wait until something is true of a page. Playwright's own way evaluates a string, which the page forbids."""
+    for _ in range(600):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(expression)
+
+
+def wait_for(page, wanted):
+    """Wait for marks of the original text."""
+    page.wait_for_selector(f"#original mark.{wanted}")
+
+
+@needs_tesseract
+def test_files_are_read_and_pages_from_ocr_are_marked(service, open_page, tmp_path):
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("L", (1200, 300), 255)
+    ImageDraw.Draw(picture).text((60, 60), "Nombre: Aurelio Linde.", fill=0, font=ImageFont.load_default(40))
+    scan = io.BytesIO()
+    picture.save(scan, "PNG", dpi=(200, 200))
+    page = open_page(service.url)
+    upload(
+        page, service, file(), file("carta.pdf", letter(NOTE.replace("😀 ", ""))), file("foto.png", scan.getvalue())
+    )
+    rows = [row.inner_text().split("\t") for row in page.query_selector_all("#files tbody tr")]
+    assert [row[0] for row in rows] == ["carta.txt", "carta.pdf", "foto.png"]
+    assert [row[1] for row in rows] == ["read"] * 3
+    assert [row[3] for row in rows] == ["", "", "1"]
+
+
+def test_files_can_be_dropped(service, open_page):
+    page = open_page(service.url)
+    page.evaluate(
+        """([text]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "uno.txt"));
+          data.items.add(new File([text], "dos.txt"));
+          const drop = document.querySelector(".drop");
+          drop.dispatchEvent(new DragEvent("dragover", { dataTransfer: data, bubbles: true, cancelable: true }));
+          drop.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        [NOTE],
+    )
+    assert "uno.txt" in page.inner_text("#chosen")
+    page.click("#upload button")
+    page.wait_for_selector("#job[data-busy='0']")
+    assert "dos.txt" in page.inner_text("#files")
+
+
+def test_progress_is_seen_live_and_a_job_can_be_cancelled(service, open_page):
+    page = open_page()
+    upload(page, service, *[file(f"{i}.txt", NOTE * 150) for i in range(12)])
+    assert page.query_selector("text=Cancel") is None
+    page.click("form.grid button")
+    until(page, "Number(document.getElementById('bar')?.value) > 0")
+    page.evaluate("() => { window.stayed = true; }")
+    until(page, "document.getElementById('left').textContent.includes('left')")
+    until(page, "document.querySelector('.state.running') !== null")
+    seen = page.evaluate("Number(document.getElementById('bar').value)")
+    until(page, f"Number(document.getElementById('bar').value) > {seen}")
+    assert page.evaluate("window.stayed") is True  # the page was not loaded again
+    assert re.fullmatch(r"\d+ / 12", page.inner_text("#count"))
+    page.click("text=Cancel")
+    page.wait_for_selector("#job[data-busy='0']")
+    states = [state.inner_text() for state in page.query_selector_all("#files .state")]
+    assert {"done", "cancelled"} == set(states)
+
+
+def test_settings_are_chosen_and_stay(service, open_page):
+    page = open_page()
+    upload(page, service, file())
+    page.select_option("#operating_point", "high_recall")
+    page.select_option("#style", "numbered")
+    page.select_option("#policy", "safe_harbor")
+    page.fill("#patient_id", "7")
+    page.click("form.grid button")
+    page.wait_for_selector("#job[data-busy='0'] .state.done")
+    chosen = [page.input_value(f"#{name}") for name in ("operating_point", "style", "policy", "patient_id")]
+    assert chosen == ["high_recall", "numbered", "safe_harbor", "7"]
+    page.click("tbody a >> nth=0")
+    assert "[PATIENT_1]" in page.inner_text("#released")
+
+
+def test_a_review_by_keyboard_alone(service, open_page):
+    page = open_page()
+    review(page, service)
+    press = page.keyboard.press
+    for _ in range(30):  # the keys work wherever the focus is; the text can be reached by Tab as well
+        press("Tab")
+        if page.evaluate("document.activeElement.id") == "original":
+            break
+    assert page.evaluate("document.activeElement.id") == "original"
+    press("j")
+    first = page.inner_text("mark.current")
+    assert page.evaluate("document.activeElement.classList.contains('current')")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+    assert page.is_visible(".why:not([hidden]) table")
+    press("j")
+    assert page.inner_text("mark.current") != first
+    press("k")
+    assert page.inner_text("mark.current") == first
+    with page.expect_navigation():
+        press("x")
+    wait_for(page, "released")
+    with page.expect_navigation():
+        press("u")
+    assert page.query_selector("mark.released") is None
+    page.focus("#label")
+    page.select_option("#label", "RELATIVE")
+    page.evaluate("document.activeElement.blur()")
+    with page.expect_navigation():
+        press("l")
+    assert page.get_attribute("mark.current", "data-label") == "RELATIVE"
+    assert "disnea" in page.inner_text("#original")
+    press("j")
+    for _ in range(40):
+        press("w")
+        if page.evaluate("getSelection().toString()") == "disnea":
+            break
+    press("b")
+    assert page.evaluate("getSelection().toString()") == "por"
+    press("e")
+    assert page.evaluate("getSelection().toString()") == "por disnea"
+    assert "por disnea" in page.inner_text("#said")
+    with page.expect_navigation():
+        press("a")
+    wait_for(page, "added")
+    assert page.inner_text("mark.added").startswith("por disnea")
+    with page.expect_navigation():
+        press("s")
+    page.wait_for_selector("#job[data-busy='0'] .state.done")
+    page.click("tbody a >> nth=0")
+    released = page.inner_text("#released")
+    assert "[RELATIVE]" in released
+    assert "disnea" not in released
+    assert CANARY not in released
+
+
+def test_single_keys_can_be_turned_off(service, open_page):
+    page = open_page()
+    review(page, service)
+    page.uncheck("#keys")
+    page.keyboard.press("j")
+    assert page.query_selector("mark.current") is None
+    page.reload()
+    assert not page.is_checked("#keys")
+    page.check("#keys")
+    page.keyboard.press("j")
+    assert page.query_selector("mark.current") is not None
+
+
+def test_one_file_and_all_are_downloaded(service, open_page):
+    page = open_page()
+    deidentify(page, service, file(), file("zweite.txt", "Nada.\n"))
+    with page.expect_download() as one:
+        page.click("tbody a[download] >> nth=0")
+    assert one.value.suggested_filename == "document-001.txt"
+    assert CANARY not in Path(one.value.path()).read_text(encoding="utf8")
+    with page.expect_download() as every:
+        page.click("text=Download all as ZIP")
+    archive = zipfile.ZipFile(every.value.path())
+    names = ["released/document-001.txt", "released/document-002.txt", "findings.csv", "failed.csv", "job.json"]
+    assert archive.namelist() == names
+    assert not any(CANARY.encode() in archive.read(name) for name in names)
+
+
+@pytest.mark.parametrize("format", ["brat", "i2b2", "cas"])
+def test_the_report_measures_against_ground_truth(service, open_page, tmp_path, format):
+    marked = ("Aurelio " + CANARY + " Linde", "PATIENT"), ("disnea", "OTHER"), ("4471906", "MRN")
+    spans = [Entity(NOTE.index(text), NOTE.index(text) + len(text), label) for text, label in marked]
+    write_folder([AnnotatedText("carta", NOTE, tuple(sorted(spans)))], tmp_path, format)
+    page = open_page()
+    deidentify(page, service)
+    page.click("text=Report")
+    page.set_input_files("#truth", sorted(tmp_path.iterdir()))
+    page.click("main form button")
+    page.wait_for_selector("caption >> nth=3")
+    assert re.search(r"recall\t0\.\d{3}", page.inner_text("table >> nth=0"))
+    assert "nothing" in page.inner_text("table >> nth=1")
+    assert "carta.txt" in page.inner_text("table >> nth=3")
+    with page.expect_download() as table:
+        page.click("text=Table as CSV")
+    rows = list(csv.DictReader(io.StringIO(Path(table.value.path()).read_text(encoding="utf8"))))
+    assert rows[0]["document"] == "carta.txt"
+
+
+def test_ground_truth_of_another_text_is_refused_clearly(service, open_page, tmp_path):
+    write_folder([AnnotatedText("carta", "Otro texto.", (Entity(0, 4, "OTHER"),))], tmp_path, "brat")
+    page = open_page()
+    deidentify(page, service)
+    page.click("text=Report")
+    page.set_input_files("#truth", sorted(tmp_path.iterdir()))
+    page.click("main form button")
+    page.wait_for_selector("[role=alert]")
+    assert "Otro" not in page.inner_text("[role=alert]")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_pages_speak_three_languages(service, open_page, lang):
+    words = load_words(lang)
+    page = open_page(f"{service.url}/?lang={lang}")
+    assert page.get_attribute("html", "lang") == lang
+    assert page.inner_text("h1") == words["documents"]
+    deidentify(page, service)
+    assert page.inner_text("#files .state") == words["states"]["done"]
+    page.click("tbody a >> nth=0")
+    assert page.inner_text("#before") == words["before"]
+
+
+def test_all_languages_have_the_same_words():
+    def names(words):
+        return {name: names(value) if isinstance(value, dict) else None for name, value in words.items()}
+
+    assert len({repr(sorted(names(load_words(lang)).items())) for lang in LANGUAGES}) == 1
+
+
+def test_signing_in_with_the_token(start_service, open_page):
+    token = "0123456789abcdef-token"
+    service = start_service(token=token)
+    page = open_page(service.url)
+    assert page.url.endswith("/login")
+    assert page.evaluate("document.activeElement.id") == "token"
+    page.keyboard.type(token)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#upload")
+    assert token not in str(page.context.cookies())
+    page.click("text=Sign out")
+    page.goto(service.url)
+    assert page.url.endswith("/login")
+
+
+def test_everything_works_without_script(service, open_page):
+    page = open_page(java_script_enabled=False)
+    page.goto(service.url)
+    page.set_input_files("#files", [file()])
+    page.click("#upload button")
+    _reload_until(page, "read")
+    page.click("form.grid button")
+    _reload_until(page, "done")
+    with page.expect_download() as one:
+        page.click("tbody a[download]")
+    assert CANARY not in Path(one.value.path()).read_text(encoding="utf8")
+    page.click("tbody a >> nth=0")
+    assert "[PATIENT]" in page.inner_text("#released")
+
+
+def _reload_until(page, state):
+    for _ in range(200):
+        if page.inner_text("#files .state") == state:
+            return
+        time.sleep(0.3)
+        page.reload()
+    raise AssertionError(page.inner_text("#files"))
+
+
+@pytest.fixture(scope="module")
+def pages(service):
+    """One page of each kind: their paths."""
+    job = service.wait(service.add(("carta.txt", NOTE.encode()), ("kaputt.pdf", b"no pdf")))
+    file = next(file["id"] for file in job["files"] if file["state"] == "done")
+    truth = [("files", ("carta.txt", NOTE.encode())), ("files", ("carta.ann", b"T1\tPATIENT 8 15\tAurelio\n"))]
+    assert service.client.post(f"/jobs/{job['id']}/report", files=truth).status_code == 303
+    span = service.client.get(f"/v1/files/{file}/findings").json()["spans"][0]
+    decision = {"action": "release", "start": span["start"], "end": span["end"]}
+    assert service.client.post(f"/v1/files/{file}/decisions", json=decision).status_code == 200
+    return ["/", "/login", f"/jobs/{job['id']}", f"/files/{file}", f"/jobs/{job['id']}/report"]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_page_is_accessible(service, open_page, pages, number):
+    page = open_page(service.url + pages[number])
+    assert page.evaluate("document.querySelectorAll('h1').length") == 1
+    levels = page.evaluate("Array.from(document.querySelectorAll('h1,h2,h3,h4'), (h) => Number(h.tagName[1]))")
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    fields = page.query_selector_all("input, select, textarea, progress")
+    assert [field.get_attribute("id") for field in fields if not field.evaluate("field => field.labels.length")] == []
+    assert all(button.inner_text().strip() for button in page.query_selector_all("button"))
+    assert all(cell.get_attribute("scope") for cell in page.query_selector_all("th"))
+    assert all(cell.inner_text().strip() for cell in page.query_selector_all("th") if cell.is_visible())
+    names = page.evaluate("Array.from(document.querySelectorAll('[id]'), (element) => element.id)")
+    assert len(names) == len(set(names))
+    assert page.title().split(" · ")[0].strip()
+    assert (
+        page.evaluate('document.querySelectorAll(\'[tabindex]:not([tabindex="0"]):not([tabindex="-1"])\').length') == 0
+    )
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_text_stands_out_from_its_ground(service, open_page, pages, number):
+    colours = open_page(service.url + pages[number]).evaluate(COLOURS)
+    assert len(colours) >= 8
+    weak = {tuple(found) for found in colours if contrast(found[1], found[2]) < 4.5}
+    assert weak == set()
+
+
+def test_the_focus_is_seen_and_goes_through_the_page_in_order(service, open_page):
+    page = open_page(service.url)
+    seen = []
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", seen[-1]
+        if seen[-1] == "Read the files":
+            break
+    assert seen[0] == "Skip to the content"
+    assert seen[-3:] == ["files", "pipeline", "Read the files"]
+
+
+def test_progress_is_said_to_who_does_not_see_it(service, open_page, pages):
+    page = open_page(service.url + pages[2])
+    assert page.get_attribute("#count", "aria-live") == "polite"
+    page.goto(service.url + pages[3])
+    assert page.get_attribute("#said", "aria-live") == "polite"
+
+
+@pytest.mark.slow
+def test_fifty_letters_in_one_job_with_a_live_bar(service, open_page):
+    page = open_page()
+    upload(page, service, *[file(f"carta-{i:02d}.txt", f"{NOTE}Visita número {i}.\n") for i in range(50)])
+    page.click("form.grid button")
+    values = []
+    while page.get_attribute("#job", "data-busy") != "0":
+        values.append(page.evaluate("document.getElementById('bar').value"))
+        page.wait_for_timeout(300)
+    assert page.inner_text("#count") == "50 / 50"
+    assert len(set(values)) >= 3
+    assert page.locator("#files .state.done").count() == 50
+
+
+def contrast(one, other):
+    """Contrast ratio of two colours (WCAG 2.2)."""
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour):
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

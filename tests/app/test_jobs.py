@@ -1,0 +1,172 @@
+"""What a job may ask for, and what goes wrong with one: surrogates, language models, limits, reports of both."""
+
+import io
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+from pdf_letters import letter
+
+from spacy_deid.surrogates.keys import ProjectKey
+
+from .conftest import CANARY, NOTE, Service, free_port
+from .test_queue import worker_of
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory):
+    """A service with a project key, and with a language model whose server is not there."""
+    folder = tmp_path_factory.mktemp("rich")
+    (folder / "keys").mkdir()
+    ProjectKey.make().to_file(folder / "keys" / "project.key")
+    llm = f"http://127.0.0.1:{free_port()}"
+    running = Service(folder / "data", "--key", str(folder / "keys" / "project.key"), "--llm", llm)
+    running.llm = llm
+    yield running
+    running.stop()
+
+
+def text_of(service, file):
+    return service.client.get(f"/v1/files/{file['id']}/text?released=true").text
+
+
+def test_surrogates_of_one_patient_are_the_same_in_a_text_and_a_pdf(rich):
+    plain = NOTE.replace("😀 ", "")
+    files = ("carta.txt", plain.encode()), ("carta.pdf", letter(plain))
+    job = rich.wait(rich.add(*files, style="surrogate", patient_id="7"))
+    assert [file["reason"] for file in job["files"]] == ["", ""]
+    text, pdf = (text_of(rich, file) for file in job["files"])
+    assert CANARY not in text + pdf
+    assert "[PATIENT]" not in text + pdf
+    assert text.split("NHC")[0].split() == pdf.split("NHC")[0].split()
+    other = rich.wait(rich.add(files[0], style="surrogate", patient_id="8"))
+    assert text_of(rich, other["files"][0]) != text
+
+
+def test_the_patient_is_not_in_what_is_handed_out(rich):
+    job = rich.wait(rich.add(("a.txt", NOTE.encode()), style="surrogate", patient_id=CANARY))
+    found = rich.client.get(f"/v1/files/{job['files'][0]['id']}/findings").text
+    archive = zipfile.ZipFile(io.BytesIO(rich.client.get(f"/v1/jobs/{job['id']}/download").content))
+    assert CANARY not in found + "".join(archive.read(name).decode() for name in archive.namelist())
+
+
+def test_a_language_model_that_is_not_there_fails_the_file_clearly(rich):
+    llm = {"location": rich.llm, "labels": ["PATIENT"]}
+    job = rich.wait(rich.add(("a.txt", NOTE.encode()), llm=llm))
+    assert job["files"][0]["state"] == "failed"
+    assert "language model" in job["files"][0]["reason"]
+    assert CANARY not in job["files"][0]["reason"]
+    assert rich.client.get(f"/v1/files/{job['files'][0]['id']}/download").status_code == 400
+    answer = rich.client.post("/v1/deidentify", json={"text": NOTE, "llm": llm})
+    assert answer.status_code in (400, 422)
+    assert CANARY not in answer.text
+    assert rich.wait(rich.add(("a.txt", NOTE.encode())))["files"][0]["state"] == "done"
+
+
+def test_reasons_and_tables_name_no_file(service):
+    names = ("Zubeldiagoyena.pdf", "informe.Zubeldiagoyena", "=HYPERLINK(1).txt")
+    job = service.wait(service.add(*[(name, NOTE.encode()) for name in names]))
+    assert [file["state"] for file in job["files"]] == ["failed", "failed", "done"]
+    assert not any(CANARY in file["reason"] for file in job["files"])
+    archive = zipfile.ZipFile(io.BytesIO(service.client.get(f"/v1/jobs/{job['id']}/download").content))
+    assert not any(CANARY.encode() in archive.read(name) for name in archive.namelist())
+    named = zipfile.ZipFile(io.BytesIO(service.client.get(f"/v1/jobs/{job['id']}/download?names=true").content))
+    assert "\n'=HYPERLINK(1).txt," in named.read("findings.csv").decode()
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 3000 + ".txt", "á" * 300 + ".txt", 'a";\r\nX-Evil: 1.txt', "..", ".txt", "\u202etxt.exe"]
+)
+def test_any_name_is_taken_and_handed_out_again(service, name):
+    job = service.wait(service.add((name, NOTE.encode())))
+    given = job["files"][0]["name"]
+    assert len(given.encode()) <= 200
+    assert given.isprintable()
+    answer = service.client.get(f"/v1/files/{job['files'][0]['id']}/download?names=true")
+    assert "x-evil" not in answer.headers
+    if job["files"][0]["state"] == "done":
+        assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
+
+
+def test_a_job_that_is_deleted_while_it_runs_leaves_nothing(service):
+    job = service.add(*[(f"{i}.txt", NOTE.encode() * 20) for i in range(3)])
+    for _ in range(600):
+        if any(file["state"] == "running" for file in service.client.get(f"/v1/jobs/{job}").json()["files"]):
+            break
+        time.sleep(0.02)
+    files = [file["id"] for file in service.client.get(f"/v1/jobs/{job}").json()["files"]]
+    assert service.client.delete(f"/v1/jobs/{job}").status_code == 204
+    service.wait(service.add(("a.txt", b"Nada.")))  # after whatever was in work
+    assert not [file for file in files if (service.folder / file).exists()]
+
+
+def test_five_hundred_files_are_one_job(service):
+    names = [(f"{i}.txt", b"Nada.\n") for i in range(500)]
+    job = service.add(*names, start=False)
+    began = time.monotonic()
+    shown = service.client.get(f"/v1/jobs/{job}").json()
+    assert time.monotonic() - began < 5
+    assert [file["name"] for file in shown["files"]] == [name for name, _ in names]
+    assert service.client.delete(f"/v1/jobs/{job}").status_code == 204
+
+
+def test_reviewers_that_decide_at_once_lose_no_decision(service):
+    from concurrent.futures import ThreadPoolExecutor
+
+    file = service.wait(service.add(("a.txt", NOTE.encode())))["files"][0]["id"]
+    path = f"/v1/files/{file}"
+    words = [(NOTE.index(word), NOTE.index(word) + len(word)) for word in ("Ingresa", "disnea", "por")]
+
+    def add(where):
+        decision = {"action": "add", "start": where[0], "end": where[1], "label": "OTHER"}
+        return service.client.post(f"{path}/decisions", json=decision).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(add, words)) == [200] * 3
+        codes = list(pool.map(lambda _: service.client.post(f"{path}/apply").status_code, range(4)))
+    assert codes.count(200) == 1
+    service.wait(service.client.get(path).json()["job"])
+    released = service.client.get(f"{path}/download").text
+    assert not any(word in released for word in ("Ingresa", "disnea", " por "))
+
+
+def test_memory_is_bounded():
+    program = "from spacy_deid.app.worker import _limit_memory; _limit_memory(1)\ntry:\n bytearray(2 * 10**9)\n"
+    program += "except MemoryError:\n print('bounded')\n"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.stdout == "bounded\n"
+
+
+@pytest.mark.slow
+def test_a_file_that_takes_too_long_fails_alone(start_service):
+    service = start_service("--file-minutes", "0.4")
+    job = service.wait(service.add(("gross.txt", NOTE.encode() * 80_000), ("klein.txt", NOTE.encode())), 300)
+    states = {file["name"]: file for file in job["files"]}
+    assert states["gross.txt"]["state"] == "failed"
+    assert "longer than 0.4 minutes" in states["gross.txt"]["reason"]
+    assert states["klein.txt"]["state"] == "done"
+
+
+def test_a_worker_that_is_stuck_is_ended_with_the_service(start_service):
+    service = start_service()
+    worker = worker_of(service)
+    os.kill(worker, signal.SIGSTOP)
+    service.stop()
+    for _ in range(100):
+        if not os.path.exists(f"/proc/{worker}"):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the worker lives on")
+
+
+def test_a_program_that_speaks_no_http_is_no_matter(service):
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as connection:
+        connection.sendall(f"{CANARY} {CANARY}\r\n\r\n".encode())
+        connection.recv(1000)
+    assert service.client.get("/v1/health").status_code == 200
+    assert CANARY not in service.log.read_text(encoding="utf8")

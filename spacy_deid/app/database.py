@@ -1,6 +1,7 @@
 """The database of jobs: its tables, and how they are read and changed."""
 
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -34,8 +35,11 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self.read() as database:
-            database.execute("PRAGMA journal_mode = WAL")
+        # held open: whoever closes the last connection would write all changes from their log into the database
+        keeper = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, keeper.close)
+        keeper.execute("PRAGMA journal_mode = WAL")
+        keeper.execute("SELECT * FROM sqlite_master").fetchall()
         with self.change() as database:
             for statement in SCHEMA.split(";"):
                 database.execute(statement)

@@ -1,0 +1,131 @@
+"""The service under load: 20 clients for a minute with texts, and a job of 50 letters.
+
+    python benchmarks/service.py
+
+Writes rows into metrics/documents.json. The letters are the sample notes that ship, whose persons are invented.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from datetime import date
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+import psutil
+from screenshots import serve
+
+from spacy_deid.evaluation.rows import MetricRow, replace_rows
+
+COMMAND = "python benchmarks/service.py"
+CLIENTS, LETTERS = 20, 50
+
+
+def sample_notes() -> list[str]:
+    """The sample notes that ship."""
+    folder = files("spacy_deid") / "resources" / "samples" / "es"
+    return [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".txt")]
+
+
+class Client(threading.Thread):
+    """A client that sends one text after the other."""
+
+    def __init__(self, url: str, notes: list[str], until: float) -> None:
+        super().__init__()
+        self.url, self.notes, self.until = url, notes, until
+        self.seconds: list[float] = []
+        self.errors = 0
+
+    def run(self) -> None:
+        with httpx.Client(base_url=self.url, timeout=120, trust_env=False) as client:
+            while time.monotonic() < self.until:
+                note = self.notes[len(self.seconds) % len(self.notes)]
+                began = time.monotonic()
+                try:
+                    answer = client.post("/v1/deidentify", json={"text": note})
+                    self.errors += answer.status_code != 200 or answer.json()["text"] == note
+                except httpx.HTTPError:
+                    self.errors += 1
+                self.seconds.append(time.monotonic() - began)
+
+
+def load(url: str, process: subprocess.Popen[bytes], seconds: float) -> dict[str, tuple[float, float | None, str]]:
+    """Send texts from all clients at once. RETURNS (dict): name → figure, target, which is better."""
+    notes = sample_notes()
+    httpx.post(f"{url}/v1/deidentify", json={"text": notes[0]}, timeout=120, trust_env=False)
+    clients = [Client(url, notes, time.monotonic() + seconds) for _ in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    took = sorted(second for client in clients for second in client.seconds)
+    return {
+        "texts answered": (len(took), None, "higher"),
+        "texts a second": (len(took) / seconds, None, "higher"),
+        "errors": (sum(client.errors for client in clients), 0, "lower"),
+        "seconds for a text, median": (statistics.median(took), None, "lower"),
+        "seconds for a text, 95th percentile": (took[int(0.95 * len(took))], None, "lower"),
+        "memory of the service, MB": (memory(process.pid), None, "lower"),
+    }
+
+
+def job(url: str, process: subprocess.Popen[bytes]) -> dict[str, tuple[float, float | None, str]]:
+    """De-identify letters in one job. RETURNS (dict): name → figure, target, which is better."""
+    notes = sample_notes()
+    letters = [("files", (f"{i}.txt", notes[i % len(notes)].encode())) for i in range(LETTERS)]
+    began = time.monotonic()
+    with httpx.Client(base_url=url, timeout=120, trust_env=False) as client:
+        shown = client.post("/v1/jobs", files=letters, data={"start": "true"}).json()
+        while shown["busy"]:
+            time.sleep(0.2)
+            shown = client.get(f"/v1/jobs/{shown['id']}").json()
+    worker = max(memory(child.pid) for child in psutil.Process(process.pid).children())
+    return {
+        "seconds for a job": (time.monotonic() - began, None, "lower"),
+        "letters that are done": (shown["done"], LETTERS, "higher"),
+        "memory of the worker, MB": (worker, 1500, "lower"),
+    }
+
+
+def memory(pid: int) -> float:
+    """The most memory that a process has held, in MB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1000
+
+
+def rows(figures: dict[str, tuple[float, float | None, str]], data: str) -> list[MetricRow]:
+    """The rows of figures."""
+    today = date.today().isoformat()
+    return [
+        MetricRow(name, round(value, 3), target, better, data, "sample", COMMAND, today)  # type: ignore[arg-type]
+        for name, (value, target, better) in figures.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--output", type=Path, default=Path("metrics/documents.json"))
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        process, url = serve(Path(folder) / "data")
+        try:
+            measured = rows(load(url, process, given.seconds), f"service, {CLIENTS} clients")
+            measured += rows(job(url, process), f"service, a job of {LETTERS} letters")
+        finally:
+            process.terminate()
+            process.wait()
+    replace_rows(given.output, measured)
+    for row in measured:
+        print(f"{row.data}: {row.name}: {row.value:g}", file=sys.stdout)
+    print(f"{os.cpu_count()} cores")
+
+
+if __name__ == "__main__":
+    main()

@@ -12,9 +12,6 @@ seeds of the first less the second; the loss of each seed stands beside it, beca
 original training notes as well: clinics, towns and makers that many notes name. One who trains on originals knows
 them by heart, and that is what surrogates take away; recall of the others stands beside.
 
-With `--lexicon` (what `scripts/lexicon.py` builds, here from text without these notes) words have features of lists of
-names and places, as the pipelines that ship have them.
-
 Labels of `--keep` stay as they are: for words of sex there are no surrogates, and a tag there teaches nothing.
 Trainings run two at a time; those that are there already are not run again. Rows go to metrics/downstream.json.
 """
@@ -70,7 +67,6 @@ def main(
     keep_labels: Annotated[list[str], typer.Option("--keep", help="Label whose values stay")] = ["SEX"],  # noqa: B006
     seeds: Annotated[int, typer.Option(help="Number of trainings of each kind")] = 2,
     steps: Annotated[int, typer.Option(help="Steps of each training")] = 1000,
-    lexicon: Annotated[Path | None, typer.Option(help="Lexicon for the taggers' features")] = None,
     work: Annotated[Path, typer.Option(help="Folder of corpora and taggers")] = Path("training/downstream"),
     data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/downstream.json"),
@@ -85,7 +81,7 @@ def main(
         write_corpus(notes, work / f"{arm}.spacy", lang)
     runs = [(arm, seed) for seed in range(1, seeds + 1) for arm in ARMS]
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda run: train_tagger(work, *run, lang, steps, lexicon), runs))
+        list(pool.map(lambda run: train_tagger(work, *run, lang, steps), runs))
     had = {(e.label, fold(note.text[e.start : e.end])) for note in originals for e in note.entities}
     scores = {run: score(tagger(work, *run), gold, had) for run in runs}
     about = {"data": data, "split": "dev", "command": command_line("benchmarks/downstream.py", context)}
@@ -125,20 +121,18 @@ def tagger(work: Path, arm: str, seed: int) -> Path:
     return work / f"{arm}_{seed}" / "model-best"
 
 
-def train_tagger(work: Path, arm: str, seed: int, lang: str, steps: int, lexicon: Path | None = None) -> None:
+def train_tagger(work: Path, arm: str, seed: int, lang: str, steps: int) -> None:
     """Train one tagger, unless it is there; what spaCy prints goes to a file beside it."""
     out = work / f"{arm}_{seed}"
     if (out / "model-last").is_dir():
         return
-    settings: dict[str, object] = {
+    settings = {
         "nlp.lang": lang,
         "paths.train": work / f"{arm}.spacy",
         "paths.dev": work / "dev.spacy",
         "system.seed": seed,
         "vars.max_steps": steps,
     }
-    if lexicon:
-        settings["paths.lexicon"] = lexicon
     words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
     out.mkdir(parents=True, exist_ok=True)
     with (out / "train.log").open("w", encoding="utf-8") as log:

@@ -130,7 +130,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tuple[list[tuple[Path, Path]], int]:
-    """Find the files to read. Folders are searched with all their folders; hidden files in them are left alone.
+    """Find the files to read. Folders are searched with all their folders; hidden files in them are left alone, and
+    those that Office makes while a document is open ("~$").
 
     paths (Sequence[Path]): files and folders.
     suffixes (Sequence[str]): ".txt", ".jsonl": what is taken from folders.
@@ -147,7 +148,7 @@ def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tu
             continue
         inside = skip.resolve() != path.resolve() and _within(skip, path)
         files = [file for file in _walk(path) if not (inside and _within(file, skip))]
-        taken = [file for file in files if file.suffix.lower() in suffixes and not file.name.startswith(".")]
+        taken = [file for file in files if file.suffix.lower() in suffixes and not file.name.startswith((".", "~$"))]
         found += [(file, file.relative_to(path)) for file in taken]
         others += len(files) - len(taken)
     return list(dict.fromkeys(found)), others

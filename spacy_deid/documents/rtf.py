@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from striprtf import striprtf
+
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
 
 __all__ = ["FORMAT"]
 
+_rtf_to_text: Any = striprtf.rtf_to_text  # it has no types
 _WARNING = "formatting, pictures, text boxes and comments are removed"
 _CODE_PAGE = re.compile(rb"\\ansicpg(\d{3,5})")
 # headers, footers and notes are text here; cells are kept apart by tabs; codes of fields name links
@@ -36,9 +39,6 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 def _text(data: bytes, name: str) -> str:
     """The text of a file."""
-    from striprtf import striprtf
-
-    rtf_to_text: Any = striprtf.rtf_to_text  # it has no types
     said = _CODE_PAGE.search(data[:4096])
     try:
         source = data.decode(f"cp{said[1].decode()}" if said else "cp1252", "replace")
@@ -47,7 +47,7 @@ def _text(data: bytes, name: str) -> str:
     for pattern, instead in _READ_AS:
         source = pattern.sub(instead, source)
     try:
-        text = rtf_to_text(source, errors="replace")
+        text = _rtf_to_text(source, errors="replace")
     except (ValueError, IndexError, OverflowError, LookupError):
         raise InputError(Errors.D715.format(path=name, reason="damaged: not RTF that can be read")) from None
     return str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()

@@ -78,6 +78,13 @@ def test_a_document_that_fails_is_named_and_the_others_go_on(redact, folder, tmp
     assert "Ruiz" not in result.stderr
 
 
+def test_what_office_writes_while_a_document_is_open_is_left_alone(redact, folder, tmp_path):
+    (folder / "~$a.docx").write_bytes(b"\5Ana Ruiz")
+    result = redact(folder)
+    assert result.exit_code == 0, result.stderr
+    assert "1 other file(s) left alone" in result.stderr
+
+
 def test_a_pdf_and_a_word_document_of_one_name_have_traces_of_their_own(redact, folder, tmp_path):
     write_docx(folder / "t.docx", "Alta")
     assert redact(folder, "--trace").exit_code == 0

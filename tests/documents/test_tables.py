@@ -223,6 +223,15 @@ def test_bad_tables_are_refused(name, data, message):
     assert name in str(caught.value)
 
 
+def test_a_sheet_that_reaches_over_billions_of_cells_is_refused_at_once():
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD1048576"] = "a", "b"
+    out = io.BytesIO()
+    book.save(out)
+    with pytest.raises(InputError, match="reaches over more than"):
+        read_document(out.getvalue(), "a.xlsx")
+
+
 def test_a_policy_is_read_from_a_file(tmp_path):
     path = tmp_path / "columns.toml"
     path.write_text('[columns]\nnote = "text"\n"full name" = "label:PATIENT"\n')

@@ -88,12 +88,6 @@ class Package:
         """The parts of some kinds, kind by kind."""
         return [part for kind in kinds for part in self.parts if part.kind == kind]
 
-    def drop(self, dropped: Part) -> None:
-        """Take a part out. Who points to it no longer does."""
-        self.parts = [part for part in self.parts if part is not dropped]
-        for part in self.parts:
-            part.links = {rid: target for rid, target in part.links.items() if target is not dropped}
-
     def save(self) -> bytes:
         """Write the package."""
         _give_names(self.parts)

@@ -33,9 +33,11 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
     """Load a table; how large it gets is looked at first."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError(Errors.D713.format(path=name, package="pyarrow")) from None
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
         groups = range(file.metadata.num_row_groups)

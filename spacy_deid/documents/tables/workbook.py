@@ -4,8 +4,11 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import Any, NamedTuple
+
+from openpyxl import Workbook, load_workbook
+from openpyxl.styles import Font
+from openpyxl.utils import column_index_from_string, get_column_letter
 
 from ...errors import Errors, InputError
 from ...offsets import Edit
@@ -20,6 +23,7 @@ __all__ = ["FORMAT"]
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TITLE = str.maketrans("[]:*?/\\'", "()-----_")
 _LONGEST_TITLE = 31
+_MOST = 20_000_000  # cells of a sheet, empty ones too
 _LONGEST = 32_767  # characters that a cell can hold
 _DECLARED = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _PARTS = {"drawing": "drawings and pictures", "comments": "comments", "pivot": "pivot tables", "chart": "charts"}
@@ -47,7 +51,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     sheets, looks = [], []
     book = _load(data, name)
     for table in book.worksheets:
-        sheets.append(Sheet([[cell.value for cell in row] for row in table.iter_rows()], table.title))
+        sheets.append(_as_sheet(table, name))
         looks.append(_look_of(table))
     notes = [f"{what} are removed" for part, what in _PARTS.items() if any(part in m.lower() for m in members)]
     if any(b"<f>" in part or b"<f " in part for m, part in members.items() if "worksheets/" in m):
@@ -68,8 +72,6 @@ def _checked(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]
 
 def _load(data: bytes, name: str) -> Any:
     """Load a workbook with the values of its formulas."""
-    from openpyxl import load_workbook
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -78,17 +80,34 @@ def _load(data: bytes, name: str) -> Any:
         raise InputError(Errors.D715.format(path=name, reason="damaged: not a workbook that can be read")) from None
 
 
+def _cells(table: Any) -> list[Any]:
+    """The cells of a sheet that hold something. To ask it for its rows would make those that are not there."""
+    return [cell for cell in table._cells.values() if cell.value is not None]
+
+
+def _as_sheet(table: Any, name: str) -> Sheet:
+    """The cells of a sheet row by row."""
+    cells = _cells(table)
+    height, width = max((cell.row for cell in cells), default=0), max((cell.column for cell in cells), default=0)
+    if height * width > _MOST:
+        raise InputError(Errors.D715.format(path=name, reason=f"a sheet reaches over more than {_MOST} cells"))
+    rows: list[list[Any]] = [[None] * width for _ in range(height)]
+    for cell in cells:
+        rows[cell.row - 1][cell.column - 1] = cell.value
+    return Sheet(rows, table.title)
+
+
 def _look_of(table: Any) -> _Look:
     """Take the looks of a sheet that hold no text."""
-    widths = {table[f"{letter}1"].column: size.width for letter, size in table.column_dimensions.items() if size.width}
-    cells = {}
-    for row in table.iter_rows():
-        for cell in row:
-            if cell.has_style and cell.value is not None:
-                wanted = cell.number_format if cell.is_date else "General"
-                plain = wanted if '"' not in wanted and "\\" not in wanted else "yyyy-mm-dd"
-                cells[cell.row, cell.column] = (plain, bool(cell.font.b))
-    return _Look(widths, cells)
+    sizes = table.column_dimensions.items()
+    widths = {column_index_from_string(letter): size.width for letter, size in sizes if size.width}
+    looks = {}
+    for cell in _cells(table):
+        if cell.has_style:
+            wanted = cell.number_format if cell.is_date else "General"
+            plain = wanted if '"' not in wanted and "\\" not in wanted else "yyyy-mm-dd"
+            looks[cell.row, cell.column] = (plain, bool(cell.font.b))
+    return _Look(widths, looks)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -100,8 +119,6 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     RETURNS (bytes): the file.
     RAISES: DeidError (D003, D004).
     """
-    from openpyxl import Workbook
-
     tables: Tables = document.parts
     book = Workbook()
     book.remove(book.active)
@@ -117,8 +134,6 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 def _fill(table: Any, sheet: Sheet, look: _Look, kept: Sequence[int]) -> None:
     """Write the cells of a sheet. `kept` are the original numbers of its columns."""
-    from openpyxl.utils import get_column_letter
-
     for column, original in enumerate(kept, 1):
         if original in look.widths:
             table.column_dimensions[get_column_letter(column)].width = look.widths[original]
@@ -133,23 +148,13 @@ def _fill(table: Any, sheet: Sheet, look: _Look, kept: Sequence[int]) -> None:
             form, bold = look.cells.get((number, original), ("General", False))
             cell.number_format = form
             if bold:
-                cell.font = copy(cell.font) + _bold()
-
-
-def _bold() -> Any:
-    """Bold type."""
-    from openpyxl.styles import Font
-
-    return Font(bold=True)
+                cell.font = Font(bold=True)
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """All cells but those of columns that are kept as they are, and all that stands in the parts around them."""
     members = _checked(data, "copy", settings.read)
-    sheets = [
-        Sheet([[cell.value for cell in row] for row in table.iter_rows()], table.title)
-        for table in _load(data, "copy").worksheets
-    ]
+    sheets = [_as_sheet(table, "copy") for table in _load(data, "copy").worksheets]
     yield Found("a cell", table_text(sheets, settings.read.columns)[0].text)
     for member, content in members.items():
         if "worksheets/" in member or member.endswith("sharedStrings.xml"):

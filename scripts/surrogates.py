@@ -3,9 +3,9 @@
     python scripts/surrogates.py corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
     python scripts/surrogates.py corpus/en/test.spacy --lang en --data "synthetic en" --split test
 
-- *originals kept*: surrogates that are the original, whatever the case and accents. Ages up to 89, days relative to
-  others, words of kinship ("mother"), stages of life and Spain in Spanish notes stay because they stay true; they are
-  counted apart.
+- *originals kept*: surrogates that are the original, whatever the case and accents. What stays because it stays true
+  and names nobody is counted apart, as *kept because it stays true*: ages up to 89, days relative to others, words of
+  kinship and for stages of life ("mother", "lactante"), and Spain in Spanish notes, whose towns lie there.
 - *collisions*: two persons by their full names, or two other values of one label, with the same surrogate in a note.
   Left out are dates and ages, where 90+ and 2019 stand for many, ZIP codes, which share three digits by law,
   countries, which have a name in each language, and territories, as a town may bear the name of its province. Two

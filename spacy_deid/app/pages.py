@@ -192,6 +192,7 @@ class JobForm(BaseModel):
     style: str = ""
     policy: str = ""
     patient_id: str = ""
+    columns: str = ""
     llm: str = ""
     llm_prompt: str = ""
     llm_name: str = ""
@@ -201,6 +202,8 @@ class JobForm(BaseModel):
         """The settings that it stands for. RAISES: InputError if there are no such (D927)."""
         names = ("pipeline", "operating_point", "style", "policy", "patient_id")
         given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name)}
+        rows = [line.rpartition("=") for line in self.columns.splitlines() if line.strip()]
+        given["columns"] = {name.strip(): action.strip() for name, _, action in rows}
         if self.llm:
             given["llm"] = {"location": self.llm, "prompt": self.llm_prompt, "model": self.llm_name}
             given["llm"]["labels"] = self.llm_labels

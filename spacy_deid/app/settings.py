@@ -9,10 +9,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import ConfigError, Errors
+from ..labels import LABELS
 
 __all__ = ["JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
 
 TOKEN_LENGTH = 16
+COLUMNS = ("text", "keep", "drop", *(f"label:{name}" for name in LABELS))
 
 
 def is_loopback(host: str) -> bool:
@@ -109,6 +111,9 @@ class JobSettings(BaseModel):
     ocr_languages: list[str] = Field(
         default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
     )
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Columns of tables: name → text, keep, drop or label:NAME; others are text"
+    )
     llm: LlmSettings | None = Field(default=None, description="A local LLM beside the pipeline's detectors")
 
     def check(self, service: ServiceSettings) -> "JobSettings":
@@ -121,6 +126,8 @@ class JobSettings(BaseModel):
         _check("pipeline", chosen.pipeline, service.pipelines)
         if chosen.llm:
             _check("llm", chosen.llm.location, service.llm)
+        for action in chosen.columns.values():
+            _check("columns", action, COLUMNS)
         if chosen.style == "surrogate" and service.project_key is None:
             raise ConfigError(Errors.D914)
         return chosen

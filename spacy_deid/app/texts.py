@@ -6,7 +6,7 @@ from typing import Any
 from ..offsets import map_offset
 from .settings import JobSettings, ServiceSettings
 from .store import Store
-from .workshop import Workshop, ehr_of, take
+from .workshop import Workshop, run, take
 
 __all__ = ["Texts"]
 
@@ -34,9 +34,7 @@ class Texts:
         with self._lock:
             nlp = self._workshop.pipeline(settings)
             with nlp.memory_zone():
-                doc = nlp.make_doc(text)
-                doc._.ehr = ehr_of(settings)
-                spans, edits, released = take(nlp(doc))
+                spans, edits, released = take(run(nlp, text, settings))
             stamp = self._workshop.stamp(nlp, settings)
         for span in spans:
             span["released"] = [map_offset(edits, span[side], len(text)) for side in ("start", "end")]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -18,15 +18,17 @@ from ..errors import Errors, InputError
 from ..loading import load, use_llm, use_style
 from ..offsets import Edit, map_offset
 from ..saving import fingerprint
+from ..spans import Evidence, write_evidence
 from .reviewing import edit_reviewed
 from .settings import JobSettings, LlmSettings, ServiceSettings
 from .store import FileRow, Store
 
-__all__ = ["Workshop", "released_name"]
+__all__ = ["Workshop", "released_name", "run", "take"]
 
 # Tesseract's name of the language that a pipeline is for
 OCR = {"es": "spa", "en": "eng", "fi": "fin"}
 LOADED = 3  # pipelines that are held at once
+MARKS = "deid/columns"
 
 
 class Workshop:
@@ -54,6 +56,7 @@ class Workshop:
     def _make(self, name: str, point: str, llm: str) -> Language:
         nlp = load(name, operating_point=point or None)
         nlp.max_length = sys.maxsize
+        trust_columns(nlp)
         if llm:
             use_llm(nlp, **llm_config(LlmSettings.model_validate_json(llm), self.service))
         return nlp
@@ -74,9 +77,13 @@ class Workshop:
         data = self.store.get(file.id, "original")
         if data is None:
             raise InputError(Errors.D901.format(id=file.id))
+        return read_document(data, released_name(file, keep=False), self.reading(settings))
+
+    def reading(self, settings: JobSettings) -> ReadSettings:
+        """How the documents of a job are read, and their copies once more."""
         lang = settings.pipeline or self.service.pipelines[0]
         languages = tuple(settings.ocr_languages) or (OCR.get(lang[:2], "eng"),)
-        return read_document(data, released_name(file, keep=False), ReadSettings(languages=languages))
+        return ReadSettings(languages=languages, columns=settings.columns)
 
     def parse(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Read a document. RETURNS (dict): its pages and what else is known of it."""
@@ -98,11 +105,8 @@ class Workshop:
         nlp = self.pipeline(settings)
         document = self.read(file, settings)
         with nlp.memory_zone():
-            doc = nlp.make_doc(document.text)
-            doc._.ehr = ehr_of(settings)
-            doc = nlp(doc)
-            spans, edits, text = take(doc)
-        return self._finish(file, document, edits, text, spans, self.stamp(nlp, settings), began)
+            spans, edits, text = take(run(nlp, document.text, settings, document.marks))
+        return self._finish(file, document, edits, text, spans, settings, began)
 
     def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Write a document by what a reviewer decided."""
@@ -116,7 +120,7 @@ class Workshop:
             doc = edit_reviewed(nlp, document.text, found["spans"], ehr_of(settings))
             actions, edits, text = take(doc)
         spans = reviewed(found["spans"], actions)
-        return self._finish(file, document, edits, text, spans, self.stamp(nlp, settings), began)
+        return self._finish(file, document, edits, text, spans, settings, began)
 
     def _finish(
         self,
@@ -125,12 +129,13 @@ class Workshop:
         edits: Sequence[Edit],
         text: str,
         spans: list[dict[str, Any]],
-        stamp: dict[str, Any],
+        settings: JobSettings,
         began: float,
     ) -> dict[str, Any]:
         """Write the released document and what was found. RETURNS (dict): numbers of it."""
-        plain = stamp["settings"]["style"] == "surrogate"
-        data = redact_document(document, edits, WriteSettings(mark="plain" if plain else "box"))
+        mark: Literal["plain", "box"] = "plain" if settings.style == "surrogate" else "box"
+        data = redact_document(document, edits, WriteSettings(mark=mark, read=self.reading(settings)))
+        stamp = self.stamp(self.pipeline(settings), settings)
         for span in spans:
             span["released"] = [map_offset(edits, span[side], len(document.text)) for side in ("start", "end")]
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
@@ -159,6 +164,29 @@ def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any
     chosen = {"model_name": settings.model, "prompt": settings.prompt, "labels": settings.labels}
     given = {name: value for name, value in chosen.items() if value}
     return {"model": settings.location, "allow": list(service.llm_allow), **given}
+
+
+def trust_columns(nlp: Language) -> None:
+    """Let a pipeline take the label of a column for that of its cells, before what any detector says."""
+    for name in nlp.pipe_names:
+        if nlp.get_pipe_meta(name).factory == "deid_merge":
+            merge = cast(Any, nlp.get_pipe(name))
+            merge.sources = [MARKS, *merge.sources]
+
+
+def run(nlp: Language, text: str, settings: JobSettings, marks: Sequence[tuple[int, int, str]] = ()) -> Doc:
+    """Run a pipeline on a text.
+
+    nlp (Language): what `Workshop.pipeline` gave, in a memory zone.
+    text (str): the text.
+    settings (JobSettings): whose text it is.
+    marks (Sequence[tuple[int, int, str]]): characters that are known to be of a label, as cells of a column of names.
+    RETURNS (Doc): with its decisions.
+    """
+    doc = nlp.make_doc(text)
+    doc._.ehr = ehr_of(settings)
+    write_evidence(doc, MARKS, [Evidence(start, end, label, "columns") for start, end, label in marks])
+    return nlp(doc)
 
 
 @lru_cache(LOADED)

@@ -93,6 +93,26 @@ def test_any_name_is_taken_and_handed_out_again(service, name):
         assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
 
 
+def test_columns_of_a_table_are_replaced_as_a_whole(service):
+    table = b"paciente,nota\nxyzzy,Sin fiebre.\nplugh,Alta.\n"
+    columns = {"paciente": "label:PATIENT"}
+    job = service.wait(service.add(("a.csv", table), columns=columns))
+    assert job["files"][0]["state"] == "done", job["files"][0]["reason"]
+    path = f"/v1/files/{job['files'][0]['id']}"
+    released = service.client.get(f"{path}/download").text
+    assert "xyzzy" not in released
+    assert "plugh" not in released
+    assert "Sin fiebre." in released
+    span = service.client.get(f"{path}/findings").json()["spans"][0]
+    decision = {"action": "release", "start": span["start"], "end": span["end"]}
+    assert service.client.post(f"{path}/decisions", json=decision).status_code == 200
+    service.client.post(f"{path}/apply")
+    service.wait(job["id"])
+    assert "xyzzy" in service.client.get(f"{path}/download").text
+    wrong = service.client.post("/v1/deidentify", json={"text": "a", "columns": {"a": "label:NOTHING"}})
+    assert wrong.status_code == 400
+
+
 def test_a_job_that_is_deleted_while_it_runs_leaves_nothing(service):
     job = service.add(*[(f"{i}.txt", NOTE.encode() * 20) for i in range(3)])
     for _ in range(600):

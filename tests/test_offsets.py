@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import DeidError
-from spacy_deid.offsets import Edit, apply_edits, check_edits, map_offset, move_spans
+from spacy_deid.offsets import Edit, apply_edits, check_edits, map_offset, map_offsets, move_spans
 
 TEXT = "Nombre: Ana. Tel: 600."
 EDITS = [Edit(8, 11, "PATIENT", "[PATIENT]"), Edit(18, 21, "PHONE", "")]
@@ -72,6 +72,7 @@ def test_the_map_keeps_the_order_and_stays_within_the_other_side(case, side):
     released = apply_edits(text, edits)
     here, there = (text, released) if side == "original" else (released, text)
     mapped = [map_offset(edits, i, len(text), side) for i in range(len(here) + 1)]
+    assert map_offsets(edits, range(len(here) + 1), len(text), side) == mapped
     assert mapped == sorted(mapped)
     assert mapped[0] >= 0
     assert mapped[-1] == len(there)

@@ -3,10 +3,9 @@
 import threading
 from typing import Any
 
-from ..offsets import map_offset
 from .settings import JobSettings, ServiceSettings
 from .store import Store
-from .workshop import Workshop, run, take
+from .workshop import Workshop, add_places, run, take
 
 __all__ = ["Texts"]
 
@@ -36,7 +35,7 @@ class Texts:
             with nlp.memory_zone():
                 spans, edits, released = take(run(nlp, text, settings))
             stamp = self._workshop.stamp(nlp, settings)
+        add_places(spans, edits, len(text))
         for span in spans:
-            span["released"] = [map_offset(edits, span[side], len(text)) for side in ("start", "end")]
             span["evidence"] = span["evidence"] if trace else []
         return {"text": released, "spans": spans, "pipeline": stamp["pipeline"]}

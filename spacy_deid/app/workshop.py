@@ -16,14 +16,14 @@ from ..documents.document import Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document, redact_document
 from ..errors import Errors, InputError
 from ..loading import load, use_llm, use_style
-from ..offsets import Edit, map_offset
+from ..offsets import Edit, map_offsets
 from ..saving import fingerprint
 from ..spans import Evidence, write_evidence
 from .reviewing import edit_reviewed
 from .settings import JobSettings, LlmSettings, ServiceSettings
 from .store import FileRow, Store
 
-__all__ = ["Workshop", "released_name", "run", "take"]
+__all__ = ["Workshop", "add_places", "released_name", "run", "take"]
 
 # Tesseract's name of the language that a pipeline is for
 OCR = {"es": "spa", "en": "eng", "fi": "fin"}
@@ -136,8 +136,7 @@ class Workshop:
         mark: Literal["plain", "box"] = "plain" if settings.style == "surrogate" else "box"
         data = redact_document(document, edits, WriteSettings(mark=mark, read=self.reading(settings)))
         stamp = self.stamp(self.pipeline(settings), settings)
-        for span in spans:
-            span["released"] = [map_offset(edits, span[side], len(document.text)) for side in ("start", "end")]
+        add_places(spans, edits, len(document.text))
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "released", data)
         self.store.put(file.id, "released_text", text.encode("utf-8", "surrogatepass"))
@@ -204,6 +203,13 @@ def take(doc: Doc) -> tuple[list[dict[str, Any]], list[Edit], str]:
     """Copy out of a Doc what is kept of it: spans with their traces, edits, the released text."""
     edits: list[Edit] = doc._.deid_edits
     return [dict(row) for row in doc._.deid_trace], edits, doc._.deid_text
+
+
+def add_places(spans: Sequence[dict[str, Any]], edits: Sequence[Edit], length: int) -> None:
+    """Say of each span where it stands in the released text."""
+    starts, ends = (map_offsets(edits, [span[side] for span in spans], length) for side in ("start", "end"))
+    for span, start, end in zip(spans, starts, ends, strict=True):
+        span["released"] = [start, end]
 
 
 def reviewed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

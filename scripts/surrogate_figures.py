@@ -72,9 +72,7 @@ def measure(released: Sequence[ReleasedNote], lang: str) -> dict[str, float]:
         "originals kept": sum(
             r.action == "replace" and fold(r.text) == fold(m.text) for note in released for m, r in pairs(note)
         ),
-        "kept because it stays true": sum(
-            r.action == "keep" for note in released for _, r in pairs(note)
-        ),
+        "kept because it stays true": sum(r.action == "keep" for note in released for _, r in pairs(note)),
         "collisions": sum(len(collisions(note)) for note in released),
         "consistent persons": share(flag for note in released for flag in consistent_persons(note)),
         "consistent values": share(flag for note in released for flag in consistent_values(note)),

@@ -117,7 +117,8 @@ GRADED_HEADS = tuple("ranta katu pöytä hoito tauti pelto silta koti kenttä le
 
 PLAIN = frozenset(
     """
-    raahe kumlinge muurame toholampi moore lange linde rose heine muse musse kalle anne chile itse kolme nalle nukke pelle
+    raahe kumlinge muurame toholampi moore lange linde rose heine muse musse kalle anne chile itse kolme nalle nukke
+    pelle
     """.split()
 )
 """Words in -e or -i that keep their nominative as the stem."""

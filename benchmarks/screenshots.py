@@ -89,8 +89,10 @@ def drive(page: Page, url: str, letters: list[Path], truth: Path, keep: "Keep") 
     page.wait_for_selector("#job[data-busy='0'] .state.done >> nth=2", timeout=240_000)
     keep(page, "app-job")
     page.click("tbody a >> nth=0")
+    page.wait_for_url("**/files/*")  # loaded, with its script
     for _ in range(3):
         page.keyboard.press("j")
+    page.wait_for_selector("#evidence table")
     keep(page, "app-review")
     page.click("main p a")
     page.click("a[href$=report]")

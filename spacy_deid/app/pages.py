@@ -77,6 +77,13 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
     def file(request: Request, file: str) -> Response:
         return show_review(request, store, file)
 
+    @pages.get("/files/{file}/spans/{number}")
+    def why(request: Request, file: str, number: int) -> Response:
+        spans = findings_of(store, store.file(file))["spans"]
+        if not 0 <= number < len(spans):
+            raise InputError(Errors.D910.format(start=number, end=number))
+        return render(request, "why", span=spans[number])
+
     @pages.post("/files/{file}/apply")
     def apply(file: str) -> Response:
         return RedirectResponse(f"/jobs/{apply_review(store, file).job}", 303)
@@ -261,7 +268,7 @@ def show_review(request: Request, store: Store, id: str) -> Response:
         "file",
         file=show_file(file),
         labels=list(LABELS),
-        spans=spans,
+        count=len(spans),
         original=list(cut_text(original, spans, [(span["start"], span["end"]) for span in spans])),
         released=list(cut_text(released, written, [tuple(span["released"]) for span in written])),
     )

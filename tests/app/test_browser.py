@@ -103,7 +103,7 @@ def deidentify(page, service, *files):
 def review(page, service, *files):
     deidentify(page, service, *files)
     page.click("tbody a >> nth=0")
-    page.wait_for_selector("#review")
+    page.wait_for_url("**/files/*")  # loaded, with its script
 
 
 def until(page, expression):
@@ -204,7 +204,7 @@ def test_a_review_by_keyboard_alone(service, open_page):
     first = page.inner_text("mark.current")
     assert page.evaluate("document.activeElement.classList.contains('current')")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
-    assert page.is_visible(".why:not([hidden]) table")
+    page.wait_for_selector("#evidence table")
     press("j")
     assert page.inner_text("mark.current") != first
     press("k")

@@ -8,13 +8,20 @@ const label = document.getElementById("label");
 const PLACE = `review ${review.dataset.file}`;
 let current = Number(sessionStorage.getItem(PLACE) ?? -1);
 
+const explain = async (span) => {
+  const evidence = document.getElementById("evidence");
+  evidence.dataset.span = span;
+  const answer = await fetch(`/files/${review.dataset.file}/spans/${span}`).catch(() => null);
+  if (answer?.ok && evidence.dataset.span === span) evidence.innerHTML = await answer.text(); // the server escapes it
+};
+
 const show = (index) => {
   const all = marks();
   if (!all.length) return;
   current = Math.max(0, Math.min(index, all.length - 1));
   sessionStorage.setItem(PLACE, String(current));
   for (const mark of all) mark.classList.toggle("current", mark === all[current]);
-  for (const why of document.querySelectorAll(".why")) why.hidden = why.id !== `why-${all[current].dataset.span}`;
+  explain(all[current].dataset.span);
   label.value = all[current].dataset.label;
   getSelection().removeAllRanges();
   all[current].focus({ preventScroll: true });

@@ -156,13 +156,17 @@ def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter
     except DeidError:
         return totals + Counter({"withheld": 1})
     released = apply_edits(document.text, edits)
-    removed = {fold(document.text[edit.start : edit.end]) for edit in edits}
-    removed = {string for string in removed if len(string) >= 3}
+    surfaces = {document.text[edit.start : edit.end] for edit in edits}
+    removed = {folded for surface in surfaces if len(folded := fold(surface)) >= 3}
     found: set[str] = set()
     for reader, texts, least in readings(copy, name):
         back = {s for s in removed if len(s) >= least and _is_back(s, texts, fold(released))}
         totals[f"back by {reader}"] += len(back)
         found |= back
+    shown = shown_by_strings(copy)
+    back = {fold(s) for s in surfaces if len(s) >= OCR_LEAST and s in shown and s not in released}
+    totals["back by strings"] += len(back)
+    found |= back
     totals["characters"] += sum(map(len, removed))
     totals["characters back"] += sum(map(len, found))
     totals["kept"] += len(fold(released))
@@ -274,7 +278,6 @@ def readings(copy: bytes, name: str) -> Iterator[tuple[str, list[str], int]]:
             for index in range(getattr(image, "n_frames", 1)):
                 image.seek(index)
                 images.append(image.convert("L"))
-    yield "strings", [fold(" ".join(_printable(copy)))], OCR_LEAST
     yield "OCR", [fold(" ".join(map(read_by_ocr, images)))], OCR_LEAST
 
 
@@ -290,12 +293,17 @@ def _strings(copy: bytes) -> Iterator[str]:
             yield fold(str(value))
 
 
-def _printable(data: bytes) -> Iterator[str]:
-    """Runs of printable characters in single bytes and in UTF-16, as the program `strings` shows them."""
+def shown_by_strings(data: bytes) -> str:
+    """What the program `strings` shows: runs of printable characters, in single bytes, UTF-8 and UTF-16.
+
+    Strings are looked for as they were written, since folded noise of a packed picture holds any five letters by chance.
+    """
+    shown = []
     for width in ("s", "S", "l", "b"):
-        command = ["strings", "-n", "5", "-e", width]
+        command = ["strings", "-n", str(OCR_LEAST), "-e", width]
         done = subprocess.run(command, input=data, capture_output=True, check=False)
-        yield done.stdout.decode("latin-1")
+        shown += [done.stdout.decode("latin-1"), done.stdout.decode("utf8", "replace")]
+    return "\n".join(shown)
 
 
 def read_by_ocr(image: Image.Image) -> str:

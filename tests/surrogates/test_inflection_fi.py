@@ -34,7 +34,7 @@ Venäjä ine Venäjällä|Suomi ill Suomeen|Lontoo ill Lontooseen|Pihtipudas ine
 Kuopio ill Kuopioon|Isokyrö gen Isonkyrön|Hanko ine Hangossa|Vihti ine Vihdissä|Iisalmi ine Iisalmessa
 Alavus ine Alavudella|Varkaus ine Varkaudessa|Punkalaidun ine Punkalaitumella|Virrat ine Virroilla|Kitee ine Kiteellä
 Iso-Britannia ine Isossa-Britanniassa|Sydney ine Sydneyssä|Arabianranta gen Arabianrannan|Kumlinge gen Kumlingen
-Muurame gen Muuramen|Loppi gen Lopen|Toholampi gen Toholammin|Korsnäs ine Korsnäsissa"""
+Muurame gen Muuramen|Loppi gen Lopen|Toholampi gen Toholammin|Korsnäs ine Korsnäsissä"""
 
 NOUNS = """sairaala ill sairaalaan|terveyskeskus ine terveyskeskuksessa|lääkäri gen lääkärin|potilas gen potilaan
 hoitaja all hoitajalle|sairaus gen sairauden|tauti ine taudissa|katu ade kadulla|tie ade tiellä|äiti gen äidin

@@ -296,7 +296,7 @@ def _strings(copy: bytes) -> Iterator[str]:
 def shown_by_strings(data: bytes) -> str:
     """What the program `strings` shows: runs of printable characters, in single bytes, UTF-8 and UTF-16.
 
-    Strings are looked for as they were written, since folded noise of a packed picture holds any five letters by chance.
+    Strings are looked for as they were written: folded noise of a packed picture holds any five letters by chance.
     """
     shown = []
     for width in ("s", "S", "l", "b"):

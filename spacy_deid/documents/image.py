@@ -105,7 +105,9 @@ def _painted(
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """What is written beside the pixels, and what OCR reads in them."""
     with _opened(data, "copy", settings.read) as image:
-        yield Found("metadata", " ".join(map(str, [*image.info.values(), *image.getexif().values()])))
+        values = [*image.info.values(), *image.getexif().values()]
+        # the numbers are sizes and places of stripes, in which any short one stands by chance
+        yield Found("metadata", " ".join(str(value) for value in values if isinstance(value, str | bytes)))
         numbered = enumerate(_pages(image, "copy", settings.read), 1)
         pages = ((number, page.convert("L")) for number, page in numbered if is_read_again(number, settings))
         yield from read_again(pages, settings)

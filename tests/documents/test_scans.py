@@ -192,3 +192,12 @@ def test_a_damaged_picture_is_named():
     for data in (out.getvalue()[:2000], out.getvalue()[:20]):
         with pytest.raises(InputError, match=r"a\.png"):
             read_document(data, "a.png")
+
+
+def test_a_name_in_the_metadata_of_a_picture_is_found():
+    exif = Image.Exif()
+    exif[0x010E] = "Braulio Sanz"
+    out = io.BytesIO()
+    Image.new("L", (300, 300), 255).save(out, "JPEG", exif=exif)
+    with pytest.raises(DeidError, match="metadata"):
+        verify(out.getvalue(), "image", {"Braulio Sanz": "PATIENT"}, WriteSettings(verify_ocr="none"))

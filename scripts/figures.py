@@ -26,6 +26,7 @@ DOCUMENTS = (
     "README.md",
     "docs/audit.md",
     "docs/benchmarks.md",
+    "docs/documents.md",
     "docs/evaluation.md",
     "docs/experiments.md",
     "docs/fairness.md",

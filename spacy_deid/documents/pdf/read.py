@@ -1,5 +1,6 @@
 """PDF in: the text that its pages show, page by page, by OCR where a page has none that can be used."""
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from ..pages.runs import make_runs
 from ..pages.tesseract import check_tesseract
 from .glyphs import PageGlyphs, View, read_glyphs
 from .opening import flat_page, open_pdf
-from .pictures import find_pictures, share
+from .pictures import Picture, find_pictures, share
 from .rendering import render
 
 __all__ = ["read"]
@@ -21,6 +22,8 @@ __all__ = ["read"]
 UNMAPPED = 0.3  # share of characters without meaning from which a text layer cannot be used
 COVERED = 0.5  # share of a page that a picture must cover for the page to be a scan
 FEW = 200  # characters that a scan may have beside, as a stamp of the fax
+SCANNED = 0.9  # share of a page that a scan covers, so that nothing beside it needs more dots
+COARSE = 200  # dots an inch that are always taken
 Job = Callable[[], Reading]
 
 
@@ -56,9 +59,10 @@ def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, 
             sizes.append(view.size)
             found, pictures = read_glyphs(page, view), find_pictures(page, view)
             if settings.ocr == "always" or _is_scan(found, share(pictures, view)):
-                yield _page_job(page, view, settings, name, index + 1)
+                yield _page_job(page, view, pictures, settings, name, index + 1)
             elif pictures:
-                yield _pictures_job(page, view, found, pictures, settings, name, index + 1)
+                boxes = [picture.box for picture in pictures]
+                yield _pictures_job(page, view, found, boxes, settings, name, index + 1)
             else:
                 yield partial(_text_page, found)
 
@@ -75,9 +79,11 @@ def _text_page(found: PageGlyphs) -> Reading:
     return Reading([make_runs(glyphs, turn) for turn, glyphs in turns], found.slanted, blanks=found.hidden)
 
 
-def _page_job(page: Any, view: View, settings: ReadSettings, name: str, number: int) -> Job:
-    """Read a page by OCR, unless there is nothing on it."""
-    image = render(page, *view.size, settings.dpi, settings.max_pixels, grey=True)
+def _page_job(page: Any, view: View, pictures: list[Picture], settings: ReadSettings, name: str, number: int) -> Job:
+    """Read a page by OCR, unless there is nothing on it. More dots than a scan has cost time and show nothing."""
+    finest = max((picture.dpi for picture in pictures), default=0.0)
+    dpi = settings.dpi if share(pictures, view) < SCANNED else min(settings.dpi, max(COARSE, math.ceil(finest)))
+    image = render(page, *view.size, dpi, settings.max_pixels, grey=True)
     low, high = image.getextrema()
     if low == high:
         return partial(Reading, [])

@@ -29,17 +29,17 @@ import pikepdf
 import psutil
 import pypdfium2
 import typer
+from gold_edits import carry_gold
 from PIL import Image
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen import canvas
 
-from spacy_deid.documents import Document, ReadSettings, WriteSettings, read_document, redact_document
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
 from spacy_deid.documents.verify import fold
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import MetricRow, read_folder, write_rows
 from spacy_deid.evaluation.documents import AnnotatedText
-from spacy_deid.evaluation.text_alignment import align_texts
 from spacy_deid.offsets import Edit, apply_edits
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -148,7 +148,7 @@ def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter
     """What happened to a letter: characters and strings, counted."""
     name, data = _make(letter.text, kind)
     document = read_document(data, name, read)
-    edits, gold, reached = _carried(letter, document)
+    edits, gold, reached = carry_gold(letter, document)
     totals = Counter({"gold": gold, "reached": reached, "strings": len(edits)})
     settings = WriteSettings(read=read)
     try:
@@ -173,24 +173,6 @@ def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter
     if name.endswith("pdf"):
         totals["kept in the layer"] += sum((Counter(fold(released)) & Counter(fold(layer(copy)))).values())
     return totals
-
-
-def _carried(letter: AnnotatedText, document: Document) -> tuple[list[Edit], int, int]:
-    """The annotation as edits of what was read; characters that it has, and how many of them were read."""
-    moved = align_texts(letter.text, document.text)
-    edits: list[Edit] = []
-    gold = reached = last = 0
-    for entity in sorted(letter.entities, key=lambda entity: entity.start):
-        surface = fold(letter.text[entity.start : entity.end])
-        gold += len(surface)
-        span = moved.move(entity.start, entity.end)
-        if span is None:
-            continue
-        reached += sum((Counter(surface) & Counter(fold(document.text[slice(*span)]))).values())
-        if span[1] > last:
-            edits.append(Edit(max(span[0], last), span[1], entity.label, f"[{entity.label}]"))
-            last = span[1]
-    return edits, gold, reached
 
 
 def _is_back(string: str, texts: list[str], released: str) -> bool:

@@ -24,6 +24,7 @@ from typing import Annotated
 import docx
 import typer
 from cas import SCHEME, find_files
+from gold_edits import carry_gold
 from lxml import html
 from odf import teletype
 from odf.opendocument import OpenDocumentText, load
@@ -38,8 +39,7 @@ from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import MetricRow, write_rows
 from spacy_deid.evaluation.cas import read_cas
 from spacy_deid.evaluation.documents import AnnotatedText
-from spacy_deid.evaluation.text_alignment import align_texts
-from spacy_deid.offsets import Edit, apply_edits
+from spacy_deid.offsets import apply_edits
 
 METRICS = Path("metrics") / "office.json"
 KINDS = ("docx", "odt", "html", "rtf", "eml", "csv")
@@ -73,7 +73,7 @@ def main(
 def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random) -> Counter[str]:
     """What happened to a letter: characters and strings, counted."""
     document = read_document(make(letter.text, kind, draw), f"letter.{kind}")
-    edits, gold, reached = _carried(letter, document)
+    edits, gold, reached = carry_gold(letter, document)
     totals = Counter({"letters": 1, "gold": gold, "reached": reached})
     try:
         copy = redact_document(document, edits)
@@ -97,24 +97,6 @@ def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random) -> Counte
             "same": read_document(copy, f"letter.{kind}").text == apply_edits(document.text, edits),
         }
     )
-
-
-def _carried(letter: AnnotatedText, document: Document) -> tuple[list[Edit], int, int]:
-    """The annotation as edits of what was read; characters that it has, and how many of them were read."""
-    moved = align_texts(letter.text, document.text)
-    edits: list[Edit] = []
-    gold = reached = last = 0
-    for entity in sorted(letter.entities, key=lambda entity: entity.start):
-        surface = fold(letter.text[entity.start : entity.end])
-        gold += len(surface)
-        span = moved.move(entity.start, entity.end)
-        if span is None:
-            continue
-        reached += sum((Counter(surface) & Counter(fold(document.text[slice(*span)]))).values())
-        if span[1] > last:
-            edits.append(Edit(max(span[0], last), span[1], entity.label, f"[{entity.label}]"))
-            last = span[1]
-    return edits, gold, reached
 
 
 def make(text: str, kind: str, draw: random.Random) -> bytes:

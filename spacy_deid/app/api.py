@@ -75,6 +75,14 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
     RETURNS (APIRouter): the routes under /v1.
     """
     api = APIRouter(prefix="/v1")
+    add_text_routes(api, service, store, supervisor)
+    add_job_routes(api, service, store)
+    add_result_routes(api, store)
+    return api
+
+
+def add_text_routes(api: APIRouter, service: ServiceSettings, store: Store, supervisor: Supervisor) -> None:
+    """Routes of the service itself, and of texts that are done at once."""
     texts = Texts(service, store)
     turn = CapacityLimiter(1)  # texts wait for their turn without holding a thread each
 
@@ -96,6 +104,10 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
         if turn.statistics().tasks_waiting >= WAITING:
             raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
         return TextAnswer(**await run_sync(texts.release, request.text, settings, request.trace, limiter=turn))
+
+
+def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> None:
+    """Routes of jobs: added, started, looked after, stopped, deleted."""
 
     @api.get("/jobs", tags=["jobs"])
     def jobs() -> list[dict[str, Any]]:
@@ -137,6 +149,10 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
     def delete_job(job: str) -> None:
         """Delete a job with all its files."""
         store.delete(store.job(job).id)
+
+
+def add_result_routes(api: APIRouter, store: Store) -> None:
+    """Routes of what came of files, and of its review."""
 
     @api.get("/jobs/{job}/decisions", tags=["review"])
     def decisions(job: str) -> list[dict[str, Any]]:
@@ -187,21 +203,19 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> 
         """Write the released file anew, by the decisions."""
         return show_file(apply_review(store, file))
 
-    return api
-
 
 def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
     """Carry out a decision, write it down, and note that the released file is behind."""
-    with (
-        store.queue.lock
-    ):  # what is looked at stays so until it is written: nobody decides, applies or starts meanwhile
+    # what is looked at stays so until it is written: nobody decides, applies or starts meanwhile
+    with store.queue.lock:
         file = store.file(id)
         found = findings_of(store, file)
         length = len((store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass"))
         where = (decision.start, decision.end, decision.label)
         found["spans"] = decide(found["spans"], decision.action, *where, length)
         store.put(file.id, "findings", json.dumps(found).encode())
-        store.log(file, decision.action, *where)
+        named = decision.action in ("relabel", "add")  # else the label was not looked at, and may be anything
+        store.log(file, decision.action, decision.start, decision.end, decision.label if named else "")
         store.note(file.id, open=int(file.about.get("open", 0)) + 1)
     return found
 

@@ -19,7 +19,7 @@ from ..loading import load, use_llm, use_style
 from ..offsets import Edit, map_offsets
 from ..saving import fingerprint
 from ..spans import Evidence, write_evidence
-from .reviewing import edit_reviewed
+from .reviewing import edit_reviewed, stands
 from .settings import JobSettings, LlmSettings, ServiceSettings
 from .store import FileRow, Store
 
@@ -217,7 +217,8 @@ def reviewed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) 
     actions = {(row["start"], row["end"]): row["action"] for row in after}
     spans = []
     for span in before:
-        action = "keep" if span.get("reviewed") == "released" else actions.get((span["start"], span["end"]), "replace")
+        left = "recover" if span["action"] == "recover" else "keep"
+        action = actions.get((span["start"], span["end"]), "replace") if stands(span) else left
         spans.append({**span, "action": action})
     return spans
 

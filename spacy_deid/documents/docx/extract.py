@@ -6,7 +6,7 @@ from ..archive import open_archive
 from ..document import Found, WriteSettings
 from ..embedded import picture_settings
 from ..image import FORMAT as IMAGE
-from ..markup import parse, strings
+from ..office import LEAST_ATTRIBUTE, search_xml
 from ..places import PlacedText
 from .package import open_package
 from .walk import add_text
@@ -15,8 +15,6 @@ __all__ = ["extract"]
 
 # attributes that hold names of fonts and of styles that Word has itself, which can be names of persons and places
 _FONTS = {"typeface", "ascii", "hAnsi", "cs", "eastAsia", "name"}
-_LEAST_JOINED = 6
-_LEAST_ATTRIBUTE = 5
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
@@ -31,20 +29,9 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     add_text(open_package(data, "copy", settings.read), text)
     yield Found("text", text.text)
     for member, content in open_archive(data, "copy", settings.read).items():
-        yield Found("names of parts", member, _LEAST_ATTRIBUTE)
+        yield Found("names of parts", member, LEAST_ATTRIBUTE)
         if member.endswith((".xml", ".rels")):
-            yield from _in_xml(content, member)
+            yield from search_xml(content, member, _FONTS)
         else:
             read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
             yield from IMAGE.extract(content, picture_settings(settings, read))
-
-
-def _in_xml(content: bytes, member: str) -> Iterator[Found]:
-    """Every text and attribute of a part, and all text in one piece."""
-    root = parse(content, "copy")
-    yield Found(member, "".join(root.itertext()), _LEAST_JOINED)
-    for attribute, value in strings(root):
-        if not attribute:
-            yield Found(member, value)
-        elif attribute not in _FONTS and any(map(str.isalpha, value)):
-            yield Found(f"{member}, {attribute}", value, _LEAST_ATTRIBUTE)

@@ -1,26 +1,17 @@
 """DOCX in and out."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
-from ...errors import DeidError, Errors
-from ...offsets import Edit, apply_edits
+from ...offsets import Edit
 from ..document import Document, ReadSettings, WriteSettings
-from ..embedded import Picture, add_picture, write_picture
+from ..embedded import add_picture, write_picture
+from ..office import OfficeParts, edit_places
 from ..places import PlacedText
 from .clean import clean
 from .package import Package, open_package
 from .walk import add_text
 
 __all__ = ["read", "write"]
-
-
-class _Parts(NamedTuple):
-    """What is needed to write: the original, how it was read, and its pictures as documents."""
-
-    data: bytes
-    settings: ReadSettings
-    pictures: dict[str, Document]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -37,7 +28,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     for i, part in enumerate(package.of("image")):
         notes.append(add_picture(part.data, str(i), name, settings, text, pictures))
     warnings = tuple(note for note in dict.fromkeys(notes) if note)
-    return Document(name, "docx", text.text, (), warnings, _Parts(data, settings, pictures))
+    return Document(name, "docx", text.text, (), warnings, OfficeParts(data, settings, pictures))
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[Package, PlacedText, list[str]]:
@@ -58,26 +49,10 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     RETURNS (bytes): the file.
     RAISES: DeidError (D003, D004, D719).
     """
-    parts: _Parts = document.parts
+    parts: OfficeParts = document.parts
     package, text, _ = _open(parts.data, document.name, parts.settings)
-    for key, inner in parts.pictures.items():
-        text.gap("\n\n")
-        text.add(inner.text, Picture(key))
-        text.gap("\n\n")
-    if text.text != document.text:
-        raise DeidError(Errors.D715.format(path=document.name, reason="reads otherwise than before"))
-    painted: dict[str, list[Edit]] = {}
-    for piece, local in text.edits_by_piece(edits):
-        if isinstance(piece.place, Picture):
-            painted[piece.place.key] = local
-        else:
-            _edit(piece.place, local)
+    painted = edit_places(document, text, edits)
     for i, part in enumerate(package.of("image")):
         seen = parts.pictures.get(str(i))
         part.data = write_picture(part.data, seen, painted.get(str(i), []), parts.settings, settings)
     return package.save()
-
-
-def _edit(place: Any, edits: list[Edit]) -> None:
-    """Make the edits of a place."""
-    place.set(apply_edits(place.get(), edits))

@@ -6,7 +6,8 @@ from ..archive import open_archive
 from ..document import Found, WriteSettings
 from ..embedded import picture_settings
 from ..image import FORMAT as IMAGE
-from ..markup import parse, strings
+from ..markup import parse
+from ..office import LEAST_ATTRIBUTE, search_xml
 from ..places import PlacedText
 from .walk import add_text
 from .write import PARTS
@@ -22,8 +23,6 @@ _FONTS = {
     "font-family-asian",
     "font-family-complex",
 }
-_LEAST_JOINED = 6
-_LEAST_ATTRIBUTE = 5
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
@@ -41,20 +40,9 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
             add_text(parse(members[part], "copy"), text)
     yield Found("text", text.text)
     for member, content in members.items():
-        yield Found("names of parts", member, _LEAST_ATTRIBUTE)
+        yield Found("names of parts", member, LEAST_ATTRIBUTE)
         if member.startswith("Pictures/"):
             read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
             yield from IMAGE.extract(content, picture_settings(settings, read))
         elif member != "mimetype":
-            yield from _in_xml(content, member)
-
-
-def _in_xml(content: bytes, member: str) -> Iterator[Found]:
-    """Every text and attribute of a part, and all text in one piece."""
-    root = parse(content, "copy")
-    yield Found(member, "".join(root.itertext()), _LEAST_JOINED)
-    for attribute, value in strings(root):
-        if not attribute:
-            yield Found(member, value)
-        elif attribute not in _FONTS and any(map(str.isalpha, value)):
-            yield Found(f"{member}, {attribute}", value, _LEAST_ATTRIBUTE)
+            yield from search_xml(content, member, _FONTS)

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from ...errors import DeidError, Errors, InputError
-from ...offsets import Edit, apply_edits
+from ...errors import Errors, InputError
+from ...offsets import Edit
 from ..archive import open_archive, pack
 from ..document import Document, ReadSettings, WriteSettings
-from ..embedded import Picture, add_picture, write_picture
+from ..embedded import add_picture, write_picture
 from ..markup import parse, serialize
+from ..office import OfficeParts, edit_places
 from ..places import PlacedText
 from .clean import IMAGE, clean
 from .names import OFFICE, XLINK
@@ -31,14 +32,6 @@ class _Opened(NamedTuple):
     lost: bool
 
 
-class _Parts(NamedTuple):
-    """What is needed to write: the original, how it was read, and its pictures as documents."""
-
-    data: bytes
-    settings: ReadSettings
-    pictures: dict[str, Document]
-
-
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a document.
 
@@ -54,7 +47,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     for key, picture in opened.pictures.items():
         notes.append(add_picture(picture, key, name, settings, text, pictures))
     warnings = tuple(note for note in dict.fromkeys(notes) if note)
-    return Document(name, "odt", text.text, (), warnings, _Parts(data, settings, pictures))
+    return Document(name, "odt", text.text, (), warnings, OfficeParts(data, settings, pictures))
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, PlacedText]:
@@ -89,20 +82,9 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     RETURNS (bytes): the file.
     RAISES: DeidError (D003, D004, D719).
     """
-    parts: _Parts = document.parts
+    parts: OfficeParts = document.parts
     opened, text = _open(parts.data, document.name, parts.settings)
-    for key, inner in parts.pictures.items():
-        text.gap("\n\n")
-        text.add(inner.text, Picture(key))
-        text.gap("\n\n")
-    if text.text != document.text:
-        raise DeidError(Errors.D715.format(path=document.name, reason="reads otherwise than before"))
-    painted: dict[str, list[Edit]] = {}
-    for piece, local in text.edits_by_piece(edits):
-        if isinstance(piece.place, Picture):
-            painted[piece.place.key] = local
-        else:
-            piece.place.set(apply_edits(piece.place.get(), local))
+    painted = edit_places(document, text, edits)
     members = {"mimetype": MIME.encode()} | {part: serialize(root) for part, root in opened.roots.items()}
     for key, picture in opened.pictures.items():
         seen = parts.pictures.get(key)

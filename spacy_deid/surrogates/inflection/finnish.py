@@ -14,7 +14,7 @@ from .finnish_plural import find_plural
 from .finnish_sounds import harmonize
 from .finnish_stems import Stems, find_stems
 
-__all__ = ["CASES", "KINDS", "POSSESSIVES", "case_forms", "inflect"]
+__all__ = ["CASES", "KINDS", "POSSESSIVES", "case_forms", "inflect", "inflect_unkept"]
 
 # What stands on the weak stem; the other cases have shapes of their own.
 _ON_WEAK = {
@@ -88,9 +88,29 @@ def case_forms(text: str, kind: str = "name") -> frozenset[str]:
     _check("nom", kind, "sing", None)
     as_kind = "noun" if kind == "place" and takes_outer(text) else kind
     if len(text) > 1 and text.isalpha() and _is_regular(text, as_kind):
-        stems = find_stems(text.lower(), as_kind)
+        stems = find_stems.__wrapped__(text.lower(), as_kind)  # a patient's name is not kept
         return frozenset((text, *(_recase(text, _case_form(stems, case)) for case in _OBLIQUE)))
     return frozenset(inflect(text, case, kind=as_kind) for case in CASES if case != "com")
+
+
+def inflect_unkept(name: str, case: str, kind: str) -> str:
+    """Inflect a name of a note that no list has: as `inflect` in the singular, but nothing of it is kept.
+
+    name (str): nominative in lower case.
+    case (str): one of `CASES`.
+    kind (str): "given" or "surname".
+    RETURNS (str): the form, in lower case.
+    """
+    found = _WORD.search(name)
+    if found is None or not name[-1].isalpha() or name in _BOTH_PARTS:  # a word of our own lists, or none
+        return inflect(name, case, kind=kind)
+    before, last = name[: found.start()], found.group()
+    if len(last) < 2 or case == "nom":
+        return name
+    if is_acronym(last, kind):
+        return before + inflect_acronym(last, case)
+    stems = find_stems.__wrapped__(last, kind)
+    return before + (find_plural(last, stems).outer + "neen" if case == "com" else _case_form(stems, case))
 
 
 def _is_regular(word: str, kind: str) -> bool:

@@ -7,7 +7,7 @@ what comes out as the form that was read is a reading. So a reading never disagr
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from .finnish import CASES, POSSESSIVES, inflect
+from .finnish import CASES, POSSESSIVES, inflect, inflect_unkept
 from .finnish_sounds import VOWELS, is_back, strengthen, weaken
 
 __all__ = ["Reading", "read_form", "split_clitic", "write_clitic"]
@@ -63,7 +63,16 @@ def read_form(form: str, known: Callable[[str], bool], kinds: tuple[str, ...] = 
         return [*found, itself]
     if known(form):
         return [itself]
-    return [*_verify(form, _singular(form), _may_be_word, kinds), itself]
+    return [*_guess(form, kinds), itself]
+
+
+def _guess(form: str, kinds: tuple[str, ...]) -> Iterator[Reading]:
+    """Readings of the singular of a name that no list has. Nothing of it is kept, as it is of a note."""
+    for name, case, number, _ in dict.fromkeys(_singular(form)):
+        if name != form and _may_be_word(name):
+            kind = next((kind for kind in kinds if inflect_unkept(name, case, kind) == form), None)
+            if kind is not None:
+                yield Reading(name, case, number, None, kind)
 
 
 def _may_be_word(name: str) -> bool:

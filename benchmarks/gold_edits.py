@@ -1,0 +1,34 @@
+"""The gold of a letter as edits of a file that was made of it."""
+
+from collections import Counter
+
+from spacy_deid.documents import Document
+from spacy_deid.documents.verify import fold
+from spacy_deid.evaluation.documents import AnnotatedText
+from spacy_deid.evaluation.text_alignment import align_texts
+from spacy_deid.offsets import Edit
+
+__all__ = ["carry_gold"]
+
+
+def carry_gold(letter: AnnotatedText, document: Document) -> tuple[list[Edit], int, int]:
+    """Carry the annotation of a letter to what was read of it.
+
+    letter (AnnotatedText): the letter with its gold.
+    document (Document): a file that was made of it, read.
+    RETURNS (tuple): the annotation as edits; characters that it has, and how many of them were read.
+    """
+    moved = align_texts(letter.text, document.text)
+    edits: list[Edit] = []
+    gold = reached = last = 0
+    for entity in sorted(letter.entities, key=lambda entity: entity.start):
+        surface = fold(letter.text[entity.start : entity.end])
+        gold += len(surface)
+        span = moved.move(entity.start, entity.end)
+        if span is None:
+            continue
+        reached += sum((Counter(surface) & Counter(fold(document.text[slice(*span)]))).values())
+        if span[1] > last:
+            edits.append(Edit(max(span[0], last), span[1], entity.label, f"[{entity.label}]"))
+            last = span[1]
+    return edits, gold, reached

@@ -1,0 +1,58 @@
+"""What a reviewer decides, and that nothing else changes with it."""
+
+import pytest
+
+import spacy_deid
+from spacy_deid.app.reviewing import decide, edit_reviewed
+from spacy_deid.app.workshop import reviewed
+
+TEXT = "Vive en Lugo con Alba. Enfermedad de Parkinson."
+TOWN, NAME, EPONYM = (8, 12), (17, 21), (37, 46)
+
+
+def span(place, label, action="replace", evidence=(), **more):
+    said = [{"start": place[0], "end": place[1], "label": name, "source": "deid_ner"} for name in evidence]
+    return {"start": place[0], "end": place[1], "label": label, "action": action, "evidence": said, **more}
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    loaded = spacy_deid.load("es")
+    loaded.get_pipe("deid_surrogate").set_policy("safe_harbor")
+    return loaded
+
+
+def after(nlp, *spans):
+    return edit_reviewed(nlp, TEXT, spans, {})._.deid_text
+
+
+def test_what_detectors_disputed_stays_covered_when_something_else_is_decided(nlp):
+    assert "Lugo" in after(nlp, span(TOWN, "STATE", "keep", ["STATE"]), span(NAME, "PATIENT"))
+    disputed = span(TOWN, "STATE", evidence=["STATE", "PATIENT"])
+    assert "Lugo" not in after(nlp, disputed, span(NAME, "PATIENT", reviewed="released"))
+
+
+def test_the_word_of_the_reviewer_is_the_last(nlp):
+    assert "Lugo" in after(nlp, span(TOWN, "STATE", evidence=["PATIENT"], reviewed="relabelled"))
+    assert "[CLINICIAN]" in after(nlp, span(NAME, "CLINICIAN", evidence=["PATIENT"]))
+
+
+def test_a_detection_that_reaches_into_a_span_that_was_released_does_not_cover_it(nlp):
+    wide = {"start": TOWN[0], "end": NAME[1], "label": "PATIENT", "source": "deid_ner"}
+    name = {**span(NAME, "PATIENT"), "evidence": [wide]}
+    released = {**span(TOWN, "CITY", reviewed="released"), "evidence": [wide]}
+    assert after(nlp, released, name) == "Vive en Lugo con [PATIENT]. Enfermedad de Parkinson."
+
+
+def test_what_was_kept_as_medical_stays_unless_a_reviewer_says_otherwise(nlp):
+    medical = span(EPONYM, "PATIENT", "recover", ["PATIENT"])
+    assert "Parkinson" in after(nlp, medical, span(NAME, "PATIENT"))
+    assert "Parkinson" not in after(nlp, {**medical, "reviewed": "relabelled"})
+    assert [row["action"] for row in reviewed([medical], [])] == ["recover"]
+
+
+def test_what_is_taken_back_is_as_it_was():
+    spans = [span(NAME, "PATIENT")]
+    for decision in (("release", ""), ("relabel", "CLINICIAN")):
+        assert decide(decide(spans, decision[0], *NAME, decision[1], 99), "restore", *NAME, "", 99) == spans
+    assert decide(decide(spans, "add", *TOWN, "CITY", 99), "restore", *TOWN, "", 99) == spans

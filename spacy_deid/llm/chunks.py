@@ -14,8 +14,9 @@ _SPACE = re.compile(r"\s+")
 def split_text(text: str, size: int = 4000, overlap: int = 200) -> list[Part]:
     """Cut a text into parts at the ends of sentences, or if there are none at spaces, or if there are none anywhere.
 
-    A part begins up to `overlap` characters before the one before it ends, so that what stands at the cut is seen
-    whole in one of them. The size of 4,000 characters is that of the LLM-Anonymizer (Wiest et al. 2024).
+    A part begins with the first word of the last `overlap` characters of the one before it, so that what stands at
+    the cut is seen whole in one of them: a cut after "Dr." or "Sta." is no end of a sentence. The size of 4,000
+    characters is that of the LLM-Anonymizer (Wiest et al. 2024).
 
     text (str): the note.
     size (int): longest part, in characters.
@@ -33,7 +34,7 @@ def _parts(text: str, size: int, overlap: int) -> Iterator[Part]:
         end = _last(text, start + size // 2, start + size) or start + size
         yield start, end
         shared = max(end - overlap, start + 1)
-        start = _first(text, shared, end) if overlap else end
+        start = _first_word(text, shared, end) if overlap else end
     if start < len(text):
         yield start, len(text)
 
@@ -47,9 +48,7 @@ def _last(text: str, start: int, end: int) -> int | None:
     return None
 
 
-def _first(text: str, start: int, end: int) -> int:
-    """The first place from `start` to `end` where a sentence or at least a word begins."""
-    for border in (_SENTENCE, _SPACE):
-        if match := border.search(text, start, end):
-            return match.end()
-    return start
+def _first_word(text: str, start: int, end: int) -> int:
+    """The first place from `start` to `end` where a word begins; `start` if none does."""
+    match = _SPACE.search(text, start, end)
+    return match.end() if match and match.end() < end else start

@@ -49,3 +49,21 @@ def test_what_stands_at_a_cut_is_whole_in_a_part():
     text = "Frase de relleno número uno sin más. " * 3 + "Paciente: Ana García Ruiz. " + "Otra frase de relleno. " * 4
     parts = split_text(text, 120, 40)
     assert any("Ana García Ruiz" in text[start:end] for start, end in parts)
+
+
+@given(
+    st.integers(300, 560), st.sampled_from(["Sta. María de la Cabeza", "Dr. J. M. Ruiz", "St. Orla Medical Center"])
+)
+def test_what_stands_at_a_cut_after_an_abbreviation_is_whole_in_a_part(words, name):
+    text = "palabra " * words + f"vive en {name} 12 y " + "otra cosa " * 300
+    assert any(name in text[start:end] for start, end in split_text(text, 4000, 200))
+
+
+@given(
+    st.lists(st.sampled_from(["Dr.", "ana", "x", "Ruiz,", "fin.", "palabrita"]), min_size=1, max_size=120), st.data()
+)
+def test_words_that_the_overlap_holds_are_whole_in_a_part(words, data):
+    text = " ".join(words)
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = min(len(text), start + 40 - len("palabrita "))
+    assert any(a <= start and end <= b for a, b in split_text(text, 120, 40))

@@ -19,6 +19,7 @@ from .saving import protect
 __all__ = [
     "add_detector",
     "load",
+    "patient_terms",
     "shipped_pipelines",
     "use_dictionaries",
     "use_llm",
@@ -121,6 +122,20 @@ def use_dictionaries(nlp: Language, folder: str | Path) -> None:
         cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
     for part in _made_by_factory(nlp, "deid_surrogate"):
         cast(Any, nlp.get_pipe(part)).open_roster(folder)
+
+
+def patient_terms(nlp: Language, patient_id: str) -> list[str]:
+    """What the dictionaries that are open in a pipeline know of a patient.
+
+    nlp (Language): the pipeline.
+    patient_id (str): the patient's id.
+    RETURNS (list[str]): names, numbers and addresses in normal form, for whoever makes sure that none is left.
+    """
+    return [
+        term
+        for part in _made_by_factory(nlp, "deid_ruler")
+        for term in cast(Any, nlp.get_pipe(part)).own_terms(patient_id)
+    ]
 
 
 def use_surprisal(

@@ -40,6 +40,7 @@ class ServiceSettings:
     names (tuple[str]): names that it is reached by beside its address, as that of a proxy before it.
     token (str): what each request must bring; "" only if the service is reached from this machine alone.
     pipelines (tuple[str]): pipelines that may be chosen, the first one is the default.
+    dictionaries (Optional[Path]): folder of the hospital's own dictionaries, which all pipelines use.
     project_key (Optional[Path]): file of the key that surrogates come from; without it there is no style "surrogate".
     files_key (Optional[Path]): file of a key that the files of jobs are sealed with; None to leave them as they are.
     keep_hours (float): hours after which a job and its files are deleted.
@@ -60,6 +61,7 @@ class ServiceSettings:
     names: tuple[str, ...] = ()
     token: str = field(default="", repr=False)
     pipelines: tuple[str, ...] = ("es", "en", "fi")
+    dictionaries: Path | None = None
     project_key: Path | None = None
     files_key: Path | None = None
     keep_hours: float = 24.0
@@ -107,7 +109,9 @@ class JobSettings(BaseModel):
     policy: Literal["strict", "safe_harbor", "limited_data_set"] = Field(
         default="strict", description="What is done with each label"
     )
-    patient_id: str = Field(default="", description="Whose documents they are; surrogates of one patient are the same")
+    patient_id: str = Field(
+        default="", description="Whose documents they are: one identity, and what dictionaries know of the patient"
+    )
     ocr_languages: list[str] = Field(
         default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
     )

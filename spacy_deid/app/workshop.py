@@ -15,7 +15,7 @@ from .. import __version__
 from ..documents.document import Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document, redact_document
 from ..errors import Errors, InputError
-from ..loading import load, use_llm, use_style
+from ..loading import load, patient_terms, use_llm, use_style
 from ..offsets import Edit, map_offsets
 from ..saving import fingerprint
 from ..spans import Evidence, write_evidence
@@ -54,7 +54,7 @@ class Workshop:
         return nlp
 
     def _make(self, name: str, point: str, llm: str) -> Language:
-        nlp = load(name, operating_point=point or None)
+        nlp = load(name, operating_point=point or None, dictionaries=self.service.dictionaries)
         nlp.max_length = sys.maxsize
         trust_columns(nlp)
         if llm:
@@ -134,13 +134,15 @@ class Workshop:
     ) -> dict[str, Any]:
         """Write the released document and what was found. RETURNS (dict): numbers of it."""
         mark: Literal["plain", "box"] = "plain" if settings.style == "surrogate" else "box"
-        data = redact_document(document, edits, WriteSettings(mark=mark, read=self.reading(settings)))
-        stamp = self.stamp(self.pipeline(settings), settings)
+        nlp = self.pipeline(settings)
+        known = patient_terms(nlp, settings.patient_id) if settings.patient_id else []
+        how = WriteSettings(mark=mark, read=self.reading(settings))
+        data = redact_document(document, edits, how, known=known)
         add_places(spans, edits, len(document.text))
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "released", data)
         self.store.put(file.id, "released_text", text.encode("utf-8", "surrogatepass"))
-        self.store.put(file.id, "findings", json.dumps({**stamp, "spans": spans}).encode())
+        self.store.put(file.id, "findings", json.dumps({**self.stamp(nlp, settings), "spans": spans}).encode())
         return {
             "seconds": round(time.monotonic() - began, 3),
             "characters": len(document.text),

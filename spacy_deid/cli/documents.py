@@ -16,6 +16,7 @@ from ..documents.tables import read_columns
 from ..errors import ConfigError, Errors
 from ..io import Job, read_bytes, write_whole
 from ..labels import LABELS
+from ..loading import patient_terms
 from ..offsets import Edit
 from ..spans import Evidence, write_evidence
 from .batches import find_component
@@ -137,7 +138,10 @@ class DocumentRedaction:
             length += len(note.text)
             edits += found
         plain = redaction.stamp["style"] == "surrogate"
-        data = redact_document(document, edits, WriteSettings(mark="plain" if plain else "box", read=self.settings))
+        patients = patient_ids([job], redaction.patient_from)
+        known = [term for patient in patients for term in patient_terms(redaction.nlp, patient)]
+        settings = WriteSettings(mark="plain" if plain else "box", read=self.settings)
+        data = redact_document(document, edits, settings, known=known)
         if redaction.trace:
             record = {**redaction.stamp, **notes[0].record(), "spans": [span for note in notes for span in note.trace]}
             write_whole(job.targets[0], (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))

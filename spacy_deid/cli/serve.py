@@ -9,6 +9,7 @@ import typer
 
 from ..errors import ConfigError, Errors
 from .console import reporting, say
+from .options import Dictionaries
 
 __all__ = ["serve"]
 
@@ -27,6 +28,7 @@ def serve(
     pipeline: Annotated[
         list[str] | None, typer.Option(help="Pipeline that may be chosen; the first is usual.")
     ] = None,
+    dictionaries: Dictionaries = None,
     key: Annotated[Path | None, typer.Option(help="File of the project key, for the style surrogate.")] = None,
     files_key: Annotated[
         Path | None, typer.Option(help="File of a key that the files of jobs are sealed with; not in DATA.")
@@ -56,6 +58,7 @@ def serve(
             port=port,
             token=os.environ.get(TOKEN, ""),
             pipelines=tuple(pipeline or ("es", "en", "fi")),
+            dictionaries=dictionaries,
             project_key=key,
             files_key=files_key,
             keep_hours=keep_hours,

@@ -7,7 +7,7 @@ from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
 from .document import Document, ReadSettings, WriteSettings
 from .kinds import FORMATS, SUFFIXES, detect_kind, format_of
-from .verify import verify
+from .verify import unreleased, verify
 
 __all__ = ["FORMATS", "SUFFIXES", "read_document", "redact_document"]
 
@@ -34,6 +34,7 @@ def redact_document(
     edits: Sequence[Edit],
     settings: WriteSettings | None = None,
     identifiers: Sequence[str] = (),
+    known: Sequence[str] = (),
 ) -> bytes:
     """Write a copy of a file with edits made, and verify it.
 
@@ -41,6 +42,7 @@ def redact_document(
     edits (Sequence[Edit]): what to replace, in the order of the text.
     settings (WriteSettings | None): how it is written.
     identifiers (Sequence[str]): what must stand nowhere in the copy, as the patient's names and numbers.
+    known (Sequence[str]): what is known of the patient. It must stand nowhere that the released text does not have it.
     RETURNS (bytes): a file of the same kind.
     RAISES: DeidError if the edits are wrong (D003, D004) or the copy still holds something (D714).
     """
@@ -49,5 +51,5 @@ def redact_document(
     released = apply_edits(document.text, edits)
     removed = {document.text[edit.start : edit.end]: edit.label for edit in edits}
     data = format_of(document.kind, document.name).write(document, edits, settings)
-    verify(data, document.kind, removed, settings, released, identifiers)
+    verify(data, document.kind, removed, settings, released, [*identifiers, *unreleased(known, released)])
     return data

@@ -11,7 +11,7 @@ from ..errors import DeidError, Errors
 from .document import Found, WriteSettings
 from .kinds import format_of
 
-__all__ = ["fold", "search", "verify"]
+__all__ = ["fold", "search", "unreleased", "verify"]
 
 LONG = 6  # letters of an identifier from which it is looked for within words; shorter ones are parts of many
 _WORD = re.compile(r"[^\W_]+")
@@ -75,6 +75,22 @@ def search(
         for string, count in _count(automaton, text).items():
             if len(string) >= least and (string in strict or count > allowed[string]):
                 raise DeidError(Errors.D714.format(place=place, label=wanted[string] or "a removed string"))
+
+
+def unreleased(identifiers: Sequence[str], released: str) -> list[str]:
+    """Those identifiers that may stand nowhere in a copy, because its text does not hold them.
+
+    identifiers (Sequence[str]): what is known of a patient. Some of it may have stayed: a policy keeps countries, a
+        surname can be the name of a disease.
+    released (str): the text of the copy.
+    RETURNS (list[str]): the others.
+    """
+    folded, spelled = fold(released), _words(released)
+
+    def stays(text: str) -> bool:
+        return _words(text) in spelled if len(fold(text)) < LONG else fold(text) in folded
+
+    return [text for text in identifiers if not stays(text)]
 
 
 def _words(text: str) -> str:

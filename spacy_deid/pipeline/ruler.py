@@ -143,6 +143,15 @@ class Ruler(Pipe):
         self.store = None
         self.expects_dictionaries = False
 
+    def own_terms(self, patient_id: Any) -> list[str]:
+        """What the dictionaries know of a patient, in normal form; nothing that counts only beside other words.
+
+        patient_id (Any): the id, as text or number.
+        RETURNS (list[str]): the terms, which are identifiers; none of an unknown patient or without dictionaries.
+        """
+        own = None if self.store is None else choose(self.store, patient_id).own
+        return [] if own is None else sorted({entry.term for entry in own.entries if not entry.condition})
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the public and the confidential terms."""

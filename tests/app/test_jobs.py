@@ -13,6 +13,8 @@ import psutil
 import pytest
 from pdf_letters import letter
 
+from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.surrogates.keys import ProjectKey
 
 from .conftest import CANARY, NOTE, Service, free_port
@@ -21,12 +23,16 @@ from .test_queue import worker_of
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory):
-    """A service with a project key, and with a language model whose server is not there."""
+    """A service with a project key, dictionaries, and a language model whose server is not there."""
     folder = tmp_path_factory.mktemp("rich")
     (folder / "keys").mkdir()
-    ProjectKey.make().to_file(folder / "keys" / "project.key")
+    key, lists = folder / "keys" / "project.key", folder / "lists"
+    ProjectKey.make().to_file(key)
+    with StoreWriter(lists) as writer:
+        writer.add_patient("7", [LocalEntry("molinillo", "PATIENT", "patients.nickname")])
+        writer.commit({})
     llm = f"http://127.0.0.1:{free_port()}"
-    running = Service(folder / "data", "--key", str(folder / "keys" / "project.key"), "--llm", llm)
+    running = Service(folder / "data", "--key", str(key), "--dictionaries", str(lists), "--llm", llm)
     running.llm = llm
     yield running
     running.stop()
@@ -47,6 +53,15 @@ def test_surrogates_of_one_patient_are_the_same_in_a_text_and_a_pdf(rich):
     assert text.split("NHC")[0].split() == pdf.split("NHC")[0].split()
     other = rich.wait(rich.add(files[0], style="surrogate", patient_id="8"))
     assert text_of(rich, other["files"][0]) != text
+
+
+def test_dictionaries_are_searched_for_the_patient_of_a_job_and_of_a_text(rich):
+    text = "Trae ropa el molinillo de siempre."
+    for patient, released in (("7", text.replace("molinillo", "[PATIENT]")), ("8", text)):
+        job = rich.wait(rich.add(("a.txt", text.encode()), patient_id=patient))
+        assert text_of(rich, job["files"][0]) == released
+        answer = rich.client.post("/v1/deidentify", json={"text": text, "patient_id": patient})
+        assert answer.json()["text"] == released
 
 
 def test_the_patient_is_not_in_what_is_handed_out(rich):

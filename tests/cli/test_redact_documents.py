@@ -8,6 +8,9 @@ import docx
 import pytest
 from conftest import NOTE, REDACTED
 
+from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.dictionaries.store import StoreWriter
+
 TABLE = "patient,ward,note\nAna Ruiz,3,Vive en Puerto Esparza.\n,4,Alta\n"
 COLUMNS = '[columns]\npatient = "label:PATIENT"\nward = "keep"\n'
 
@@ -144,3 +147,21 @@ def test_a_wrong_policy_of_columns_is_refused(redact, folder, tmp_path, text):
     assert result.exit_code == 1
     assert "columns file" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_path):
+    with StoreWriter(tmp_path / "local") as writer:
+        writer.add_patient("1000234", [LocalEntry("Zarzaquemada", "PATIENT", "patients.surname")])
+        writer.commit({})
+    document = docx.Document()
+    document.styles.add_style("Zarzaquemada", 1)
+    document.add_paragraph("Alta sin dolor.", style="Zarzaquemada")
+    for patient in ("1000234", "1000235"):
+        folder = tmp_path / "notes" / patient
+        folder.mkdir(parents=True)
+        document.save(str(folder / "letter.docx"))
+    result = redact(tmp_path / "notes", "--dictionaries", tmp_path / "local", "--patient-id-from", "folder")
+    assert result.exit_code == 1
+    assert "1000234/letter.docx: the redacted copy is withheld" in result.stderr
+    assert "Zarzaquemada" not in result.output
+    assert [path.parent.name for path in (tmp_path / "out").rglob("*.docx")] == ["1000235"]

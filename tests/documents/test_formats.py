@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verify import fold, unreleased
 from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit
 
@@ -25,6 +25,15 @@ def test_plain_text_comes_back_in_its_encoding(encoding):
 def test_without_edits_a_text_is_what_it_was(text, data):
     data = b"a" + text.replace("\0", "").encode()
     assert redact_document(read_document(data, "a.txt"), []) == data
+
+
+def test_what_is_known_of_a_patient_may_stand_where_the_released_text_has_it():
+    released = "Enfermedad de Par-\nkinson. Vive en Lugo con Maya."
+    assert unreleased(["parkinson", "lugo", "may", "sanz"], released) == ["may", "sanz"]
+    document = read_document(NOTE.encode(), "note.txt")
+    redact_document(document, [], known=["sanz ibanez"])
+    with pytest.raises(DeidError, match="withheld"):
+        redact_document(document, [], identifiers=["sanz ibanez"])
 
 
 def test_a_repr_shows_neither_text_nor_name():

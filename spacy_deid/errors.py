@@ -443,6 +443,7 @@ class Errors:
     D925 = "the files of a job are larger than {limit} MB together"
     D926 = "the worker stopped ({code}); it starts again in {seconds} seconds"
     D927 = "the form is not filled in as it should be"
+    D928 = "the request is larger than {limit} MB"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

@@ -13,11 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from .. import __version__
 from ..errors import ConfigError, Errors, InputError
 from ..labels import LABELS
-from ..llm.prompts import shipped_prompts
 from .archive import zip_job
 from .progress import show_file, show_job
 from .reviewing import decide
-from .settings import JobSettings, ServiceSettings
+from .settings import PROMPTS, JobSettings, ServiceSettings
 from .store import FileRow, Store
 from .texts import Texts
 from .worker import Supervisor
@@ -286,8 +285,7 @@ def choices_of(service: ServiceSettings) -> dict[str, Any]:
     given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy")}
     if service.project_key is None:
         given["style"].remove("surrogate")
-    prompts = sorted({name.partition("/")[2] for name in shipped_prompts()})
-    local = {"llm": list(service.llm), "prompts": prompts, "labels": list(LABELS)}
+    local = {"llm": list(service.llm), "prompts": list(PROMPTS), "labels": list(LABELS)}
     return {"pipeline": list(service.pipelines), **given, **local}
 
 

@@ -7,6 +7,7 @@ server has parsed it: an address put together again from headers could be anothe
 
 import re
 
+from anyio import fail_after
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -33,6 +34,10 @@ OPEN = re.compile(r"/v1/health|/login|/static/[a-z]+\.[a-z]+")
 HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 SAFE = ("GET", "HEAD", "OPTIONS")
 FORM = 2_000_000  # bytes of a request beside its files
+TEXT = 60_000_000  # bytes of the longest text, each character written as \uXXXX
+TOKEN = 10_000  # bytes of a request that brings no token
+UPLOADS = re.compile(r"(/v1)?/jobs|/jobs/[^/]+/report")
+SECONDS = 60.0  # between two pieces of a body
 
 
 class Guard:
@@ -45,7 +50,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, tokens: Tokens) -> None:
         self.app, self.settings, self.tokens = app, settings, tokens
-        self.most = settings.max_job_mb * 1_000_000 + FORM
+        self.files = settings.max_job_mb * 1_000_000
         self.held = 0  # bytes of the requests that are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,7 +60,7 @@ class Guard:
                 await self.app(scope, receive, send)
             return
         answer = _Answer(send)
-        body = _Body(self, receive)
+        body = _Body(self, receive, self.most(scope["path"]))
         try:
             await (self.refuse(Request(scope)) or self.app)(scope, body, answer)
         except Exception as error:  # whose message may quote a note: it ends here
@@ -64,6 +69,12 @@ class Guard:
                 await JSONResponse({"detail": describe(error)}, 500)(scope, body, answer)
         finally:
             self.held -= body.size
+
+    def most(self, path: str) -> int:
+        """The most bytes that the body of a request may have: what is parsed as a whole takes many times as much."""
+        if OPEN.fullmatch(path):
+            return TOKEN
+        return FORM + (self.files if UPLOADS.fullmatch(path) else TEXT if path == "/v1/deidentify" else 0)
 
     def refuse(self, request: Request) -> Response | None:
         """The answer to a request that is refused."""
@@ -100,21 +111,33 @@ class Guard:
 
 
 class _Body:
-    """The body of a request, counted while it comes in: it is held in memory."""
+    """The body of a request, counted while it comes in: it is held in memory. It must not stop coming."""
 
-    def __init__(self, guard: Guard, receive: Receive) -> None:
-        self.guard, self.receive, self.size = guard, receive, 0
+    def __init__(self, guard: Guard, receive: Receive, most: int) -> None:
+        self.guard, self.receive, self.most = guard, receive, most
+        self.size, self.whole = 0, False
 
     async def __call__(self) -> Message:
-        message = await self.receive()
+        try:
+            # after the body it is waited for that nobody listens any more, which may take long
+            with fail_after(None if self.whole else SECONDS):
+                message = await self.receive()
+        except TimeoutError:
+            raise HTTPException(408) from None
         more = len(message.get("body", b""))
+        self.whole = not message.get("more_body", False)
         self.size += more
         self.guard.held += more
-        if self.size > self.guard.most:
-            raise HTTPException(413, Errors.D925.format(limit=self.guard.settings.max_job_mb))
-        if self.guard.held > 2 * self.guard.most:
+        if self.size > self.most:
+            raise HTTPException(413, self._too_large())
+        if self.guard.held > 2 * (self.guard.files + FORM):
             raise HTTPException(503, Errors.D923, {"Retry-After": "10"})
         return message
+
+    def _too_large(self) -> str:
+        if self.most == self.guard.files + FORM:
+            return Errors.D925.format(limit=self.guard.settings.max_job_mb)
+        return Errors.D928.format(limit=f"{self.most / 1e6:g}")
 
 
 class _Answer:

@@ -111,11 +111,12 @@ def add_entrance(pages: APIRouter, tokens: Tokens) -> None:
             words = words_of(request)
             return render(request, "login", status, problem=words["wrong_token" if status == 401 else "too_many"])
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, tokens.cookie, httponly=True, samesite="strict", secure=_is_safe(request))
+        answer.set_cookie(COOKIE, tokens.enter(), httponly=True, samesite="strict", secure=_is_safe(request))
         return answer
 
     @pages.post("/logout")
-    async def logout() -> Response:
+    async def logout(request: Request) -> Response:
+        tokens.leave(request)
         answer = RedirectResponse("/login", 303)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer

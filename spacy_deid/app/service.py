@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartParser
 
 from .. import __version__
@@ -53,6 +55,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
     app.add_middleware(Guard, settings=settings, tokens=tokens)
     app.exception_handler(DeidError)(_refuse)
     app.exception_handler(RequestValidationError)(_misread)
+    app.exception_handler(HTTPException)(_tell)
     return app
 
 
@@ -70,6 +73,13 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
         return show_problem(request, Errors.D927, 422)
     detail = [{"loc": row["loc"], "msg": row["msg"], "type": row["type"]} for row in error.errors()]
     return JSONResponse({"detail": detail}, 422)
+
+
+async def _tell(request: Request, error: HTTPException) -> Response:
+    """What the server itself refuses, as what is too large: a page as well, or a browser would show JSON."""
+    if _is_rest(request):
+        return await http_exception_handler(request, error)
+    return show_problem(request, error.detail, error.status_code)
 
 
 def _is_rest(request: Request) -> bool:

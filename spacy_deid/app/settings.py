@@ -10,11 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
+from ..llm.prompts import shipped_prompts
 
 __all__ = ["JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
 
 TOKEN_LENGTH = 16
 COLUMNS = ("text", "keep", "drop", *(f"label:{name}" for name in LABELS))
+# names, not paths: whoever asks is not to choose which files of this machine are read
+PROMPTS = tuple(sorted({name.partition("/")[2] for name in shipped_prompts()}))
 
 
 def is_loopback(host: str) -> bool:
@@ -130,6 +133,9 @@ class JobSettings(BaseModel):
         _check("pipeline", chosen.pipeline, service.pipelines)
         if chosen.llm:
             _check("llm", chosen.llm.location, service.llm)
+            _check("prompt", chosen.llm.prompt, ("", *PROMPTS))
+            for label in chosen.llm.labels:
+                _check("labels", label, tuple(LABELS))
         for action in chosen.columns.values():
             _check("columns", action, COLUMNS)
         if chosen.style == "surrogate" and service.project_key is None:
@@ -140,7 +146,8 @@ class JobSettings(BaseModel):
 def _check(setting: str, value: str, known: Sequence[str]) -> None:
     """Make sure that a value is one that is offered."""
     if value not in known:
-        raise ConfigError(Errors.D908.format(setting=setting, value=_short(value), known=", ".join(known) or "none"))
+        offered = ", ".join(filter(None, known)) or "none"
+        raise ConfigError(Errors.D908.format(setting=setting, value=_short(value), known=offered))
 
 
 def _short(value: Any) -> str:

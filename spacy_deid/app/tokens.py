@@ -1,6 +1,7 @@
-"""Who may ask: whoever brings the token, in a header, or a cookie that was made from it."""
+"""Who may ask: whoever brings the token in a header, or the cookie of a browser that was signed in with it."""
 
 import hmac
+import secrets
 import time
 from collections import OrderedDict, deque
 
@@ -12,6 +13,8 @@ COOKIE = "spacy_deid_session"
 FAILURES = 10  # wrong tokens from one address
 MINUTE = 60.0
 ADDRESSES = 10_000  # that are remembered
+SESSIONS = 1_000  # browsers that are signed in
+IDLE = 12 * 3600.0  # seconds without a request after which a browser has to sign in again
 
 
 class Tokens:
@@ -23,22 +26,37 @@ class Tokens:
     def __init__(self, token: str) -> None:
         self._token = token
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._sessions: OrderedDict[str, float] = OrderedDict()  # cookies, by when they were last seen
 
-    @property
-    def cookie(self) -> str:
-        """What a browser keeps. It does not tell the token."""
-        return hmac.digest(self._token.encode(), b"spacy_deid session 1", "sha256").hex()
+    def enter(self) -> str:
+        """Sign a browser in. RETURNS (str): its cookie, which is of chance."""
+        cookie = secrets.token_urlsafe(32)
+        self._sessions[cookie] = time.monotonic()
+        if len(self._sessions) > SESSIONS:
+            self._sessions.popitem(last=False)
+        return cookie
+
+    def leave(self, request: Request) -> None:
+        """Sign a browser out: its cookie is worth nothing any more, whoever has it."""
+        self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def status(self, request: Request) -> int:
         """Whether a request may be answered: 200, 401 without the token, 429 after too many wrong ones."""
         if not self._token:
             return 200
-        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if bearer:
-            return self.compare(request, bearer)
-        # a cookie cannot be guessed, and an old one that a page sends again and again is no guess
-        cookie = request.cookies.get(COOKIE, "")
-        return 200 if hmac.compare_digest(cookie.encode(), self.cookie.encode()) else 401
+        # a proxy that asks who somebody is may send on what it was told, in a header of another scheme
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self.compare(request, bearer.strip())
+        return 200 if self._knows(request.cookies.get(COOKIE, "")) else 401
+
+    def _knows(self, cookie: str) -> bool:
+        """Whether a cookie is of a browser that is signed in. It cannot be guessed, so that no guess is counted."""
+        seen = self._sessions.pop(cookie, None)
+        if seen is None or time.monotonic() - seen > IDLE:
+            return False
+        self._sessions[cookie] = time.monotonic()
+        return True
 
     def compare(self, request: Request, given: str) -> int:
         """Whether what was given is the token, 200, 401 or 429: in a time that does not tell how much of it is."""

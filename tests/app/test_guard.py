@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.exceptions import HTTPException
 
 from spacy_deid.app.settings import JobSettings, ServiceSettings, is_loopback
 from spacy_deid.errors import ConfigError
@@ -45,6 +46,17 @@ def test_settings_that_are_not_offered_are_refused(tmp_path):
     assert JobSettings().check(service).pipeline == "es"
     with pytest.raises(ConfigError, match="pipeline"):
         JobSettings(pipeline="en").check(service)
+
+
+@pytest.mark.parametrize(
+    "llm", [{"prompt": "/etc/other.toml"}, {"prompt": "../es/zero_shot.v1"}, {"labels": ["PATIENT", "NOTHING"]}]
+)
+def test_a_language_model_reads_no_file_that_a_request_names(tmp_path, llm):
+    service = ServiceSettings(tmp_path, llm=("model.gguf",))
+    given = {"location": "model.gguf", "prompt": "zero_shot.v1", "labels": ["PATIENT"]}
+    assert JobSettings(llm=given).check(service).llm
+    with pytest.raises(ConfigError, match="not offered"):
+        JobSettings(llm=given | llm).check(service)
 
 
 def test_a_browser_is_told_to_load_nothing_from_elsewhere(service):
@@ -142,6 +154,75 @@ def test_a_token_that_no_header_carries_is_refused(tmp_path, token):
 def test_a_name_of_a_proxy_needs_a_token(tmp_path):
     with pytest.raises(ConfigError, match="token"):
         ServiceSettings(tmp_path, names=("deid.clinic.example",))
+
+
+def test_who_has_no_token_sends_next_to_nothing(guarded):
+    """What is not bounded is held in memory, and keeps out others until it is answered."""
+    with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False) as client:
+        try:
+            answer = client.post("/login", files={"token": ("a", b"a" * 5_000_000)})
+        except httpx.TransportError:
+            return  # it stopped listening before everything was said
+        assert answer.status_code == 413
+
+
+def test_what_a_proxy_was_told_is_no_token(guarded):
+    with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False, auth=("anna", "geheim")) as client:
+        client.post("/login", data={"token": TOKEN})
+        assert {client.get("/").status_code for _ in range(15)} == {200}
+    other = {"authorization": f"bearer {TOKEN}"}  # schemes have no case (RFC 9110)
+    assert guarded.client.get("/v1/jobs", headers=other).status_code == 200
+
+
+def test_a_cookie_is_of_one_browser_and_worth_nothing_when_that_has_signed_out(guarded):
+    with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False) as client:
+        cookies = [client.post("/login", data={"token": TOKEN}).headers["set-cookie"].split(";")[0] for _ in range(2)]
+        client.cookies.clear()
+        assert len(set(cookies)) == 2
+        client.post("/logout", headers={"cookie": cookies[0]})
+        answers = [client.get("/v1/jobs", headers={"cookie": cookie}).status_code for cookie in cookies]
+        assert answers == [401, 200]
+
+
+def test_what_is_parsed_as_a_whole_is_bounded(service):
+    headers = {"content-type": "application/json"}
+    for path, bytes in (("/v1/deidentify", 63_000_000), ("/v1/jobs/a/start", 3_000_000)):
+        try:
+            answer = service.client.post(path, content=b"[" + b" " * bytes + b"]", headers=headers)
+        except httpx.TransportError:
+            continue  # it stopped listening before everything was said
+        assert answer.status_code == 413
+
+
+def test_a_text_of_the_greatest_length_is_taken(service):
+    """Each letter written in six bytes."""
+    answer = service.client.post("/v1/deidentify", json={"text": "é" * 9_999_999, "pipeline": "nothing"})
+    assert answer.status_code == 400
+    assert "pipeline" in answer.text
+
+
+def test_a_body_that_stops_coming_is_not_waited_for(service, monkeypatch):
+    """In this process, so that nobody waits for a minute."""
+    import anyio
+
+    from spacy_deid.app import guard
+
+    monkeypatch.setattr(guard, "SECONDS", 0.05)
+
+    async def silence():
+        await anyio.sleep(60)
+
+    body = guard._Body(guard.Guard(None, ServiceSettings(service.folder), None), silence, 10)
+    with pytest.raises(HTTPException) as caught:
+        anyio.run(body)
+    assert caught.value.status_code == 408
+
+
+def test_a_browser_is_told_in_a_page(service):
+    for path in ("/nothing", "/jobs/nothing"):
+        answer = service.client.get(path, headers={"accept": "text/html"})
+        assert answer.status_code == 404
+        assert 'role="alert"' in answer.text
 
 
 def test_what_is_uploaded_lies_in_no_temporary_file(service):

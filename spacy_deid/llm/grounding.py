@@ -1,16 +1,16 @@
 """Answers put back into the text. A language model says *what*, the code finds *where*: its offsets are never asked.
 
-A string is looked for in the whole note, at the edges of words: as it is written, in any case, and with slips of the
-pen. A bare number is not enough: the house number 12 must not black out a
-haemoglobin of 12 (in Wiest et al. 2024 house numbers cost most of the precision). It counts beside its address, beside
-a word of age, or if it is long enough to be a number of somebody.
+A string is looked for in the whole note (`matching`). A bare number is not enough: the house number 12 must not black
+out a haemoglobin of 12 (in Wiest et al. 2024 house numbers cost most of the precision). It counts beside its address,
+beside a word of age, or if it is long enough to be a number of somebody.
 """
 
 import re
-import unicodedata
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from .matching import LONG_NUMBER, Found, Letters
 
 __all__ = ["Found", "Grounding", "ground"]
 
@@ -18,7 +18,7 @@ _ADDRESS = frozenset({"STREET", "CITY", "STATE", "ZIP", "TERRITORY", "COUNTRY", 
 # what a bare number of a label must stand beside; of any other label: beside one of its own
 _NEIGHBOURS = dict.fromkeys(_ADDRESS, _ADDRESS) | {"STREET": frozenset({"STREET", "LOCATION_OTHER"})}
 _BARE = re.compile(r"(?:\d{1,4}[a-zA-Z]?|[a-zA-Z]\d?|\d{1,3} ?[-/–] ?\d{1,3})[.,;:ºª°]*")
-_LONG = 4  # digits from which on a bare number is looked for everywhere, if it is no address and no age
+_DAY = re.compile(r"(?:[0-2]?\d|3[01])[-/–](?:0?\d|1[0-2])|(?:0?\d|1[0-2])[-/–](?:[0-2]?\d|3[01])")
 _FAR = 24  # characters between a number and what it belongs to
 # between a street and its number: "No.", "piso", a comma, but no end of a sentence or a line: a dose can stand there
 _BESIDE = re.compile(
@@ -34,25 +34,6 @@ _AFTER_AGE = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_AGE = re.compile(r"\b(?:aged?|edad|ikä|alter)\W{1,3}$", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-_SHORTEST = 4  # letters and digits of a string that is looked for with slips of the pen
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A string in its place. Holds offsets, never text.
-
-    start, end (int): characters.
-    label (str): canonical label.
-    score (float): 1.0 if it stands there letter by letter, else how alike it is.
-    rule (str): "exact", "case", "fuzzy" or "beside" (a bare number beside what it belongs to).
-    """
-
-    start: int
-    end: int
-    label: str
-    score: float = 1.0
-    rule: str = "exact"
 
 
 @dataclass(slots=True)
@@ -80,18 +61,16 @@ def ground(text: str, answers: Mapping[str, Sequence[str]], *, fuzzy: float | No
     RETURNS (Grounding): what was found, and how much was not.
     """
     asked = list(dict.fromkeys((label, string) for label, given in answers.items() for string in given))
-    result = Grounding(strings=len(asked))
     bare = [(label, string) for label, string in asked if _is_bare(string, label)]
-    windows = _Windows(text)
-    for label, string in asked:
-        if (label, string) in bare:
-            continue
-        found = list(_exact(text, string, label))
+    result, letters = Grounding(strings=len(asked)), Letters(text)
+    # strings of as many words one after the other, because they are compared with the same runs of words
+    for label, string in sorted(set(asked) - set(bare), key=lambda key: (len(key[1].split()), key)):
+        found = letters.find(string, label, loose=fuzzy is not None)
         if fuzzy is not None:
-            found = _add_apart(found, windows.alike(string, label, fuzzy))
+            found = _add_apart(found, letters.alike(string, label, fuzzy))
         result.found += found
         result.ungrounded += not found
-    _place(text, bare, result)
+    _place(text, letters, bare, result)
     result.found = _join(text, sorted(set(result.found), key=lambda item: (item.start, item.end, item.label)))
     return result
 
@@ -114,59 +93,9 @@ def _join(text: str, found: Sequence[Found]) -> list[Found]:
 
 
 def _is_bare(string: str, label: str) -> bool:
-    """Whether a string is a number, or a letter, that could be anything."""
-    somebody = label not in _ADDRESS and label != "AGE" and sum(map(str.isdigit, string)) >= _LONG
-    return bool(_BARE.fullmatch(string)) and not somebody
-
-
-def _exact(text: str, string: str, label: str) -> Iterator[Found]:
-    """Where a string stands at the edges of words, in any case, and with any white space: lines break anywhere."""
-    if not any(map(str.isalnum, string)):
-        return
-    body = r"\s+".join(map(re.escape, string.split()))
-    first = r"(?<!\w)" if string[0].isalnum() else ""
-    last = r"(?!\w)" if string[-1].isalnum() else ""
-    if string.isdigit() and len(string) <= _LONG:  # the 12 of 12.4 is another number
-        first, last = r"(?<!\w)(?<!\d[.,])", r"(?!\w)(?![.,]\d)"
-    for match in re.finditer(first + body + last, text, re.IGNORECASE):
-        same = match.group().split() == string.split()
-        yield Found(match.start(), match.end(), label, 1.0, "exact" if same else "case")
-
-
-def _fold(string: str) -> str:
-    """Letters and digits without case and accents."""
-    apart = unicodedata.normalize("NFKD", string.casefold())
-    return "".join(character for character in apart if character.isalnum())
-
-
-class _Windows:
-    """Runs of words of a text, made when they are first needed."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._words: list[tuple[int, int, str]] = []
-        self._runs: dict[int, tuple[list[tuple[int, int]], list[str]]] = {}
-
-    def of(self, words: int) -> tuple[list[tuple[int, int]], list[str]]:
-        """Every run of so many words: its place, and its letters."""
-        if words not in self._runs:
-            self._words = self._words or [(*m.span(), _fold(m.group())) for m in _WORD.finditer(self._text)]
-            runs = list(zip(*(self._words[i:] for i in range(words)), strict=False))
-            places = [(run[0][0], run[-1][1]) for run in runs]
-            self._runs[words] = places, ["".join(letters for _, _, letters in run) for run in runs]
-        return self._runs[words]
-
-    def alike(self, string: str, label: str, fuzzy: float) -> list[Found]:
-        """Where words stand that are like a string; the likest first. They may overlap."""
-        from rapidfuzz import fuzz, process
-
-        wanted, count, hits = _fold(string), len(_WORD.findall(string)), []
-        for words in {count, count + 1, count - 1} - {0} if len(wanted) >= _SHORTEST else ():
-            places, folded = self.of(words)
-            for _, likeness, i in process.extract(wanted, folded, scorer=fuzz.ratio, score_cutoff=fuzzy, limit=None):
-                if _digits(folded[i]) == _digits(wanted):  # another number is another number
-                    hits.append(Found(*places[i], label, round(likeness / 100, 4), "fuzzy"))
-        return sorted(hits, key=lambda item: (-item.score, item.start, item.end))
+    """Whether a string is a number, or a letter, that could be anything. A day with its month could not."""
+    somebody = label not in _ADDRESS and label != "AGE" and sum(map(str.isdigit, string)) >= LONG_NUMBER
+    return bool(_BARE.fullmatch(string)) and not somebody and not (label == "DATE" and _DAY.fullmatch(string))
 
 
 def _add_apart(found: list[Found], others: Iterable[Found]) -> list[Found]:
@@ -179,14 +108,9 @@ def _add_apart(found: list[Found], others: Iterable[Found]) -> list[Found]:
     return found
 
 
-def _digits(string: str) -> str:
-    """The digits of a string."""
-    return "".join(filter(str.isdigit, string))
-
-
-def _place(text: str, bare: Sequence[tuple[str, str]], result: Grounding) -> None:
+def _place(text: str, letters: Letters, bare: Sequence[tuple[str, str]], result: Grounding) -> None:
     """Find bare numbers beside what they belong to; one that is placed can hold the next, as in "12, 3 B"."""
-    left = {key: list(_exact(text, key[1], key[0])) for key in bare}
+    left = {key: letters.find(key[1], key[0], loose=False) for key in bare}
     result.ungrounded += sum(not spots for spots in left.values())
     placed: set[tuple[str, str]] = set()
     grown = True

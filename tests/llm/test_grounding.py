@@ -1,5 +1,8 @@
 """What a model says is found where it stands, and numbers only where they belong."""
 
+import tracemalloc
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,6 +135,63 @@ def test_nothing_is_found_in_nothing():
     assert ground("Ana", {}).strings == 0
 
 
+COMPOSED = "Paciente: José Martínez Pérez y Noé."
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
+@pytest.mark.parametrize("fuzzy", [90, None])
+def test_accents_that_are_characters_of_their_own_hide_no_name(forms, fuzzy):
+    text, *names = (unicodedata.normalize(forms[0], COMPOSED), "José Martínez Pérez", "Noé")
+    names = [unicodedata.normalize(forms[1], name) for name in names]
+    found = places(text, {"PATIENT": names}, fuzzy=fuzzy)
+    assert [(unicodedata.normalize("NFC", string), rule) for string, _, rule in found] == [
+        ("José Martínez Pérez", "exact"),
+        ("Noé", "exact"),
+    ]
+    assert text[ground(text, {"PATIENT": names}).found[-1].end :] == "."
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Mar-\ntínez Pé-\n  rez Gon-\nzález",
+        "Mar\u00adtí\u00adnez Pé\u00adrez Gon\u00adzález",
+        "\ufeffMartínez\u200b Pé\u200drez Gon\u2010\nzález",
+    ],
+)
+def test_a_name_that_a_line_breaks_or_that_has_unseen_characters_is_found_whole(written):
+    text = f"La Sra. {written}, mejora."
+    assert places(text, {"PATIENT": ["Martínez Pérez González"]}, fuzzy=None) == [
+        (written.lstrip("\ufeff"), "PATIENT", "exact")
+    ]
+
+
+def test_a_name_is_found_in_the_name_of_a_file_and_a_number_beside_letters():
+    text = "Adjunto garcía_Ana_4471.pdf, NHC44712 y 1544712, DNI12345678Z"
+    found = places(text, {"PATIENT": ["Ana", "García"], "MRN": ["44712"], "NATIONAL_ID": ["12345678Z"]}, fuzzy=None)
+    assert [string for string, *_ in found] == ["garcía", "Ana", "44712", "12345678Z"]
+    assert text.index("NHC") + 3 in [item.start for item in ground(text, {"MRN": ["44712"]}).found]
+
+
+def test_a_number_is_found_in_other_groups_only_if_it_is_long():
+    text = "Tel. 600 12 34 56. TA 120/80, CP 12080, 120 80"
+    found = places(text, {"PHONE": ["600123456"], "ZIP": ["12080"]})
+    assert [string for string, *_ in found] == ["600 12 34 56", "12080"]
+
+
+def test_a_day_with_its_month_is_a_date_wherever_it_stands():
+    text = "Ingresa el 3/5, alta el 12-6. Escala 7/40, curso 98."
+    found = places(text, {"DATE": ["3/5", "12-6", "7/40", "98"]})
+    assert [string for string, *_ in found] == ["3/5", "12-6"]
+
+
+def test_a_common_word_that_begins_like_a_name_is_no_slip_of_it():
+    text = "Sr. Costa: dolor costal. Sra. Blanco: esputos blancos. Sr. COSTAS, sra. costaa"
+    found = places(text, {"PATIENT": ["Costa", "Blanco"]})
+    assert [string for string, *_ in found] == ["Costa", "Blanco", "COSTAS"]
+    assert [string for string, *_ in places("sr. costa, costal", {"PATIENT": ["costa"]})] == ["costa", "costal"]
+
+
 WORDS = st.text(alphabet=st.sampled_from("aAñ1 2.-\n"), max_size=60)
 
 
@@ -143,8 +203,9 @@ def test_whatever_a_model_says_the_places_are_in_the_text_and_at_edges_of_words(
         assert 0 <= item.start < item.end <= len(text)
         assert 0 < item.score <= 1
         for edge in (item.start, item.end):
-            inside = 0 < edge < len(text)
-            assert not (inside and text[edge - 1].isalnum() and text[edge].isalnum())
+            around = text[edge - 1 : edge + 1] if 0 < edge < len(text) else ""
+            assert not around.isalpha()
+            assert not around.isdigit()
 
 
 def test_a_long_note_is_searched_in_no_time():
@@ -152,3 +213,17 @@ def test_a_long_note_is_searched_in_no_time():
     result = ground(text, {"PATIENT": ["Ana García", "Napoleón Bonaparte"], "STREET": ["Calle Mayor", "5"]})
     assert len(result.found) == 5000
     assert (result.ungrounded, result.unplaced) == (2, 1)
+
+
+def test_strings_of_many_lengths_fill_no_memory():
+    text, names = "Paciente con 5 mg de tos seca y fiebre. " * 300, [" ".join("a" * n) for n in range(2, 400, 4)]
+    tracemalloc.start()
+    result = ground(text, {"PATIENT": names})
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.ungrounded == len(names)
+    assert most < 20_000_000
+
+
+def test_a_word_of_a_hundred_thousand_letters_is_searched_in_no_time():
+    assert ground("x" * 200_000, {"PATIENT": ["x" * 1000, "Ana"]}).ungrounded == 2

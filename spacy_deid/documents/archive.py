@@ -1,6 +1,8 @@
 """ZIP files in which other formats are packed: opened only if they are no bomb, never unpacked to a disk."""
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -8,11 +10,14 @@ from collections.abc import Mapping
 from ..errors import Errors, InputError
 from .document import ReadSettings
 
-__all__ = ["open_archive", "pack"]
+__all__ = ["DAMAGED", "open_archive", "pack"]
 
 MOST = 5000  # members
 RATIO = 300  # how much larger a member may be than what is packed of it …
 SMALL = 5_000_000  # … if it is larger than this; the XML of a long table packs well
+# what damaged files make the reader raise
+_UNPACKING = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
+DAMAGED = (*_UNPACKING, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
 _PLAIN_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -32,7 +37,7 @@ def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, by
             if reason:
                 raise InputError(Errors.D715.format(path=name, reason=reason))
             return {info.filename: archive.read(info) for info in infos}
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
+    except DAMAGED as error:
         if isinstance(error, InputError):
             raise
         raise InputError(Errors.D715.format(path=name, reason="damaged: it cannot be unpacked")) from None

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import PurePath
 
 from ..errors import Errors, InputError
+from .archive import DAMAGED
 from .document import Format
 
 __all__ = ["FORMATS", "SUFFIXES", "detect_kind", "format_of"]
@@ -72,7 +73,7 @@ def _by_members(data: bytes) -> str:
             names = set(archive.namelist())
             if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
                 return "odt" if archive.read("mimetype").strip() == _ODT else "unknown"
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError):
+    except DAMAGED:
         return "a damaged ZIP file"
     folders = {member.partition("/")[0].lower() for member in names if "[Content_Types].xml" in names}
     return next((kind for folder, kind in _FOLDERS.items() if folder in folders), "unknown")

@@ -8,9 +8,21 @@ from lxml import etree
 
 from ..errors import Errors, InputError
 
-__all__ = ["Spot", "keep_space", "parse", "remove", "serialize", "strings", "unwrap", "without"]
+__all__ = [
+    "Spot",
+    "drop_foreign",
+    "keep_space",
+    "parse",
+    "remove",
+    "serialize",
+    "strings",
+    "unbroken",
+    "unwrap",
+    "without",
+]
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # where a word may break or must not
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -113,6 +125,27 @@ def without(root: Any, removed: Container[str], unwrapped: Container[str]) -> No
             remove(element)
         elif element.tag in unwrapped:
             unwrap(element)
+
+
+def drop_foreign(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
+    """Take out elements and attributes of namespaces that are not known; nobody looks for text in them.
+
+    root (Any): the tree; the root itself stays.
+    known (tuple[str, ...]): how known namespaces begin.
+    unwrapped (bool): whether such elements leave what is in them.
+    """
+    for element in [*root.iter()]:
+        if element is not root and not (etree.QName(element).namespace or "").startswith(known):
+            unwrap(element) if unwrapped else remove(element)
+            continue
+        for key in [*element.attrib]:
+            if key[0] == "{" and not key[1:].startswith(known):
+                del element.attrib[key]
+
+
+def unbroken(text: str) -> str:
+    """A text without signs that are not seen and would break words: soft hyphens, joiners, blanks of no width."""
+    return _UNSEEN.sub("", text)
 
 
 def strings(root: Any) -> Iterator[tuple[str, str]]:

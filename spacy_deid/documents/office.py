@@ -1,5 +1,6 @@
 """What DOCX and ODT have in common: edits go to the places of the text, and every XML part is searched."""
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,9 @@ __all__ = ["LEAST_ATTRIBUTE", "OfficeParts", "edit_places", "search_xml"]
 
 LEAST_ATTRIBUTE = 5  # letters of the shortest string that attributes are searched for
 _LEAST_JOINED = 6
+# words of the formats themselves, as "roman", "black" and "lowerRoman", and numbers: a patient may be called Roman
+_KEYWORD = re.compile(r"[a-z][A-Za-z\d]*|[\dA-F]+")
+NOTHING = re.compile("(?!)")
 
 
 class OfficeParts(NamedTuple):
@@ -52,13 +56,13 @@ def edit_places(document: Document, text: PlacedText, edits: Sequence[Edit]) -> 
     return painted
 
 
-def search_xml(content: bytes, member: str, fonts: Container[str]) -> Iterator[Found]:
+def search_xml(content: bytes, member: str, fonts: Container[str], own: re.Pattern[str] = NOTHING) -> Iterator[Found]:
     """Every text and attribute of a part, and all text in one piece.
 
     content (bytes): the part.
     member (str): its name.
-    fonts (Container[str]): attributes that hold names of fonts and of styles that programs have themselves, which can
-        be names of persons and places.
+    fonts (Container[str]): attributes that hold names of fonts, which can be names of persons and places.
+    own (re.Pattern[str]): values that programs have themselves, as names of styles.
     YIELDS (Found): texts.
     """
     root = parse(content, "copy")
@@ -66,5 +70,5 @@ def search_xml(content: bytes, member: str, fonts: Container[str]) -> Iterator[F
     for attribute, value in strings(root):
         if not attribute:
             yield Found(member, value)
-        elif attribute not in fonts and any(map(str.isalpha, value)):
+        elif attribute not in fonts and not (_KEYWORD.fullmatch(value) or own.fullmatch(value)):
             yield Found(f"{member}, {attribute}", value, LEAST_ATTRIBUTE)

@@ -20,8 +20,10 @@ from spacy_deid.offsets import Edit, apply_edits
 NAME = "Braulio Sanz"
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+DRAWN = "http://schemas.openxmlformats.org/drawingml/2006/main"
 NAMESPACES = (
     f'xmlns:w="{WORD}" xmlns:r="{OFFICE}" xmlns:v="urn:schemas-microsoft-com:vml" '
+    'xmlns:o="urn:schemas-microsoft-com:office:office" '
     'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
     'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
     'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"'
@@ -168,6 +170,11 @@ def test_a_text_box_is_read_once_and_stands_behind_its_paragraph():
         (f"<w:r><w:t>Al</w:t><w:noBreakHyphen/><w:t>ta</w:t><w:tab/><w:t>1</w:t></w:r><!-- {NAME} -->", "Al-ta\t1"),
         (f"{run('Alta')}<w:unknown>{NAME}</w:unknown>{NAME}", "Alta"),
         (f'<w:r><w:object><v:shape alt="{NAME}"/></w:object></w:r>{run("Alta")}', "Alta"),
+        (
+            f'<w:r><w:pict><v:shape><o:signatureline o:suggestedsigner="{NAME}"/><v:imagedata src="{NAME}"/></v:shape>'
+            f"</w:pict></w:r>{run('Alta')}",
+            "Alta",
+        ),
     ],
 )
 def test_what_is_not_shown_is_neither_text_nor_in_the_copy(body, text):
@@ -300,14 +307,105 @@ def test_without_edits_nothing_that_is_shown_changes():
     assert [(p.text, p.style.name) for p in copy.paragraphs] == [("Informe", "Heading 1"), ("uno", "List Bullet")]
 
 
-def test_a_removed_name_in_the_name_of_a_style_withholds_the_copy():
+def test_styles_that_somebody_made_are_numbered_and_keep_their_look():
     original = docx.Document()
-    original.styles.add_style("Notes of Braulio", 1)
+    original.styles.add_style("Notes of Braulio", 1).font.bold = True
     original.add_paragraph("Braulio ingresa", style="Notes of Braulio")
+    (paragraph,) = docx.Document(io.BytesIO(released(save(original), "Braulio"))).paragraphs
+    assert re.fullmatch(r"Style \d+", paragraph.style.name)
+    assert paragraph.style.font.bold
+
+
+@pytest.mark.parametrize("name", ["Roman", "Strong", "Light", "Black", "Grid", "Calibri"])
+def test_a_person_called_as_a_word_of_the_format_does_not_withhold_the_copy(name):
+    original = docx.Document()
+    original.add_paragraph(f"Dr. {name} informa", style="List Bullet")
     document = read_document(save(original), "a.docx")
-    with pytest.raises(DeidError, match="withheld: word/") as caught:
-        redact_document(document, [Edit(0, 7, "PATIENT", "[P]")])
-    assert "raulio" not in str(caught.value)
+    assert document.text == f"Dr. {name} informa"
+    copy = redact_document(document, every(document.text, name))
+    assert docx.Document(io.BytesIO(copy)).paragraphs[0].text == "Dr. [P] informa"
+
+
+def test_names_of_lists_themes_and_namespaces_are_gone():
+    lists = f'<w:abstractNum><w:name w:val="{NAME}"/></w:abstractNum>'
+    styles = f'<w:style><w:aliases w:val="{NAME}"/><w:t>{NAME}</w:t></w:style>'
+    parts = {
+        "numbering_xml": f"<w:numbering {NAMESPACES}>{lists}</w:numbering>",
+        "theme_xml": f'<a:theme xmlns:a="{DRAWN}" name="{NAME}"><a:t>{NAME}</a:t></a:theme>',
+        "styles_xml": f"<w:styles {NAMESPACES}>{styles}</w:styles>",
+    }
+    links = "".join(link(f"rId{i}", name[:-4], name.replace("_", ".")) for i, name in enumerate(parts))
+    body = f'<w:p xmlns:x="urn:{NAME.split()[0]}" x:who="{NAME}">{run("Alta")}<x:who name="{NAME}"/></w:p>'
+    copy = members(released(package(body, links, **parts)))
+    assert {"word/numbering1.xml", "word/theme1.xml", "word/styles1.xml"} < set(copy)
+
+
+def test_a_word_stands_over_an_end_of_a_paragraph_that_was_deleted():
+    mark = '<w:pPr><w:rPr><w:del w:id="1"/></w:rPr></w:pPr>'
+    body = f"<w:p>{mark}{run('Brau')}</w:p><w:p>{mark}</w:p><w:p><w:pPr/>{run('lio Sanz')}</w:p><w:p>{mark}</w:p>"
+    document = read_document(package(body), "a.docx")
+    assert document.text == NAME
+    assert read_document(released(package(body)), "a.docx").text == "[P]"
+
+
+def test_hidden_text_is_gone_and_does_not_break_words():
+    hidden = f"<w:r><w:rPr><w:vanish/></w:rPr><w:t>{NAME}</w:t></w:r>"
+    shown = '<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>Brau</w:t></w:r>'
+    document = read_document(package(f"<w:p>{shown}{hidden}{run('lio Sanz')}</w:p>"), "a.docx")
+    assert document.text == NAME
+    assert document.warnings == ("hidden texts are removed",)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (run("Brau\u00adlio \u200bSanz\ufeff"), NAME),
+        ("<w:r><w:t>Brau</w:t><w:softHyphen/><w:t>lio Sanz</w:t></w:r>", NAME),
+        (
+            f"<w:r><w:ruby><w:rt>{run('read')}</w:rt><w:rubyBase>{run(NAME)}</w:rubyBase></w:ruby></w:r>",
+            NAME + "\nread",
+        ),
+        ('<w:r><w:sym w:char="FFFFFFFF"/><w:sym w:char="D800"/><w:sym w:char="F041"/><w:sym/></w:r>', "??A?"),
+        (
+            f'<a:p xmlns:a="{DRAWN}"><a:t>Braulio</a:t></a:p><a:p xmlns:a="{DRAWN}"><a:t>Sanz</a:t></a:p>',
+            "Braulio\nSanz",
+        ),
+        (f"<w:r><w:rPr><w:t>{NAME}</w:t></w:rPr></w:r>", NAME),
+        ('<w:pPr><w:tabs><w:tab w:val="left"/></w:tabs></w:pPr>' + run(NAME), NAME),
+        (f"<w:r><w:rPr><w:rtl/></w:rPr><w:t>{NAME}</w:t></w:r>", NAME),
+    ],
+)
+def test_what_is_shown_is_one_text(body, text):
+    document = read_document(package(f"<w:p>{body}</w:p>"), "a.docx")
+    assert document.text == text
+    copy = redact_document(document, every(text))
+    assert read_document(copy, "a.docx").text == text.replace(NAME, "[P]")
+
+
+def test_a_chain_of_a_thousand_parts_does_no_harm():
+    files = members(package("<w:p/>", link("rId1", "header", "h0.xml")))
+    for i in range(1500):
+        files[f"word/h{i}.xml"] = f"<w:hdr {NAMESPACES}><w:p>{run('h')}</w:p></w:hdr>".encode()
+        files[f"word/_rels/h{i}.xml.rels"] = (
+            f'<Relationships xmlns="{RELS}">{link("rId1", "header", f"h{i + 1}.xml")}</Relationships>'
+        ).encode()
+    assert read_document(zipped(files), "a.docx").text.count("h") == 1500
+
+
+def test_a_picture_stays_when_an_effect_of_it_does_not():
+    effect = '<a:extLst><a:ext><a:imgLayer r:embed="rId2"/></a:ext></a:extLst>'
+    blip = f'<a:blip xmlns:a="{DRAWN}" r:embed="rId1">{effect}</a:blip>'
+    links = link("rId1", "image", "a.png") + link("rId2", "hdphoto", "a.wdp")
+    data = package(f"<w:p><w:r><w:drawing>{blip}</w:drawing></w:r></w:p>", links, a_png=picture("Alta"), a_wdp=b"")
+    document = read_document(data, "a.docx", ReadSettings(pictures="remove"))
+    copy = members(redact_document(document, [], WriteSettings(read=ReadSettings(pictures="remove"))))
+    assert b"<a:blip" in copy["word/document.xml"]
+    assert b"imgLayer" not in copy["word/document.xml"]
+
+
+def test_parts_that_are_roots_of_marks_do_no_harm():
+    data = package(f"<w:p>{run('Alta')}</w:p>", link("rId1", "header", "h.xml"), h_xml=f"<w:del {NAMESPACES}/>")
+    assert read_document(data, "a.docx").text == "Alta"
 
 
 def test_text_in_a_part_that_is_not_read_is_found():
@@ -323,6 +421,16 @@ def attack(entity: str) -> bytes:
         "</w:document>"
     ).encode()
     return zipped(files)
+
+
+def broken(method: int) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in members(package("")).items():
+            archive.writestr(name, content)
+    data = out.getvalue()
+    at = data.index(b"word/document.xml") + 30
+    return data[:at] + b"\xff" * 50 + data[at + 50 :]
 
 
 LAUGHS = '<!ENTITY a "ha">' + "".join(
@@ -341,6 +449,8 @@ LAUGHS = '<!ENTITY a "ha">' + "".join(
         (package("")[:200], "a damaged ZIP file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "encrypted or old Office file"),
         (b"PK\x03\x04", "a damaged ZIP file"),
+        (broken(zipfile.ZIP_LZMA), "cannot be unpacked"),
+        (broken(zipfile.ZIP_DEFLATED), "cannot be unpacked"),
         (b"", "the file is empty"),
         (zipped({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "the content says xlsx"),
     ],

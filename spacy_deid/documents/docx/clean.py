@@ -2,16 +2,22 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
 
-from ..markup import remove, without
+from ..markup import drop_foreign, remove, unbroken, without
+from .changes import accept_changes
 from .fields import flatten_fields
-from .names import ALT_TEXTS, DROPPED, TEXTS, UNWRAPPED, R, W, w
+from .names import ALT_TEXTS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, R, W, w
 from .package import Package, Part
+from .styles import rename_styles
 
-__all__ = ["clean"]
+__all__ = ["READ", "clean"]
+
+# kinds of parts whose text is shown, in the order in which they are read
+READ = ("header", "document", "footer", "footnotes", "endnotes", "comments", "numbering")
 
 # settings that the look of a document depends on; others hold names of files and addresses, variables, versions
 _SETTINGS = w(
@@ -19,10 +25,11 @@ _SETTINGS = w(
     "characterSpacingControl footnotePr endnotePr compat themeFontLang clrSchemeMapping decimalSymbol listSeparator "
     "displayBackgroundShape noLineBreaksAfter noLineBreaksBefore"
 )
-_CARRIERS = {W + "drawing", W + "pict", W + "object"}
+_CARRIERS = {A + "ext", W + "drawing", W + "pict", W + "object"}
 # attributes, by their local names, that can tell of somebody or tie the copy to the original
 _ATTRIBUTES = {"author", "initials", "date", "dateUtc", "userId", "providerId", "href", "title", "alt", "tooltip"}
-_ATTRIBUTES |= {"paraId", "textId", "gfxdata", "anchorId", "editId", "spid", "displacedByCustomXml"}
+_ATTRIBUTES |= {"src", "althref", "equationxml", "ProcessContent", "PreserveElements", "PreserveAttributes"}
+_ATTRIBUTES |= {"MustUnderstand", "paraId", "textId", "gfxdata", "anchorId", "editId", "spid", "displacedByCustomXml"}
 _LEFT = TEXTS | {W + "instrText"}
 _NAMED = {"docPr", "cNvPr"}
 _VML_ID = re.compile(r"_x0000_t\d+")
@@ -46,31 +53,46 @@ def clean(package: Package) -> list[str]:
     """
     lost: Counter[str] = Counter()
     for kind, count in package.left_out.items():
-        lost[_LOST.get(kind, "")] += count
+        lost[_LOST.get(kind, "parts of other kinds")] += count
+    rename_styles(package)
     for part in package.parts:
         if part.root is not None:
             lost += Counter({what: len([*part.root.iter(W + tag)]) for tag, what in _COUNTED.items()})
-            _clean_part(part)
-    del lost[""]
+            lost["hidden texts"] += _clean_part(part)
     return [f"{what} are removed" for what in sorted(lost) if lost[what]]
 
 
-def _clean_part(part: Part) -> None:
-    """Clean the XML of a part."""
+def _clean_part(part: Part) -> int:
+    """Clean the XML of a part. RETURNS (int): how many runs of hidden text it had."""
     root = part.root
     if part.kind == "settings":
         for element in [*root]:
             if element.tag not in _SETTINGS:
                 root.remove(element)
+    drop_foreign(root, KNOWN)
     flatten_fields(root)
-    for mark in [*root.iter(W + "del")]:
-        if mark.getparent().tag == W + "trPr":
-            remove(mark.getparent().getparent())
+    hidden = _drop_hidden(root)
+    accept_changes(root)
     without(root, DROPPED, UNWRAPPED)
     drop_dead_links(part)
+    left = _LEFT if part.kind in READ else set()
     for element in root.iter():
-        _clean_attributes(element)
-        _clean_text(element)
+        _clean_attributes(element, part.kind)
+        _clean_text(element, left)
+    _clean_namespaces(root)
+    return hidden
+
+
+def _drop_hidden(root: Any) -> int:
+    """Take out runs that are hidden, which would break the words around. RETURNS (int): how many."""
+    hidden = []
+    for run in root.iter(W + "r"):
+        mark = run.find(f"{W}rPr/{W}vanish")
+        if mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off"):
+            hidden.append(run)
+    for run in hidden:
+        remove(run)
+    return len(hidden)
 
 
 def drop_dead_links(part: Part) -> None:
@@ -89,28 +111,48 @@ def drop_dead_links(part: Part) -> None:
 
 def _carrier(element: Any) -> Any:
     """What goes with an element: the drawing around a picture, else the element itself."""
-    if etree.QName(element).localname == "svgBlip":  # beside the picture that it is a finer version of
-        return element
+    # what stands in an extension goes without the picture that it is another version of
     return next((above for above in element.iterancestors() if above.tag in _CARRIERS), element)
 
 
-def _clean_attributes(element: Any) -> None:
+def _clean_attributes(element: Any, kind: str) -> None:
     """Take out attributes that are not shown."""
     tag = etree.QName(element)
     for key in [*element.attrib]:
         name = etree.QName(key).localname
         if key in ALT_TEXTS.get(element.tag, ()):
             continue
-        if (tag.localname in _NAMED and name == "name") or (tag.localname == "comment" and name == "author"):
+        named = name == "name" and (tag.localname in _NAMED or kind == "theme")
+        if named or (tag.localname == "comment" and name == "author"):
             element.set(key, "")  # must be there
             continue
-        named = key == "id" and "vml" in (tag.namespace or "") and not _VML_ID.fullmatch(element.get(key))
-        if named or name in _ATTRIBUTES or name.startswith("rsid"):
+        drawn = key == "id" and "vml" in (tag.namespace or "") and not _VML_ID.fullmatch(element.get(key))
+        if drawn or name in _ATTRIBUTES or name.startswith("rsid"):
             del element.attrib[key]
 
 
-def _clean_text(element: Any) -> None:
+def _clean_text(element: Any, left: set[str]) -> None:
     """Take out text that stands where none is shown. Places in a drawing and codes of fields that are left stay."""
     element.tail = None
-    if element.text and element.tag not in _LEFT and not _LAYOUT.fullmatch(element.text):
+    if not element.text:
+        return
+    if element.tag in left:
+        element.text = unbroken(element.text)
+    elif not _LAYOUT.fullmatch(element.text):
         element.text = None
+
+
+def _clean_namespaces(root: Any) -> None:
+    """Take out names of namespaces that are not used; known ones that readers are told to expect stay."""
+    named = " ".join(value for element in root.iter() for value in _expected(element)).split()
+    declared = {prefix: uri for element in root.iter() for prefix, uri in element.nsmap.items()}
+    kept = {prefix for prefix in named if declared.get(prefix, "").startswith(KNOWN)}
+    etree.cleanup_namespaces(root, keep_ns_prefixes=[*kept])
+    if root.get(MC + "Ignorable"):
+        root.set(MC + "Ignorable", " ".join(p for p in root.get(MC + "Ignorable").split() if p in root.nsmap))
+
+
+def _expected(element: Any) -> Iterator[str]:
+    """Prefixes of namespaces that an element speaks of in its attributes."""
+    yield element.get(MC + "Ignorable", "")
+    yield element.get("Requires", "")

@@ -8,12 +8,13 @@ from ..embedded import picture_settings
 from ..image import FORMAT as IMAGE
 from ..office import LEAST_ATTRIBUTE, search_xml
 from ..places import PlacedText
+from .names import BUILT_IN
 from .package import open_package
 from .walk import add_text
 
 __all__ = ["extract"]
 
-# attributes that hold names of fonts and of styles that Word has itself, which can be names of persons and places
+# attributes that hold names of fonts, which can be names of persons and places
 _FONTS = {"typeface", "ascii", "hAnsi", "cs", "eastAsia", "name"}
 
 
@@ -31,7 +32,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     for member, content in open_archive(data, "copy", settings.read).items():
         yield Found("names of parts", member, LEAST_ATTRIBUTE)
         if member.endswith((".xml", ".rels")):
-            yield from search_xml(content, member, _FONTS)
+            yield from search_xml(content, member, _FONTS, BUILT_IN)
         else:
             read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
             yield from IMAGE.extract(content, picture_settings(settings, read))

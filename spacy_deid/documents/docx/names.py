@@ -1,7 +1,31 @@
 """Names of Office Open XML: namespaces, and what is done with each element of a text document."""
 
-__all__ = ["ALT_TEXTS", "CHARACTERS", "DROPPED", "TEXTS", "UNWRAPPED", "A", "M", "R", "W", "w"]
+import re
 
+__all__ = [
+    "ALT_TEXTS",
+    "BUILT_IN",
+    "CHARACTERS",
+    "DROPPED",
+    "KNOWN",
+    "MC",
+    "TEXTS",
+    "UNWRAPPED",
+    "A",
+    "M",
+    "R",
+    "W",
+    "w",
+]
+
+# how the namespaces of the format and of Office itself begin
+KNOWN = (
+    "http://schemas.openxmlformats.org/",
+    "http://schemas.microsoft.com/office/",
+    "urn:schemas-microsoft-com:vml",
+    "urn:schemas-microsoft-com:office:",
+    "http://www.w3.org/XML/1998/namespace",
+)
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 W14 = "{http://schemas.microsoft.com/office/word/2010/wordml}"
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -11,6 +35,7 @@ WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
 WPS = "{http://schemas.microsoft.com/office/word/2010/wordprocessingShape}"
 PIC = "{http://schemas.openxmlformats.org/drawingml/2006/picture}"
 V = "{urn:schemas-microsoft-com:vml}"
+OFFICE = "{urn:schemas-microsoft-com:office:office}"
 MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
@@ -38,6 +63,33 @@ DROPPED = w(
     "customXmlMoveToRangeEnd bookmarkStart bookmarkEnd permStart permEnd proofErr smartTagPr customXmlPr sdtPr "
     "sdtEndPr altChunk subDoc control object movie fldData ffData docVars divId annotationRef softHyphen"
 )
-DROPPED |= {MC + "Fallback", A + "hlinkClick", A + "hlinkHover", W14 + "conflictDel"}
+DROPPED |= w("aliases altName") | {
+    OFFICE + "signatureline",
+    MC + "Fallback",
+    A + "hlinkClick",
+    A + "hlinkHover",
+    W14 + "conflictDel",
+}
 # leaves what is in it: inserted text, links, content controls
 UNWRAPPED = w("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {W14 + "conflictIns"}
+
+# names of styles that Word has itself
+BUILT_IN = re.compile(
+    r"(Normal|Body Text|Body Text Indent|Heading \d|"
+    r"Title|Subtitle|Strong|Emphasis|Intense Emphasis|Subtle Emphasis|Quote|"
+    r"Intense Quote|Subtle Reference|Intense Reference|Book Title|Caption|Header|Footer|Hyperlink|FollowedHyperlink|"
+    r"Macro Text|Body Text( Indent| First Indent)? \d|Body Text First Indent|HTML Preformatted|Plain Text|Date|"
+    r"Salutation|Closing|Signature|E-mail Signature|Balloon Text|Comment (Text|Subject)|(Foot|End)note Text|"
+    r"Document Map|Message Header|Note Heading)( Char)?|"
+    r"(Default Paragraph|Line|Page|(Foot|End)note|Comment|Annotation) (Font|Number|Reference|Text|Subject)|"
+    r"Normal (Table|\(Web\)|Indent)|No (List|Spacing)|(TOC|Index) (\d|Heading)|"
+    r"TOA Heading|Table of (Figures|Authorities)|"
+    r"List( Paragraph| Bullet| Number| Continue)?( \d)?|Block Text|Envelope (Address|Return)|Bibliography|"
+    r"Placeholder Text|Macro|HTML (Top of Form|Bottom of Form|Acronym|Address|Cite|Code|Definition|Keyboard|Sample|"
+    r"Typewriter|Variable)|Unresolved Mention|Revision|Outline List \d|"
+    r"(Light|Medium|Dark|Colorful) (Shading|List|Grid)( \d)?( Accent \d)?|"
+    r"(Grid|List) Table \d( (Light|Dark|Colorful))?( - Accent \d| Accent \d)?|(Plain|Grid) Table (\d|Light)|"
+    r"Table (Normal|Grid|Theme|Contemporary|Elegant|Professional)|"
+    r"Table (Simple|Classic|Colorful|Columns|Grid|List|3D effects|Subtle|Web) \d",
+    re.IGNORECASE,
+)

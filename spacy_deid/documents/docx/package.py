@@ -49,6 +49,14 @@ _SILENT = {
     "hyperlink",
     "people",
 }
+_SILENT |= {
+    "diagramLayout",
+    "diagramQuickStyle",
+    "diagramColors",
+    "diagramDrawing",
+    "keyMapCustomizations",
+    "toolbars",
+}
 _SILENT |= {"commentsExtended", "commentsIds", "commentsExtensible", "font", "printerSettings", "recipientData"}
 _TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 _RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -115,30 +123,33 @@ def open_package(data: bytes, name: str, settings: ReadSettings) -> Package:
     starts = [target for kind, target, _ in _links(members, "", name).values() if kind == "officeDocument"]
     if not starts or starts[0].lower() not in members:
         raise InputError(Errors.D715.format(path=name, reason="damaged: its text is missing"))
-    done: dict[str, Part] = {}
-    _take(package, members, starts[0].lower(), MAIN, name, done)
+    _take_over(package, members, starts[0].lower(), name)
     if package.parts[0].root.tag != W + "document":
         reason = "not a text in the usual (transitional) Office Open XML. Save it again as .docx"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     return package
 
 
-def _take(
-    package: Package, members: dict[str, bytes], member: str, kind: str, name: str, done: dict[str, Part]
-) -> Part:
-    """Take a part over and those that it points to."""
-    content = members[member]
-    part = done[member] = Part(kind, content) if kind == "image" else Part(kind, b"", parse(content, name))
-    package.parts.append(part)
-    for rid, (towards, target, outside) in _links(members, member, name).items():
-        target = target.lower()
-        if towards not in KINDS or outside or target not in members:
-            package.left_out[towards] += towards not in _SILENT
-        elif target in done:
+def _take_over(package: Package, members: dict[str, bytes], start: str, name: str) -> None:
+    """Take over the main part, those that it points to, and those that they point to."""
+    done = {start: _part(members[start], MAIN, name)}
+    waiting = [start]
+    for member in waiting:
+        package.parts.append(part := done[member])
+        for rid, (towards, target, outside) in _links(members, member, name).items():
+            target = target.lower()
+            if towards not in KINDS or outside or target not in members:
+                package.left_out[towards] += towards not in _SILENT
+                continue
+            if target not in done:
+                done[target] = _part(members[target], towards, name)
+                waiting.append(target)
             part.links[rid] = done[target]
-        else:
-            part.links[rid] = _take(package, members, target, towards, name, done)
-    return part
+
+
+def _part(content: bytes, kind: str, name: str) -> Part:
+    """A part of a kind."""
+    return Part(kind, content) if kind == "image" else Part(kind, b"", parse(content, name))
 
 
 def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple[str, str, bool]]:

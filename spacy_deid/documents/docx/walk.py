@@ -4,14 +4,15 @@ from typing import Any, NamedTuple
 
 from ..markup import Spot, keep_space
 from ..places import PlacedText
-from .names import ALT_TEXTS, CHARACTERS, TEXTS, W
+from .clean import READ
+from .names import ALT_TEXTS, CHARACTERS, TEXTS, A, W
 from .package import Package
 
 __all__ = ["Character", "Run", "add_text"]
 
-_PARTS = ("header", "document", "footer", "footnotes", "endnotes", "comments", "numbering")
-_BOX = W + "txbxContent"
-_PROPERTIES = {W + name for name in ("pPr", "rPr", "sectPr", "tblGrid", "trPr", "tcPr")}
+_LATER = {W + "txbxContent", W + "rt"}  # text boxes, readings above words
+_PARAGRAPHS = {W + "p", A + "p"}
+_STOPS = W + "tabs"  # in it, a tab is a place and no character
 _GAPS = {W + "tc": "\t", W + "tr": "\n"}
 _LEAST = 3  # letters that the label of a list must have to be text and not a bullet
 
@@ -28,7 +29,8 @@ class Run(NamedTuple):
     def set(self, text: str) -> None:
         """Write something else."""
         Spot(self.element, "text").set(text)
-        keep_space(self.element)
+        if self.element.tag != A + "t":  # which knows no attributes
+            keep_space(self.element)
 
 
 class Character(NamedTuple):
@@ -55,7 +57,7 @@ def add_text(package: Package, text: PlacedText) -> None:
     package (Package): a document that is clean.
     text (PlacedText): gets the text: headers, body, footers, notes, comments, labels of lists.
     """
-    for part in package.of(*_PARTS):
+    for part in package.of(*READ):
         text.gap("\n\n")
         _add_block(part.root, text)
         text.gap("\n\n")
@@ -79,17 +81,17 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
     for child in element:
         if child.tag in TEXTS:
             text.add(child.text or "", Run(child))
-        elif child.tag in CHARACTERS:
+        elif child.tag in CHARACTERS and element.tag != _STOPS:
             text.add(CHARACTERS[child.tag], Character(child, CHARACTERS[child.tag]))
         elif child.tag == W + "sym":
             text.add(_symbol(child), Character(child, _symbol(child)))
-        elif child.tag == W + "p":
+        elif child.tag in _PARAGRAPHS:
             before = len(text.pieces)
             _add_block(child, text)
             text.gap("\n" if len(text.pieces) > before else "\n\n")
-        elif child.tag == _BOX:
+        elif child.tag in _LATER:
             later.append(child)
-        elif child.tag not in _PROPERTIES:
+        else:
             later += [Spot(child, "@" + key) for key in ALT_TEXTS.get(child.tag, ()) if child.get(key)]
             _add(child, text, later)
             if child.tag in _GAPS:
@@ -102,4 +104,5 @@ def _symbol(element: Any) -> str:
         code = int(element.get(W + "char", ""), 16)
     except ValueError:
         return "?"
-    return chr(code - 0xF000 if 0xF000 < code < 0xF100 else code)
+    code -= 0xF000 * (0xF000 < code < 0xF100)
+    return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else "?"

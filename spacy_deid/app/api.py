@@ -194,7 +194,7 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
     @api.post("/files/{file}/decisions", tags=["review"])
     def review(file: str, decision: Decision) -> dict[str, Any]:
-        """Decide on a span. The file that can be downloaded changes when the decisions are applied."""
+        """Decide on a span, and get what it is now. The file for download changes when decisions are applied."""
         return review_file(store, file, decision)
 
     @api.post("/files/{file}/apply", tags=["review"])
@@ -204,7 +204,10 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
 
 def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
-    """Carry out a decision, write it down, and note that the released file is behind."""
+    """Carry out a decision, write it down, and note that the released file is behind.
+
+    RETURNS (dict): "spans", the span as it is now, none if it is no more; "open", how many decisions are not applied.
+    """
     # what is looked at stays so until it is written: nobody decides, applies or starts meanwhile
     with store.queue.lock:
         file = store.file(id)
@@ -215,8 +218,11 @@ def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
         store.put(file.id, "findings", json.dumps(found).encode())
         named = decision.action in ("relabel", "add")  # else the label was not looked at, and may be anything
         store.log(file, decision.action, decision.start, decision.end, decision.label if named else "")
-        store.note(file.id, open=int(file.about.get("open", 0)) + 1)
-    return found
+        waiting = int(file.about.get("open", 0)) + 1
+        store.note(file.id, open=waiting)
+    place = (decision.start, decision.end)
+    # not all of them: there can be a hundred thousand
+    return {"open": waiting, "spans": [span for span in found["spans"] if (span["start"], span["end"]) == place]}
 
 
 def apply_review(store: Store, id: str) -> FileRow:

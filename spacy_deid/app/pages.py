@@ -15,7 +15,7 @@ from ..labels import LABELS, SCHEMES
 from .api import apply_review, choices_of, findings_of, read_uploads
 from .progress import show_file, show_job
 from .reporting import RATES, format_csv, measure_job
-from .segments import cut_text
+from .segments import cut_parts, cut_text, place_released
 from .settings import JobSettings, ServiceSettings
 from .store import NotFound, Store
 from .tokens import COOKIE, Tokens
@@ -74,8 +74,8 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
     add_reports(pages, service, store)
 
     @pages.get("/files/{file}")
-    def file(request: Request, file: str) -> Response:
-        return show_review(request, store, file)
+    def file(request: Request, file: str, part: int = 1) -> Response:
+        return show_review(request, store, file, part)
 
     @pages.get("/files/{file}/spans/{number}")
     def why(request: Request, file: str, number: int) -> Response:
@@ -256,22 +256,29 @@ def show_job_page(
     return render(request, "job", status, job=shown, choices=choices_of(service), problem=problem, **about)
 
 
-def show_review(request: Request, store: Store, id: str) -> Response:
-    """The page where a file is reviewed: before, after, why."""
+def show_review(request: Request, store: Store, id: str, number: int = 1) -> Response:
+    """The page where a part of a file is reviewed, its first one or another: before, after, why."""
     file = store.file(id)
     spans = findings_of(store, file)["spans"]
     original, released = (
         (store.get(file.id, part) or b"").decode("utf-8", "surrogatepass") for part in ("text", "released_text")
     )
     written = [span for span in spans if "released" in span]
+    parts = cut_parts(original, spans)
+    number = min(max(number, 1), len(parts))
+    part = parts[number - 1]
+    copied = place_released(written, part[0]), place_released(written, part[1])
     return render(
         request,
         "file",
         file=show_file(file),
         labels=list(LABELS),
         count=len(spans),
-        original=list(cut_text(original, spans, [(span["start"], span["end"]) for span in spans])),
-        released=list(cut_text(released, written, [tuple(span["released"]) for span in written])),
+        part=number,
+        parts=len(parts),
+        offset=part[0],
+        original=list(cut_text(original, spans, [(span["start"], span["end"]) for span in spans], part)),
+        released=list(cut_text(released, written, [tuple(span["released"]) for span in written], copied)),
     )
 
 

@@ -246,6 +246,35 @@ def test_a_review_by_keyboard_alone(service, open_page):
     assert CANARY not in released
 
 
+def test_a_long_text_is_reviewed_part_by_part(service, open_page):
+    text = NOTE + "Sin cambios. 😀\n" * 2200 + "Acude Marta Zubieta.\nPautas de reposo.\n"
+    job = service.wait(service.add(("long.txt", text.encode())))
+    page = open_page()
+    page.goto(f"{service.url}/files/{job['files'][0]['id']}")
+    press = page.keyboard.press
+    assert "1 / 2" in page.inner_text("nav.parts").replace(" of ", " / ")
+    assert "Marta" not in page.inner_text("#original") + page.inner_text("#released")
+    page.click("#original mark >> nth=-1")
+    with page.expect_navigation():
+        press("j")
+    assert page.url.endswith("part=2")
+    assert page.inner_text("mark.current").startswith("Marta Zubieta")
+    assert re.search(r"Acude \[\w+\]\.\nPautas", page.inner_text("#released"))
+    for _ in range(3):
+        press("w")
+    assert page.evaluate("getSelection().toString()") == "reposo"
+    with page.expect_navigation():
+        press("a")
+    wait_for(page, "added")
+    added = service.client.get(f"/v1/files/{job['files'][0]['id']}/findings").json()["spans"][-1]
+    assert text[added["start"] : added["end"]] == "reposo"
+    page.click("#original mark >> nth=0")
+    with page.expect_navigation():
+        press("k")
+    assert page.url.endswith("part=1")
+    assert "current" in page.get_attribute("#original mark >> nth=-1", "class")
+
+
 def test_single_keys_can_be_turned_off(service, open_page):
     page = open_page()
     review(page, service)

@@ -5,7 +5,8 @@ const original = document.getElementById("original");
 const said = document.getElementById("said");
 const marks = () => Array.from(original.querySelectorAll("mark"));
 const label = document.getElementById("label");
-const PLACE = `review ${review.dataset.file}`;
+// which span of which part was looked at; a long text is a page for each part
+const PLACE = `review ${review.dataset.file} ${review.dataset.part}`;
 let current = Number(sessionStorage.getItem(PLACE) ?? -1);
 
 const explain = async (span) => {
@@ -15,8 +16,17 @@ const explain = async (span) => {
   if (answer?.ok && evidence.dataset.span === span) evidence.innerHTML = await answer.text(); // the server escapes it
 };
 
+const turn = (rel, part, index) => {
+  const link = review.querySelector(`a[rel=${rel}]`);
+  if (link) sessionStorage.setItem(`review ${review.dataset.file} ${part}`, String(index));
+  link?.click();
+  return Boolean(link);
+};
 const show = (index) => {
   const all = marks();
+  const part = Number(review.dataset.part);
+  if (index >= all.length && turn("next", part + 1, 0)) return;
+  if (index < 0 && turn("prev", part - 1, 1e6)) return;
   if (!all.length) return;
   current = Math.max(0, Math.min(index, all.length - 1));
   sessionStorage.setItem(PLACE, String(current));
@@ -55,7 +65,7 @@ const add = () => {
   const chosen = getSelection();
   if (chosen.isCollapsed || !original.contains(chosen.anchorNode) || !original.contains(chosen.focusNode)) return;
   const range = chosen.getRangeAt(0);
-  const start = length(before(range.startContainer, range.startOffset));
+  const start = Number(review.dataset.offset) + length(before(range.startContainer, range.startOffset));
   decide("add", start, start + length(range.toString()));
 };
 
@@ -103,7 +113,7 @@ const longer = () => {
   if (word) select(start, word.index + word[0].length);
 };
 const actions = {
-  previous: () => show(current - 1),
+  previous: () => show(current < 0 && marks().length ? 0 : current - 1),
   next: () => show(current + 1),
   release: onSpan("release"),
   restore: onSpan("restore"),
@@ -135,4 +145,4 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
-if (current >= 0) show(current);
+if (current >= 0 && marks().length) show(Math.min(current, marks().length - 1));

@@ -23,10 +23,10 @@ class Endpoint:
         RAISES: ConfigError (D731).
         """
         parts = _split(url)
-        self.scheme, self.host = parts.scheme, str(parts.hostname).rstrip(".")
+        self.scheme, self.host = parts.scheme, _in_ascii(str(parts.hostname).rstrip("."))
         self.port = parts.port or (443 if parts.scheme == "https" else 80)
         self.path = parts.path.rstrip("/") or "/v1"
-        self._names = {entry.lower().rstrip(".") for entry in allow}
+        self._names = {_in_ascii(entry.lower().rstrip(".")) for entry in allow}
         self._networks = [network for entry in allow if (network := _network(entry))]
 
     def resolve(self) -> str:
@@ -70,6 +70,17 @@ def _split(url: str) -> SplitResult:
     if reason:
         raise ConfigError(Errors.D731.format(host=host or "an address", reason=reason))
     return parts
+
+
+def _in_ascii(host: str) -> str:
+    """A host's name as it is looked up and sent: "münchen.example" is "xn--mnchen-3ya.example".
+
+    RAISES: ConfigError (D731) for a name that no host can have.
+    """
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise ConfigError(Errors.D731.format(host="an address", reason="no host can have its name")) from None
 
 
 def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

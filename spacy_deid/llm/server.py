@@ -99,21 +99,19 @@ class Server:
             "seed": seed,
             "max_tokens": max_tokens,
         }
-        status, answer = self._ask(body, [_format(name, schema) for name in self._formats])
-        return self._content(status, answer)
+        return self._content(*self._ask(body, schema))
 
-    def _ask(self, body: Mapping[str, Any], formats: Sequence[Mapping[str, Any]]) -> tuple[int, Any]:
+    def _ask(self, body: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[int, Any]:
         """Ask in one format after the other until the server takes one, and stay with that."""
         if self._grammar:
             return self._send("POST", "/chat/completions", {**body, "grammar": self._grammar})
-        *others, last = zip(formats, self._formats, strict=True)
-        for wanted, name in others:
-            status, answer = self._send("POST", "/chat/completions", {**body, **wanted})
+        status, answer = 0, None
+        for name in self._formats:
+            status, answer = self._send("POST", "/chat/completions", {**body, **_format(name, schema)})
+            if status == 200:
+                self._formats = (name,)
             if status not in _REFUSED:
-                self._formats = (name,) if status == 200 else self._formats
-                return status, answer
-        status, answer = self._send("POST", "/chat/completions", {**body, **last[0]})
-        self._formats = (last[1],) if status == 200 else self._formats
+                break
         return status, answer
 
     def _content(self, status: int, answer: Any) -> str:
@@ -167,7 +165,16 @@ def _reason(error: Exception, timeout: float) -> str:
     kind = type(error).__name__
     if "Timeout" in kind:
         return f"no answer within {timeout:g} seconds"
+    if isinstance(_origin(error), ssl.SSLError):
+        return "its certificate is not for this host, of no authority that is known ('ca_file'), or it speaks no TLS"
     return "nothing answers there" if kind == "ConnectError" else f"the connection broke ({kind})"
+
+
+def _origin(error: BaseException) -> BaseException:
+    """The error that others were made of."""
+    while before := error.__cause__ or error.__context__:
+        error = before
+    return error
 
 
 def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,9 +201,10 @@ def _trust(path: str) -> ssl.SSLContext:
 
 
 def _key(variable: str | None, host: str) -> dict[str, str]:
-    """The header with the server's key."""
+    """The header with the server's key, without the line end that a file gives it."""
     if variable is None:
         return {}
-    if not os.environ.get(variable):
-        raise ConfigError(Errors.D731.format(host=host, reason=f"the environment variable {variable} is not set"))
-    return {"Authorization": f"Bearer {os.environ[variable]}"}
+    key = os.environ.get(variable, "").strip()
+    if not (key and key.isascii() and key.isprintable()):
+        raise ConfigError(Errors.D731.format(host=host, reason=f"the environment variable {variable} holds no key"))
+    return {"Authorization": f"Bearer {key}"}

@@ -57,6 +57,21 @@ def test_what_is_only_like_an_allowed_host_is_refused(hosts, allowed):
         Endpoint("http://llm.example:9", [allowed]).resolve()
 
 
+def test_a_name_with_accents_is_allowed_as_it_is_written(hosts):
+    hosts["xn--mnchen-3ya.example"] = ["10.1.2.4"]
+    endpoint = Endpoint("http://münchen.example:9", ["München.example"])
+    assert (endpoint.resolve(), endpoint.host) == ("10.1.2.4", "xn--mnchen-3ya.example")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost.here.example", "http://127.0.0.1.here.example", "http://10.1.2.3#@here"]
+)
+def test_what_only_begins_like_this_machine_is_refused(hosts, url):
+    hosts |= {"localhost.here.example": ["93.184.216.34"], "127.0.0.1.here.example": ["93.184.216.34"]}
+    with pytest.raises(ConfigError):
+        Endpoint(url).resolve()
+
+
 def test_a_host_is_looked_up_each_time(hosts):
     endpoint = Endpoint("http://here.example")
     assert endpoint.resolve() == "127.0.0.1"
@@ -74,6 +89,10 @@ def test_a_host_is_looked_up_each_time(hosts):
         "http://localhost/v1?key=s3cret",
         "http://[::1",
         "file:///x",
+        f"http://{'a' * 64}.example",
+        "http://a..example",
+        "http://127.0.0.1@93.184.216.34/",
+        "http://127.0.0.1\\@93.184.216.34/",
     ],
 )
 def test_an_address_of_another_form_is_refused_and_not_quoted(url):

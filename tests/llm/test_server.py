@@ -62,8 +62,20 @@ def test_a_key_comes_from_the_environment(monkeypatch):
         open_backend(url, key_variable="LLM_KEY").complete(ASK, SCHEMA)
     assert canned.headers[0]["Authorization"] == "Bearer s3cret"
     monkeypatch.delenv("LLM_KEY")
-    with pytest.raises(ConfigError, match="LLM_KEY is not set"):
+    with pytest.raises(ConfigError, match="LLM_KEY holds no key"):
         open_backend("http://127.0.0.1", key_variable="LLM_KEY")
+
+
+def test_a_key_is_sent_without_its_line_end_and_is_never_quoted(monkeypatch):
+    monkeypatch.setenv("LLM_KEY", "s3cret\n")
+    with canned_server("{}") as (url, canned):
+        open_backend(url, key_variable="LLM_KEY").complete(ASK, SCHEMA)
+    assert canned.headers[0]["Authorization"] == "Bearer s3cret"
+    for key in ("s3crét", "s3cret\nX: y", " \n"):
+        monkeypatch.setenv("LLM_KEY", key)
+        with pytest.raises(ConfigError, match="LLM_KEY holds no key") as caught:
+            open_backend("http://127.0.0.1", key_variable="LLM_KEY")
+        assert "s3c" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +190,7 @@ def test_a_certificate_must_be_for_the_name_and_of_an_authority_that_is_named(ce
         named = url.replace("http://127.0.0.1", "https://localhost")
         assert open_backend(named, ca_file=known).complete(ASK, SCHEMA) == "{}"
         for place, authority in ((named, None), (named.replace("localhost", "127.0.0.1"), known)):
-            with pytest.raises(BackendError):
+            with pytest.raises(BackendError, match="its certificate is not for this host"):
                 open_backend(place, model="tiny", ca_file=authority).complete(ASK, SCHEMA)
     assert len(canned.asked) == 1
 

@@ -15,6 +15,7 @@ from .backends import BackendError, Message
 __all__ = ["InProcess", "fingerprint"]
 
 _SAMPLES, _SAMPLE = 64, 65536
+_SYSTEM: Sequence[Message] = ({"role": "system", "content": "a"}, {"role": "user", "content": "b"})
 
 
 class InProcess:
@@ -52,6 +53,16 @@ class InProcess:
         self._name, self._library = f"{Path(path).name}#{fingerprint(path)}", library
         self._given = self._read_grammar(grammar) if grammar else None
         self._made: tuple[str, Any] | None = None
+        self._has_system = self._takes(_SYSTEM)
+
+    def _takes(self, messages: Sequence[Message]) -> bool:
+        """Whether the model's template takes a conversation. Those of Gemma and Mistral refuse the role "system"."""
+        template = self._llama.metadata.get("tokenizer.chat_template")
+        try:
+            formatter = self._library.llama_chat_format.Jinja2ChatFormatter
+            return not template or bool(formatter(template, eos_token="", bos_token="")(messages=messages))
+        except Exception:  # whatever a template raises
+            return False
 
     def _read_grammar(self, text: str) -> Any:
         """Compile a GBNF grammar. One that is wrong would end the process when it is used, so it is tried before.
@@ -90,7 +101,7 @@ class InProcess:
         with self._lock:
             try:
                 answer = self._llama.create_chat_completion(
-                    messages=[dict(message) for message in messages],
+                    messages=[dict(message) for message in (messages if self._has_system else _merge(messages))],
                     grammar=self._hold_to(schema),
                     temperature=self.temperature,
                     seed=seed,
@@ -108,6 +119,14 @@ class InProcess:
     def _error(self, reason: str, *, too_long: bool = False) -> BackendError:
         """An error that names the file alone."""
         return BackendError(Errors.D732.format(name=self._name, reason=reason), too_long=too_long)
+
+
+def _merge(messages: Sequence[Message]) -> Sequence[Message]:
+    """A conversation in which the user says first what the system would."""
+    if len(messages) < 2 or messages[0]["role"] != "system":
+        return messages
+    first, second, *rest = messages
+    return [{**second, "content": f"{first['content']}\n\n{second['content']}"}, *rest]
 
 
 def fingerprint(path: str | Path) -> str:

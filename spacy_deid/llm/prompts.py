@@ -4,7 +4,7 @@ A file is TOML::
 
     id = "en/one_shot.v1"        # goes into the trace
     base = "zero_shot.v1"        # optional: a prompt beside it, whose keys this one takes unless it has its own
-    system = "…"                 # what the model is
+    system = "…"                 # what the model is; "" for models that know no such role
     user = "… {labels} … {text}" # the question; both places must be there
     [labels]                     # canonical label → its description, in the language of the prompt
     [[example]]                  # any number: a text, and the answer to it
@@ -13,6 +13,7 @@ A file is TOML::
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from .backends import Message
 __all__ = ["Prompt", "Shot", "load_prompt", "shipped_prompts"]
 
 _KEYS = {"id", "base", "system", "user", "labels", "example"}
+# "<|im_end|>", "</s>", "[/INST]": a note with one could end the question and answer it itself
+_MARK = re.compile(r"(?<=[<\[])(?=[<|｜/]|[A-Za-z_][\w.:-]{0,40}[>\]])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,11 @@ class Prompt:
     def messages(self, text: str, labels: Sequence[str]) -> list[Message]:
         """The conversation that asks about a text.
 
-        text (str): the text, which goes in as it is.
+        text (str): the text. What it has of the marks of chats gets a blank, so that no model takes it for one.
         labels (Sequence[str]): labels to ask for.
         RETURNS (list[Message]): system, the examples as question and answer, and the question.
         """
-        spoken: list[Message] = [{"role": "system", "content": self.system}]
+        spoken: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
         for shot in self.examples:
             answer = {label: list(shot.answer.get(label, ())) for label in labels}
             spoken.append({"role": "user", "content": self._ask(shot.text, labels)})
@@ -76,7 +79,7 @@ class Prompt:
         """The question. The places are filled by hand: braces of a note are no places."""
         listed = "\n".join(f"- {label}: {self.labels.get(label) or LABELS[label].description}" for label in labels)
         head, _, tail = self.user.partition("{text}")
-        return head.replace("{labels}", listed) + text + tail.replace("{labels}", listed)
+        return head.replace("{labels}", listed) + _MARK.sub(" ", text) + tail.replace("{labels}", listed)
 
 
 def shipped_prompts() -> dict[str, Path]:

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+import unicodedata
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,7 +13,7 @@ from ..errors import Errors, InputError
 from .store import FileRow, JobRow, NotFound, Store
 from .workshop import released_name
 
-__all__ = ["zip_job"]
+__all__ = ["inert", "zip_job"]
 
 FIELDS = (
     "file",
@@ -25,6 +27,8 @@ FIELDS = (
     "detectors",
     "score",
 )
+# what Windows has in no name: behind a colon it would hide a file in another one
+STRANGE = re.compile(r'[<>:"|?*]|[. ]+$')
 
 
 def zip_job(store: Store, job: JobRow, *, keep_names: bool, with_text: bool) -> Iterator[bytes]:
@@ -103,12 +107,17 @@ def _free_names(files: Sequence[FileRow], keep: bool) -> dict[str, str]:
     names: dict[str, str] = {}
     used: set[str] = set()
     for file in files:
-        name = released_name(file, keep)
-        while name.casefold() in used:
+        name = STRANGE.sub("_", released_name(file, keep))
+        while _same(name) in used:
             name = f"{file.position + 1:03d}-{name}"
-        used.add(name.casefold())
+        used.add(_same(name))
         names[file.id] = name
     return names
+
+
+def _same(name: str) -> str:
+    """What two names have in common that some system takes for the same."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _rows(store: Store, file: FileRow, name: str, with_text: bool) -> Iterator[dict[str, Any]]:
@@ -118,13 +127,13 @@ def _rows(store: Store, file: FileRow, name: str, with_text: bool) -> Iterator[d
     for span in found.get("spans", ()):
         evidence = span.get("evidence", ())
         yield {
-            "file": _inert(name),
+            "file": inert(name),
             **{field: span.get(field, "") for field in ("start", "end", "label", "action", "reviewed")},
             "released_start": span["released"][0],
             "released_end": span["released"][1],
             "detectors": " ".join(sorted({str(item["source"]) for item in evidence})),
             "score": max((item["score"] for item in evidence), default=""),
-            "text": _inert(text[span["start"] : span["end"]]),
+            "text": inert(text[span["start"] : span["end"]]),
         }
 
 
@@ -133,10 +142,10 @@ def _failed(files: Sequence[FileRow], keep: bool) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("file", "state", "reason"))
-    writer.writerows((_inert(released_name(file, keep)), file.state, file.reason) for file in files)
+    writer.writerows((inert(released_name(file, keep)), file.state, file.reason) for file in files)
     return out.getvalue()
 
 
-def _inert(cell: str) -> str:
+def inert(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

@@ -3,16 +3,18 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import ConfigError, Errors, InputError
-from ..evaluation import AnnotatedText, Entity, read_folder
-from ..evaluation.letters import RATES, format_csv, measure_letters
+from ..documents.formats import SUFFIXES
+from ..errors import ConfigError, DeidError, Errors, InputError
+from ..evaluation import AnnotatedText, Entity, letters, read_folder
+from ..evaluation.letters import RATES, measure_letters
 from ..evaluation.text_alignment import move_documents
 from ..labels import SCHEMES
+from .archive import inert
 from .store import FileRow, JobRow, Store
 
 __all__ = ["RATES", "format_csv", "measure_job"]
@@ -49,9 +51,15 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
     return result
 
 
+def format_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The figures of documents as CSV, in which no name is a formula."""
+    return letters.format_csv([{**row, "document": inert(str(row["document"]))} for row in rows])
+
+
 def stem(name: str) -> str:
-    """The name of a file without its folders and its suffix."""
-    return PurePath(name).stem.casefold()
+    """The name of a file without the suffix of its format: what else follows a dot is part of the name."""
+    path = PurePath(name)
+    return (path.stem if path.suffix.casefold() in SUFFIXES else path.name).casefold()
 
 
 def read_truth(store: Store, files: Iterable[tuple[str, bytes]], scheme: str) -> list[AnnotatedText]:
@@ -64,7 +72,11 @@ def read_truth(store: Store, files: Iterable[tuple[str, bytes]], scheme: str) ->
             if (Path(folder) / name).exists():
                 raise InputError(Errors.D924)
             (Path(folder) / name).write_bytes(data)
-        return read_folder(folder, scheme=scheme)
+        try:
+            return read_folder(folder, scheme=scheme)
+        except DeidError as error:  # whoever uploaded the files has not heard of this folder
+            message = str(error).replace(f"{folder}/", "").replace(folder, "ground truth")
+            raise type(error)(message) from None
 
 
 def found_in(store: Store, file: FileRow) -> AnnotatedText:

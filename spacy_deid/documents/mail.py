@@ -4,6 +4,7 @@ import codecs
 import mimetypes
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from email import message_from_bytes, policy
 from email.encoders import encode_base64
@@ -28,6 +29,9 @@ __all__ = ["FORMAT"]
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
 _LABEL = "a header's name"
 _LOST = "attachments that cannot be read are removed"
+_BODIES = ("text/plain", "text/html")
+_DEEPEST = 20
+_LONGEST = 50_000  # characters of the headers of a part, which cost far more than their length to take apart
 
 
 class _Part(NamedTuple):
@@ -57,6 +61,8 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     RETURNS (Document): headers, bodies and attachments. Of a text that comes as plain text and as HTML, the HTML.
     RAISES: InputError (D715).
     """
+    data = _in_utf_8(data)
+    _check(data, name)
     try:
         message = message_from_bytes(data, policy=policy.default)
         headers = [(key, _one_line(str(value))) for key in _HEADERS for value in message.get_all(key, [])]
@@ -73,21 +79,54 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     return Document(name, "eml", _text(parts).text, (), tuple(dict.fromkeys(warnings)), parts)
 
 
+def _check(data: bytes, name: str) -> None:
+    """Make sure that a message is no attack, before its headers are taken apart. RAISES: InputError (D715)."""
+    try:
+        message = message_from_bytes(data, policy=policy.compat32)
+        longest = max(sum(len(str(value)) for _, value in part.raw_items()) for part in message.walk())
+        depth = _depth(message)
+    except Exception:  # what damaged headers make the parser raise is of many kinds
+        raise InputError(Errors.D715.format(path=name, reason="damaged: not a message that can be read")) from None
+    if longest > _LONGEST:
+        raise InputError(Errors.D715.format(path=name, reason=f"headers of more than {_LONGEST} characters"))
+    if depth > _DEEPEST:
+        raise InputError(
+            Errors.D715.format(path=name, reason=f"more than {_DEEPEST} messages or parts in one another")
+        )
+
+
+def _depth(part: Any) -> int:
+    """How many parts are in one another."""
+    inner = part.get_payload() if part.is_multipart() else ()
+    return 1 + max(map(_depth, inner), default=0)
+
+
+def _in_utf_8(data: bytes) -> bytes:
+    """A message whose headers are UTF-8 if they are more than ASCII; old programs write those of Windows."""
+    blank = re.search(rb"\n\r?\n", data)
+    head, rest = (data[: blank.start()], data[blank.start() :]) if blank else (data, b"")
+    try:
+        head.decode()
+    except UnicodeError:
+        head = head.decode("cp1252", "replace").encode()
+    return head + rest
+
+
 def _one_line(text: str) -> str:
     """A header's value without line ends, which would begin another header."""
     return re.sub(r"[\r\n\0]+", " ", text)
 
 
 def _leaves(message: Any) -> Iterator[Any]:
-    """The parts of a message that hold something. Of alternatives the one in HTML is taken, else the last text."""
+    """The parts of a message that hold something. Of alternatives the one in HTML is taken, else the plain text."""
     if message.get_content_maintype() != "multipart":
         yield message
         return
     parts = [list(_leaves(part)) for part in message.iter_parts()]
     if message.get_content_type() == "multipart/alternative":
-        texts = [group for group in parts if any(leaf.get_content_maintype() == "text" for leaf in group)]
-        pages = [group for group in texts if any(leaf.get_content_type() == "text/html" for leaf in group)]
-        parts = (pages or texts or parts)[-1:]
+        kinds = [{leaf.get_content_type() for leaf in group} for group in parts]
+        best = [[group for group, has in zip(parts, kinds, strict=True) if kind in has] for kind in _BODIES]
+        parts = (best[1] or best[0] or parts)[-1:]
     for group in parts:
         yield from group
 
@@ -95,23 +134,30 @@ def _leaves(message: Any) -> Iterator[Any]:
 def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
     """Read a part; None for one that cannot be read."""
     kind = leaf.get_content_type()
-    body = kind in ("text/plain", "text/html") and leaf.get_content_disposition() != "attachment"
+    body = kind in _BODIES and leaf.get_content_disposition() != "attachment"
     try:
         if kind == "message/rfc822":
             return _Part(read(leaf.get_payload(0).as_bytes(), name, settings), ".eml")
         data = leaf.get_payload(decode=True) or b""
         if kind == "text/plain" and body:
-            text = data.decode(leaf.get_content_charset("utf-8"), "replace").replace("\r\n", "\n")
-            return _Part(Document(name, "txt", text))
+            return _Part(Document(name, "txt", _decoded(leaf, data).replace("\r\n", "\n")))
         if kind == "text/html" and body:
-            page = data.decode(leaf.get_content_charset("utf-8"), "replace")
-            return _Part(format_of("html", name).read(codecs.BOM_UTF8 + page.encode(), name, settings))
+            page = _decoded(leaf, data).encode("utf-8", "replace")
+            return _Part(format_of("html", name).read(codecs.BOM_UTF8 + page, name, settings))
         suffix = _suffix(leaf)
         if SUFFIXES.get(suffix) not in FORMATS or not data:
             return None
         return _Part(format_of(detect_kind(data, "attachment" + suffix), name).read(data, name, settings), suffix)
     except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
         return None
+
+
+def _decoded(leaf: Any, data: bytes) -> str:
+    """The text of a body. Where it is not in the encoding that it names, UTF-8 and Windows' are tried."""
+    for encoding in (leaf.get_content_charset("utf-8"), "utf-8"):
+        with suppress(LookupError, UnicodeError):
+            return data.decode(encoding)
+    return data.decode("cp1252", "replace")
 
 
 def _suffix(leaf: Any) -> str:

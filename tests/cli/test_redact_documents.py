@@ -154,8 +154,7 @@ def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_
         writer.add_patient("1000234", [LocalEntry("Zarzaquemada", "PATIENT", "patients.surname")])
         writer.commit({})
     document = docx.Document()
-    document.styles.add_style("Zarzaquemada", 1)
-    document.add_paragraph("Alta sin dolor.", style="Zarzaquemada")
+    document.add_paragraph("Alta sin dolor. Z a r z a q u e m a d a")
     for patient in ("1000234", "1000235"):
         folder = tmp_path / "notes" / patient
         folder.mkdir(parents=True)

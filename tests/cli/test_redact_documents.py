@@ -7,6 +7,9 @@ from pathlib import Path
 import docx
 import pytest
 from conftest import NOTE, REDACTED
+from odf.opendocument import OpenDocumentText
+from odf.style import Style
+from odf.text import P
 
 from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
@@ -153,14 +156,16 @@ def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_
     with StoreWriter(tmp_path / "local") as writer:
         writer.add_patient("1000234", [LocalEntry("Zarzaquemada", "PATIENT", "patients.surname")])
         writer.commit({})
-    document = docx.Document()
-    document.add_paragraph("Alta sin dolor. Z a r z a q u e m a d a")
+    document = OpenDocumentText()
+    style = Style(name="Zarzaquemada", family="paragraph")  # names of styles are searched, but are no text
+    document.styles.addElement(style)
+    document.text.addElement(P(text="Alta sin dolor.", stylename=style))
     for patient in ("1000234", "1000235"):
         folder = tmp_path / "notes" / patient
         folder.mkdir(parents=True)
-        document.save(str(folder / "letter.docx"))
+        document.save(str(folder / "letter.odt"))
     result = redact(tmp_path / "notes", "--dictionaries", tmp_path / "local", "--patient-id-from", "folder")
     assert result.exit_code == 1
-    assert "1000234/letter.docx: the redacted copy is withheld" in result.stderr
+    assert "1000234/letter.odt: the redacted copy is withheld" in result.stderr
     assert "Zarzaquemada" not in result.output
-    assert [path.parent.name for path in (tmp_path / "out").rglob("*.docx")] == ["1000235"]
+    assert [path.parent.name for path in (tmp_path / "out").rglob("*.odt")] == ["1000235"]

@@ -18,6 +18,7 @@ from .saving import protect
 
 __all__ = [
     "add_detector",
+    "find_pipeline",
     "load",
     "patient_terms",
     "shipped_pipelines",
@@ -36,6 +37,23 @@ def shipped_pipelines() -> dict[str, Path]:
     """
     folder = Path(str(files("spacy_deid"))) / "pipelines"
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.cfg"))}
+
+
+def find_pipeline(name: str | Path) -> Path:
+    """Find a pipeline without loading it.
+
+    name (Union[str, Path]): as `load`.
+    RETURNS (Path): its folder, or that of its package.
+    RAISES: ConfigError if there is none (D008).
+    """
+    known = shipped_pipelines()
+    if str(name) in known:
+        return known[str(name)]
+    if Path(name).is_dir():
+        return Path(name)
+    if is_package(str(name)):
+        return get_package_path(str(name))
+    raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
 
 
 def load(
@@ -68,15 +86,11 @@ def load(
     RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
         of spaCy made the pipeline and it cannot be read (D346).
     """
-    known = shipped_pipelines()
-    if str(name) in known:
-        nlp = spacy.load(known[str(name)], **kwargs)
-    elif Path(name).is_dir():
-        nlp = _load_checked(Path(name), Path(name), kwargs)
-    elif is_package(str(name)):
-        nlp = _load_checked(str(name), get_package_path(str(name)), kwargs)
+    folder = find_pipeline(name)
+    if str(name) in shipped_pipelines():
+        nlp = spacy.load(folder, **kwargs)
     else:
-        raise ConfigError(Errors.D008.format(name=name, known=", ".join(known) or "none"))
+        nlp = _load_checked(folder if Path(name).is_dir() else str(name), folder, kwargs)
     protect(nlp, nlp.vocab.strings)
     if operating_point is not None:
         use_operating_point(nlp, operating_point)

@@ -14,6 +14,7 @@ from .. import __version__
 from ..errors import ConfigError, DeidError, Errors, InputError, describe
 from .api import make_api
 from .guard import FORM, Guard
+from .offer import check_offer
 from .pages import make_pages, show_problem
 from .settings import ServiceSettings
 from .store import NotFound
@@ -28,7 +29,9 @@ def make_service(settings: ServiceSettings) -> FastAPI:
 
     settings (ServiceSettings): what it is told.
     RETURNS (FastAPI): the application. Its worker starts with it and stops with it.
+    RAISES: ConfigError if something of what it offers is not there; see `check_offer`.
     """
+    check_offer(settings)
     store = open_store(settings)
     supervisor = Supervisor(settings, store)
     tokens = Tokens(settings.token)

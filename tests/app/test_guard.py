@@ -11,6 +11,7 @@ import httpx
 import pytest
 from starlette.exceptions import HTTPException
 
+from spacy_deid.app.service import make_service
 from spacy_deid.app.settings import JobSettings, ServiceSettings, is_loopback
 from spacy_deid.errors import ConfigError
 
@@ -39,6 +40,22 @@ def test_others_are_served_only_with_a_token_that_is_long_enough(tmp_path, token
 
 def test_the_token_is_in_no_repr(tmp_path):
     assert TOKEN not in repr(ServiceSettings(tmp_path, token=TOKEN))
+
+
+@pytest.mark.parametrize(
+    ("offer", "named"),
+    [
+        ({"pipelines": ("es", "xq")}, "xq"),
+        ({"dictionaries": Path("no-lists")}, "no-lists"),
+        ({"project_key": Path("no.key")}, "no.key"),
+        ({"llm": ("no.gguf",)}, "no.gguf"),
+        ({"llm": ("http://192.0.2.7:8080",)}, "192.0.2.7"),
+    ],
+)
+def test_what_is_offered_and_not_there_stops_the_service_before_it_starts(tmp_path, offer, named):
+    with pytest.raises(ConfigError, match=named):
+        make_service(ServiceSettings(tmp_path / "data", **offer))
+    assert not (tmp_path / "data").exists()
 
 
 def test_settings_that_are_not_offered_are_refused(tmp_path):

@@ -12,8 +12,9 @@ class Canned:
     """What the server does.
 
     answers (list): taken in turn, the last one for good. Each is a dict (what the model says), a string (the same,
-        as it is), a number (a status), ("raw", bytes), ("redirect", address), ("slow", seconds), ("cut",) (an answer
-        that reached its length), or a function of the question that gives one of these.
+        as it is), a number (a status), ("raw", bytes), ("redirect", address), ("slow", seconds), ("drip", seconds)
+        (one header after the other), ("cut",) (an answer that reached its length), or a function of the question that
+        gives one of these.
     asked (list): the requests.
     most (int): the most requests that were open at the same time.
     """
@@ -55,6 +56,12 @@ def respond(handler, answer):
             status, headers = 307, {"Location": place}
         case ("slow", seconds):
             time.sleep(seconds)
+        case ("drip", seconds):
+            for i in range(int(seconds * 20)):
+                handler.wfile.write(b"%sX-%d: y\r\n" % (b"" if i else b"HTTP/1.1 200 OK\r\n", i))
+                handler.wfile.flush()
+                time.sleep(0.05)
+            return
         case ("cut",):
             body = said('{"PATIENT": ["Ana', "length")
     handler.send_response(status)

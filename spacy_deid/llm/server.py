@@ -3,13 +3,13 @@
 import json
 import os
 import ssl
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from .backends import BackendError, Message
+from .deadline import Deadline
 from .endpoint import Endpoint
 
 __all__ = ["FORMATS", "Server"]
@@ -55,6 +55,8 @@ class Server:
         self._headers = {"Host": _host(self.endpoint), **_key(key_variable, self.endpoint.host)}
         # trust_env: a proxy of the environment would be another host that reads the note
         rest: dict[str, Any] = {"verify": _trust(ca_file)} if ca_file else {}
+        # a connection for each request, so that a deadline ends no other
+        rest["limits"] = httpx.Limits(max_keepalive_connections=0)
         self._client = httpx.Client(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(timeout), **rest)
         weakref.finalize(self, self._client.close)
 
@@ -136,20 +138,20 @@ class Server:
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, Any]:
         """Send a request to the address that was just checked. Gives the status, and the body if it is JSON."""
         place = f"{self.endpoint.scheme}://{self.endpoint.resolve()}:{self.endpoint.port}{self.endpoint.path}{path}"
-        start, data = time.monotonic(), bytearray()
-        extensions = {"sni_hostname": self.endpoint.host} if self.endpoint.scheme == "https" else {}
+        data, deadline = bytearray(), Deadline(self.timeout)
+        extensions: dict[str, Any] = {"trace": deadline.watch}
+        if self.endpoint.scheme == "https":
+            extensions["sni_hostname"] = self.endpoint.host
         rest: dict[str, Any] = {"headers": self._headers, "json": body, "extensions": extensions}
         try:
-            with self._client.stream(method, place, **rest) as response:
+            with deadline, self._client.stream(method, place, **rest) as response:
                 for piece in response.iter_bytes():
                     data += piece
                     if len(data) > _LONGEST:
                         raise self._error(f"its answer is longer than {_LONGEST} bytes")
-                    if time.monotonic() - start > self.timeout:
-                        raise self._error(f"no answer within {self.timeout:g} seconds")
                 status = response.status_code
         except self._errors as error:
-            raise self._error(_reason(error, self.timeout)) from None
+            raise self._error(_reason(error, self.timeout, deadline.over)) from None
         try:
             return status, json.loads(data, strict=False)
         except (ValueError, RecursionError):
@@ -160,10 +162,10 @@ class Server:
         return BackendError(Errors.D732.format(name=self.endpoint.host, reason=reason), too_long=too_long)
 
 
-def _reason(error: Exception, timeout: float) -> str:
+def _reason(error: Exception, timeout: float, over: bool) -> str:
     """What went wrong on the way, without the message of the library."""
     kind = type(error).__name__
-    if "Timeout" in kind:
+    if over or "Timeout" in kind:
         return f"no answer within {timeout:g} seconds"
     if isinstance(_origin(error), ssl.SSLError):
         return "its certificate is not for this host, of no authority that is known ('ca_file'), or it speaks no TLS"

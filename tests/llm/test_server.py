@@ -195,6 +195,17 @@ def test_a_certificate_must_be_for_the_name_and_of_an_authority_that_is_named(ce
     assert len(canned.asked) == 1
 
 
+@pytest.mark.parametrize("secure", [False, True])
+def test_a_server_that_sends_something_now_and_then_is_left_too(secure, certificate):
+    start = time.monotonic()
+    with canned_server(("drip", 6), certificate=certificate if secure else None) as (url, _):
+        place = url.replace("http://127.0.0.1", "https://localhost") if secure else url
+        backend = open_backend(place, timeout=0.5, ca_file=str(certificate / "cert.pem"))
+        with pytest.raises(BackendError, match=r"within 0\.5 seconds"):
+            backend.complete(ASK, SCHEMA)
+    assert time.monotonic() - start < 4
+
+
 def test_certificates_that_cannot_be_read_are_an_error():
     with pytest.raises(ConfigError, match="ca_file"):
         open_backend("https://localhost", ca_file=__file__)

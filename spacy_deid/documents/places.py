@@ -38,7 +38,7 @@ class PlacedText:
     @property
     def at_break(self) -> bool:
         """Whether white space, or nothing, stands before what comes next."""
-        return not self._length or bool(self._gap)
+        return not self._length or bool(self._gap) or self._parts[-1][-1].isspace()
 
     def add(self, text: str, place: Any) -> None:
         """Add what stands in a place, behind the gap if one was asked for."""

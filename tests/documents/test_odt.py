@@ -118,6 +118,15 @@ def test_a_document_of_another_tool_keeps_its_looks():
          "<text:p>Alta</text:p>", "Alta"),
         ("<text:p>a<text:s text:c='2'/>b<text:tab/>c<text:line-break/>d</text:p>", "a  b\tc\nd"),
         ("<text:p>\n   a\n   b </text:p>", "a b "),
+        (f'<text:p xmlns:h="http://www.w3.org/1999/xhtml" h:content="{NAME}">Alta<draw:control draw:control="{NAME}"/>'
+         "</text:p>", "Alta"),
+        (f'<text:p>Al<x:y xmlns:x="urn:{NAME.split()[0]}" who="{NAME}">ta</x:y></text:p>', "Alta"),
+        (f'<text:p>Al<office:annotation office:name="{NAME}"><text:p>x</text:p></office:annotation>ta'
+         f'<office:annotation-end office:name="{NAME}"/></text:p>', "Alta\nx"),
+        ('<text:p>Al\u00adta<text:s text:c="²"/> \u200bb</text:p>', "Alta  b"),
+        ("<text:p>Al <text:span> ta</text:span></text:p>", "Al ta"),
+        ("<text:p><text:ruby><text:ruby-base>Alta</text:ruby-base><text:ruby-text>a</text:ruby-text></text:ruby></text:p>",
+         "Alta\na"),
         ("<text:p><text:author-name>Ana</text:author-name> y <text:date>hoy</text:date></text:p>", "Ana y hoy"),
     ],
 )  # fmt: skip
@@ -136,6 +145,15 @@ def test_notes_comments_and_frames_stand_behind_their_paragraph():
     text = read_document(package(body), "a.odt").text
     assert text == f"{NAME}\n1 Note on {NAME}\nCall {NAME}\nPhoto of {NAME}\nBox of {NAME}"
     released(package(body))
+
+
+def test_hidden_text_is_gone_and_does_not_break_words():
+    styles = '<style:style style:name="H"><style:text-properties text:display="none"/></style:style>'
+    styles = f"<office:document-styles {NAMESPACES}><office:styles>{styles}</office:styles></office:document-styles>"
+    body = f'<text:p>Brau<text:span text:style-name="H">{NAME}</text:span>lio Sanz</text:p>'
+    document = read_document(package(body, styles_xml=styles), "a.odt")
+    assert document.text == NAME
+    assert document.warnings == ("hidden texts are removed",)
 
 
 def test_a_picture_takes_a_new_name_and_is_removed_if_that_is_wished():

@@ -1,14 +1,15 @@
 """What is not text is cleaned, when a document is read as when it is written: the text counts on it."""
 
 import re
+from collections.abc import Container, Iterable
 from typing import Any
 
 from lxml import etree
 
-from ..markup import remove, unwrap
-from .names import DRAW, OFFICE, STYLE, SVG, TABLE, TEXT, XLINK, tags
+from ..markup import drop_foreign, remove, unbroken, unwrap
+from .names import DRAW, KNOWN, OFFICE, STYLE, SVG, TABLE, TEXT, XLINK, tags
 
-__all__ = ["HOLDERS", "IMAGE", "LABELS", "clean"]
+__all__ = ["HOLDERS", "IMAGE", "LABELS", "clean", "drop_hidden", "hidden_styles"]
 
 IMAGE = DRAW + "image"
 # what holds text that is shown
@@ -33,18 +34,21 @@ _DROPPED = tags(
     "note-continuation-notice-backward",
 )
 _DROPPED |= tags(OFFICE, "scripts forms event-listeners meta settings dde-source change-info binary-data")
-_DROPPED |= tags(DRAW, "object object-ole plugin applet floating-frame image-map fill-image param contour-polygon")
+_DROPPED |= tags(
+    DRAW, "object object-ole plugin applet floating-frame control image-map fill-image param contour-polygon"
+)
 _DROPPED |= tags(SVG, "font-face-src definition-src") | tags(STYLE, "background-image")
 _DROPPED |= tags(
     TABLE, "named-expressions content-validations database-ranges tracked-changes dde-links cell-range-source"
 )
 _FORM = "{urn:oasis:names:tc:opendocument:xmlns:form:1.0}"
 _FOREIGN = {"creator", "date", "creator-initials", "sender-initials"}  # of annotations, in several namespaces
-_LOST = tags(DRAW, "object object-ole plugin applet floating-frame")
+_LOST = tags(DRAW, "object object-ole plugin applet floating-frame control")
 # attributes, by their local names, that can tell of somebody: values behind what is shown, names, addresses
 _ATTRIBUTES = {"value", "string-value", "date-value", "time-value", "boolean-value", "formula", "condition", "title"}
 _ATTRIBUTES |= {"description", "author", "creator", "id", "target-frame-name", "ref-name", "user-name", "href", "rsid"}
 _ATTRIBUTES |= {
+    "num-list-format",
     "paragraph-rsid",
     "protection-key",
     "label",
@@ -64,6 +68,7 @@ def clean(root: Any, pictures: dict[str, str]) -> bool:
     RETURNS (bool): whether embedded objects are lost.
     """
     lost = next(root.iter(*_LOST), None) is not None
+    drop_foreign(root, KNOWN, unwrapped=True)
     for element in [*root.iterdescendants()]:
         of_text = element.tag.startswith(TEXT)
         name = etree.QName(element).localname
@@ -71,13 +76,32 @@ def clean(root: Any, pictures: dict[str, str]) -> bool:
             remove(element)
         elif (of_text and element.tag not in _TEXT) or element.tag == DRAW + "a":
             unwrap(element)
+    names: dict[str, str] = {}
     for element in root.iter():
+        if OFFICE + "name" in element.attrib:  # of a comment, and of its end
+            element.set(OFFICE + "name", names.setdefault(element.get(OFFICE + "name"), f"{len(names) + 1}"))
         _clean_attributes(element, pictures)
         _clean_text(element)
     for image in [*root.iter(IMAGE)]:
         if not image.get(XLINK + "href"):
             remove(image)
+    etree.cleanup_namespaces(root)
     return lost
+
+
+def hidden_styles(roots: Iterable[Any]) -> set[str]:
+    """Names of styles whose text is hidden."""
+    shown = STYLE + "text-properties"
+    marks = [mark for root in roots for mark in root.iter(shown) if mark.get(TEXT + "display") == "none"]
+    return {mark.getparent().get(STYLE + "name") for mark in marks if mark.getparent() is not None}
+
+
+def drop_hidden(root: Any, styles: Container[str]) -> bool:
+    """Take out hidden text, which would break the words around. RETURNS (bool): whether there was some."""
+    hidden = [span for span in root.iter(TEXT + "span") if span.get(TEXT + "style-name") in styles]
+    for span in hidden:
+        remove(span)
+    return bool(hidden)
 
 
 def _clean_attributes(element: Any, pictures: dict[str, str]) -> None:
@@ -100,9 +124,9 @@ def _clean_text(element: Any) -> None:
     if element.tag not in HOLDERS:
         element.text = None
     elif element.text:
-        element.text = _SPACE.sub(" ", element.text)
+        element.text = _SPACE.sub(" ", unbroken(element.text))
     parent = element.getparent()
     if parent is None or parent.tag not in HOLDERS:
         element.tail = None
     elif element.tail:
-        element.tail = _SPACE.sub(" ", element.tail)
+        element.tail = _SPACE.sub(" ", unbroken(element.tail))

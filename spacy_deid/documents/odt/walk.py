@@ -10,7 +10,7 @@ from .names import DRAW, OFFICE, SVG, TABLE, TEXT
 __all__ = ["Character", "add_text"]
 
 _PARAGRAPHS = {TEXT + "p", TEXT + "h"}
-_LATER = {OFFICE + "annotation", TEXT + "note"}
+_LATER = {OFFICE + "annotation", TEXT + "note", TEXT + "ruby-text"}
 _DESCRIPTIONS = {SVG + "title", SVG + "desc"}
 _GAPS = {TABLE + "table-cell": "\t", TABLE + "table-row": "\n", TEXT + "note-citation": " "}
 _LEAST = 3  # letters of what stands beside a number that make it text
@@ -84,8 +84,9 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
 
 
 def _add_spot(spot: Spot, text: PlacedText) -> None:
-    """Add a text; blanks that begin a paragraph are not shown."""
-    if spot.get().startswith(" ") and text.at_break:
+    """Add a text; a blank that begins a paragraph or follows one is not shown, but where an element stands for it."""
+    after_element = text.pieces and isinstance(text.pieces[-1].place, Character)
+    if spot.get().startswith(" ") and text.at_break and not after_element:
         spot.set(spot.get()[1:])
     text.add(spot.get(), spot)
 
@@ -94,5 +95,5 @@ def _white(element: Any) -> str:
     """The white space that an element stands for, "" if none."""
     if element.tag == TEXT + "s":
         count = element.get(TEXT + "c", "1")
-        return " " * min(int(count), 1000) if count.isdigit() else " "
+        return " " * min(int(count), 1000) if count.isdecimal() else " "
     return {TEXT + "tab": "\t", TEXT + "line-break": "\n"}.get(element.tag, "")

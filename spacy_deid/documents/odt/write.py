@@ -13,7 +13,7 @@ from ..embedded import add_picture, write_picture
 from ..markup import parse, serialize
 from ..office import OfficeParts, edit_places
 from ..places import PlacedText
-from .clean import IMAGE, clean
+from .clean import IMAGE, clean, drop_hidden, hidden_styles
 from .names import OFFICE, XLINK
 from .walk import add_text
 
@@ -25,11 +25,11 @@ _MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
 
 
 class _Opened(NamedTuple):
-    """A document that is clean: parts by name, pictures by their names in the copy, and whether objects are lost."""
+    """A document that is clean: parts by name, pictures by their names in the copy, and what is lost."""
 
     roots: dict[str, Any]
     pictures: dict[str, bytes]
-    lost: bool
+    notes: list[str]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -42,7 +42,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     RAISES: InputError if it is damaged or an attack (D715), or if pictures cannot be read here (D716, D717).
     """
     opened, text = _open(data, name, settings)
-    notes = ["embedded objects are removed"] if opened.lost else []
+    notes = opened.notes
     pictures: dict[str, Document] = {}
     for key, picture in opened.pictures.items():
         notes.append(add_picture(picture, key, name, settings, text, pictures))
@@ -66,11 +66,14 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, Plac
             member = image.get(XLINK + "href", "").removeprefix("./")
             if member in members:
                 names.setdefault(member, f"Pictures/{len(names) + 1}")
+    styles = hidden_styles(roots.values())
+    hidden = [drop_hidden(root, styles) for root in roots.values()]
     lost = [clean(root, names) for root in roots.values()]
+    notes = ["embedded objects are removed"] * any(lost) + ["hidden texts are removed"] * any(hidden)
     text = PlacedText()
     for root in roots.values():
         add_text(root, text)
-    return _Opened(roots, {new: members[old] for old, new in names.items()}, any(lost)), text
+    return _Opened(roots, {new: members[old] for old, new in names.items()}, notes), text
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:

@@ -20,6 +20,7 @@ _TITLES = frozenset(
 # words between two telephone numbers, and the digits of the shorter
 _BETWEEN = frozenset({"y", "o", "e", "and", "or", "ja", "tai"})
 _DIGITS = 6
+_PLACES = 3  # decimals of a result
 
 
 def widen(spans: Decoded, dense: np.ndarray) -> Decoded:
@@ -31,11 +32,12 @@ def trim(doc: Doc, spans: Decoded) -> Decoded:
     """Take off what names nobody: closing marks before a span's first word, and white space after its last token.
 
     A line's end that is replaced joins lines. Opening marks stay ("+358 40", "(212) 555"), and so do marks after the
-    last word, for they may belong to it ("4 izq."); the word for "number" that was typed on to a name does not. A
-    span without a letter or digit is none.
+    last word, for they may belong to it ("4 izq."); the word for "number" that was typed on to a name does not. Nor do
+    the decimals of a result in the column before ("13,2 03/05/2019"). A span without a letter or digit is none.
     """
     trimmed = []
     for start, end, label, score in spans:
+        start += _decimals(doc, start, end)
         while start < end and (doc[start].is_space or doc[start].text in _CLOSING):
             start += 1
         while start < end and (doc[end - 1].is_space or doc[end - 1].text.startswith("Nº")):
@@ -43,6 +45,17 @@ def trim(doc: Doc, spans: Decoded) -> Decoded:
         if any(char.isalnum() for char in doc[start:end].text):
             trimmed.append((start, end, label, score))
     return trimmed
+
+
+def _decimals(doc: Doc, start: int, end: int) -> int:
+    """How many tokens at the start of a span are the decimals of a number that began before it: 1 or 0."""
+    if not (start > 1 and end - start > 1 and doc[start].is_digit and len(doc[start]) <= _PLACES):
+        return 0
+    number, mark = doc[start - 2], doc[start - 1]
+    alone = start == 2 or bool(doc[start - 3].whitespace_) or doc[start - 3].is_space
+    inside = number.is_digit and mark.text in ",." and not number.whitespace_ and not mark.whitespace_
+    ends = bool(doc[start].whitespace_) or doc[start + 1].is_space
+    return int(alone and inside and ends and any(char.isalnum() for char in doc[start + 1 : end].text))
 
 
 def split_contacts(doc: Doc, spans: Decoded, contacts: Collection[int]) -> Decoded:

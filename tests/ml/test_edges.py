@@ -101,3 +101,20 @@ def test_the_word_for_number_is_no_part_of_a_name():
     nlp.tokenizer = make_clinical_tokenizer()(nlp)
     doc = nlp.make_doc("Begoña IzaNºCol: 28")
     assert trim(doc, [(0, 3, CLINICIAN, 0.9)]) == [(0, 2, CLINICIAN, 0.9)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "left"),
+    [
+        ("Hb 13,2 03/05/2019", "2", "03/05/2019"),
+        ("Hb\t13,2\t03/05/2019", "2", "03/05/2019"),
+        ("el 03.05.2019 12:30", "2019", "2019 12:30"),  # of a date, not of a result
+        ("NHC 13,2345 03", "2345", "2345 03"),
+        ("tiene 13,2 .", "2", "2 ."),  # nothing else would be left
+    ],
+)
+def test_decimals_of_the_result_before_a_date_are_not_its_own(text, first, left):
+    nlp = spacy.blank("es")
+    doc = make_clinical_tokenizer()(nlp)(text)
+    start = next(token.i for token in doc if token.text == first)
+    assert [doc[a:b].text for a, b, *_ in trim(doc, [(start, len(doc), CITY, 0.9)])] == [left]

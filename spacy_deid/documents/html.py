@@ -13,7 +13,7 @@ from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .markup import Spot, remove, strings, unwrap
+from .markup import Spot, remove, strings, unbroken, unwrap
 from .places import PlacedText
 from .plain import encoding_of
 
@@ -30,6 +30,8 @@ _BLOCKS = set(
     "footer form h1 h2 h3 h4 h5 h6 head header hr legend li main nav ol optgroup option p pre section select summary "
     "table tbody textarea tfoot thead title tr ul".split()
 )
+# what is no tag can be an address between angle brackets; what browsers take for text or not would be shown otherwise
+_RAW = set("noscript noembed noframes plaintext xmp listing template".split())
 _CELLS = {"td", "th"}
 _AS_IS = {"pre", "textarea"}
 _SHOWN = ("alt", "title", "placeholder", "value", "label", "summary", "abbr", "aria-label", "aria-description")
@@ -42,6 +44,8 @@ _HIDDEN = {"hidden", "password", "file", "image"}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 _HEAD = 4096  # bytes in which the encoding may be said
 _LEAST_ATTRIBUTE = 5
+_DEEPEST = 400  # elements in one another
+_KEYWORD = re.compile(r"(?<![\w@.-])[a-z][a-z\d-]*(?![\w@.-])")  # of HTML and CSS: a patient may be called Black
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -63,10 +67,25 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 def _parse(data: bytes, name: str, settings: ReadSettings) -> Any:
     """Parse a page, whatever mistakes it has."""
     page = decode(data, _encoding(data, name, settings), name)[0].removeprefix("\ufeff")
+    parser = _parser()
     try:
-        return document_fromstring(page.encode("utf-8", "replace"), parser=_parser())
+        root = document_fromstring(page.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise InputError(Errors.D715.format(path=name, reason="nothing in it that is shown")) from None
+    cut = any(mistake.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for mistake in parser.error_log)
+    if cut or _is_deep(root):
+        raise InputError(Errors.D715.format(path=name, reason=f"more than {_DEEPEST} elements in one another"))
+    return root
+
+
+def _is_deep(root: Any) -> bool:
+    """Whether more elements are in one another than any page has, which would not be read to its end."""
+    depth = 0
+    for event, _ in etree.iterwalk(root, ("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
@@ -88,7 +107,7 @@ def _parser() -> Any:
     """A parser without network."""
     from lxml.html import HTMLParser
 
-    return HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    return HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
 
 
 def _clean_text(root: Any) -> PlacedText:
@@ -97,7 +116,7 @@ def _clean_text(root: Any) -> PlacedText:
         kind = element.get("type", "").lower() if element.tag == "input" else ""
         if element.tag in _DROPPED or kind in _HIDDEN:
             remove(element)
-        elif element.tag not in tags:  # what is no tag can be an address between angle brackets
+        elif element.tag not in tags or element.tag in _RAW:
             unwrap(element)
     for element in root.iter():
         for key, value in element.items():
@@ -105,36 +124,40 @@ def _clean_text(root: Any) -> PlacedText:
             if key not in _SHOWN and not (key in _KEPT and simple):
                 del element.attrib[key]
     text = PlacedText()
-    _add(root, text, as_is=False)
+    _add_block(root, text, as_is=False)
     return text
 
 
-def _add(element: Any, text: PlacedText, as_is: bool) -> None:
-    """Add what an element holds, in order."""
-    block = element.tag in _BLOCKS
-    as_is = as_is or element.tag in _AS_IS
-    if block:
+def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
+    """Add what stands in lines of its own, then the attributes of what is in it: they would break the words around."""
+    text.gap("\n")
+    later: list[Spot] = []
+    _add(element, text, as_is or element.tag in _AS_IS, later)
+    for spot in later:
         text.gap("\n")
-    for key in _SHOWN:
-        if element.get(key, "").strip():
-            before = text.at_break
-            text.gap("\n" if before else " ")
-            text.add(element.get(key), Spot(element, "@" + key))
-            text.gap("\n" if before else " ")
+        text.add(spot.get(), spot)
+    text.gap("\n")
+
+
+def _add(element: Any, text: PlacedText, as_is: bool, later: list[Spot]) -> None:
+    """Add what an element holds, in order; its attributes go to `later`."""
+    later += [Spot(element, "@" + key) for key in _SHOWN if element.get(key, "").strip()]
     _add_spot(Spot(element, "text"), text, as_is)
     for child in element:
-        _add(child, text, as_is)
+        if child.tag in _BLOCKS:
+            _add_block(child, text, as_is)
+        else:
+            _add(child, text, as_is, later)
+            if child.tag in _CELLS:
+                text.gap("\t")
         _add_spot(Spot(child, "tail"), text, as_is)
-    if element.tag in _CELLS:
-        text.gap("\t")
-    elif block:
-        text.gap("\n")
 
 
 def _add_spot(spot: Spot, text: PlacedText, as_is: bool) -> None:
     """Add a text. White space is made one blank, as a browser does, in the tree too."""
     if not spot.get():
         return
+    spot.set(unbroken(spot.get()))
     if not as_is:
         shown = re.sub(r"[ \t\r\n\f]+", " ", spot.get())
         spot.set(shown.lstrip(" ") if text.at_break else shown)
@@ -167,8 +190,8 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """The text as it is read, and every attribute."""
     root = _parse(data, "copy", settings.read)
     for attribute, value in strings(root):
-        if attribute and attribute not in _SHOWN and any(map(str.isalpha, value)):
-            yield Found(f"attribute {attribute}", value, _LEAST_ATTRIBUTE)
+        if attribute and attribute not in _SHOWN:
+            yield Found(f"attribute {attribute}", _KEYWORD.sub("", value), _LEAST_ATTRIBUTE)
     yield Found("comments", " ".join(re.findall(r"<!--(.*?)-->", data.decode("utf-8", "replace"), re.DOTALL)))
     yield Found("text", _clean_text(root).text)
 

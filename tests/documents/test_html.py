@@ -81,6 +81,48 @@ def test_edits_over_tags_read_again_as_they_should(data):
     assert read_document(redact_document(document, edits), "a.html").text == apply_edits(document.text, edits)
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ('<p>Brau<b title="fett">lio</b> Sanz</p>', "Braulio Sanz\nfett"),
+        ("<p>Brau&shy;lio Sa&#8203;nz&#xfeff;</p>", "Braulio Sanz"),
+        ("<p>Braulio <b> Sanz</b></p>", "Braulio Sanz"),
+        ("<p>Brau<wbr>lio</p><pre>a  b</pre>", "Braulio\na  b"),
+        ("<table><tr><td>a<td>b<tr><td>c<p>d</table>", "a\tb\nc\nd"),
+    ],
+)
+def test_words_are_not_broken(page, text):
+    document = read_document(page.encode(), "a.html")
+    assert document.text == text
+    assert read_document(redact_document(document, []), "a.html").text == text
+
+
+@pytest.mark.parametrize("name", ["Black", "Center", "Solid"])
+def test_a_person_called_as_a_word_of_css_does_not_withhold_the_copy(name):
+    page = f'<p align="center" style="color: black; border: solid 1px">Dr. {name} informa</p>'
+    document = read_document(page.encode(), "a.html")
+    assert b'align="center"' in redact_document(document, every(document.text, name))
+    with pytest.raises(DeidError, match="attribute style still holds"):
+        verify(f'<p style="font: {name}">a</p>'.encode(), "html", [name], WriteSettings())
+
+
+def test_nothing_that_only_some_browsers_take_for_text_becomes_a_script():
+    page = b'<p>a<noscript><p title="</noscript><script>f()</script>">b</p></noscript><xmp><script>g()</script></xmp>'
+    copy = redact_document(read_document(page, "a.html"), [])
+    assert b"<script" not in copy
+    assert b"<noscript" not in copy
+
+
+@pytest.mark.parametrize("depth", [380, 1000, 100_000])
+def test_a_page_is_read_to_its_end_or_not_at_all(depth):
+    page = b"<div>" * depth + b"Alta"
+    if depth < 400:
+        assert read_document(page, "a.html").text == "Alta"
+        return
+    with pytest.raises(InputError, match=r"a\.html: more than 400 elements in one another"):
+        read_document(page, "a.html")
+
+
 def test_a_comment_that_holds_a_name_is_found():
     with pytest.raises(DeidError, match="comments still holds"):
         verify(f"<p>Alta</p><!-- {NAME} -->".encode(), "html", [NAME], WriteSettings())

@@ -3,6 +3,7 @@
 import csv
 import io
 import time
+import zipfile
 from datetime import date, datetime
 
 import openpyxl
@@ -10,6 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 from openpyxl.comments import Comment
 from pyarrow import parquet
 
@@ -150,6 +153,112 @@ def test_a_name_that_is_left_in_a_cell_withholds_the_copy():
     assert NAME not in str(caught.value)
 
 
+def parquet_of(**columns) -> bytes:
+    out = io.BytesIO()
+    parquet.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (pa.array([1234567890123456789, None], pa.timestamp("ns")), "2009-02-13 23:31:30.123456789"),
+        (pa.array([3723000000001], pa.time64("ns")), "01:02:03.000000001"),
+        (pa.array([-(2**40)], pa.timestamp("s")), "out of range"),
+        (pa.array(["x", "y"]).dictionary_encode(), "x\n\ny"),
+        (pa.array([True, None]), "True"),
+        (pa.nulls(2), "a"),
+    ],
+)
+def test_values_that_python_has_not_are_read_and_stay(values, text):
+    document = read_document(parquet_of(a=values), "a.parquet")
+    assert text in document.text
+    copy = parquet.read_table(io.BytesIO(redact_document(document, [])))
+    assert copy.column("a").combine_chunks().cast(values.type).equals(values)
+
+
+def test_a_value_that_stands_in_no_row_is_gone():
+    values = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["Alta", NAME]))
+    data = parquet_of(a=values)
+    assert NAME.encode() in data
+    assert NAME.encode() not in redact_document(read_document(data, "a.parquet"), [])
+
+
+def test_values_that_are_no_text_are_refused_by_column():
+    bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xfeAn")])
+    with pytest.raises(InputError, match=r"a\.parquet, column 2: values that cannot be read") as caught:
+        read_document(parquet_of(a=["x"], b=bad), "a.parquet")
+    assert "An" not in repr(caught.value.__context__)
+
+
+def test_billions_of_empty_cells_are_refused_at_once():
+    with pytest.raises(InputError, match="more than 20000000 cells"):
+        read_document(parquet_of(a=pa.nulls(20_000_001, pa.int8())), "a.parquet")
+
+
+@pytest.mark.parametrize(
+    ("data", "cells"),
+    [
+        (b'"Name, first";"City, land, x"\r\n"Sanz, B";"x"\r\n', ["Name, first", "City, land, x", "Sanz, B", "x"]),
+        (b'"a;b\nx";c|\n1;2\n', ["a;b\nx", "c|", "1", "2"]),
+        (b"Report\nname;born\nSanz, B;1951\n", ["Report", "name", "born", "Sanz, B", "1951"]),
+        (b"note\nSanz, Braulio\nVive en a, b, c\n", ["note", "Sanz, Braulio", "Vive en a, b, c"]),
+        (b"a,b\r1,2\r", ["a", "b", "1", "2"]),
+        (b'a,b\n=1+1,"-2,5"\n\n1\n', ["a", "b", "=1+1", "-2,5", "1"]),
+    ],
+)
+def test_the_sign_between_cells_is_told_outside_of_quotes(data, cells):
+    document = read_document(data, "a.csv")
+    assert document.text.split("\n\n") == cells
+    assert read_document(redact_document(document, []), "a.csv").text == document.text
+
+
+@pytest.mark.parametrize("name", ["Roman", "Kartika", "Minor", "Normal", "Style", "Calibri"])
+def test_a_person_called_as_a_word_of_the_format_does_not_withhold_the_copy(name):
+    document = read_document(as_xlsx([["note"], [f"Dr. {name} informa"]]), "a.xlsx")
+    at = document.text.index(name)
+    copy = redact_document(document, [Edit(at, at + len(name), "DOCTOR", "[D]")])
+    assert rows_of(copy, "xlsx")[1] == ["Dr. [D] informa"]
+
+
+def changed(data: bytes, part: str, old: bytes, new: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in archive.namelist():
+            content = archive.read(name)
+            target.writestr(name, content.replace(old, new) if name.startswith(part) else content)
+    return out.getvalue()
+
+
+def test_a_workbook_that_would_be_read_without_its_cells_is_refused():
+    usual, strict = b"http://schemas.openxmlformats.org/spreadsheetml", b"http://purl.oclc.org/ooxml/spreadsheetml"
+    with pytest.raises(InputError, match="usual"):
+        read_document(changed(as_xlsx([["a"]]), "xl/", usual, strict), "a.xlsx")
+
+
+def test_a_workbook_of_too_many_cells_is_refused_before_it_is_loaded():
+    data = changed(
+        as_xlsx([["a"]]), "xl/worksheets", b"</sheetData>", b"<row>" + b"<c/>" * 5_000_001 + b"</row></sheetData>"
+    )
+    began = time.monotonic()
+    with pytest.raises(InputError, match=r"more than 5000000 cells|packed more"):
+        read_document(data, "a.xlsx")
+    assert time.monotonic() - began < 10
+
+
+def test_hidden_sheets_rows_merged_cells_and_rich_text_are_text():
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["A3"] = "head", CellRichText("Brau", TextBlock(InlineFont(b=True), "lio"), " Sanz")
+    book.active.row_dimensions[3].hidden = True
+    book.active.merge_cells("A3:B4")
+    book.create_sheet("more").sheet_state = "hidden"
+    book["more"]["A1"] = NAME
+    out = io.BytesIO()
+    book.save(out)
+    text = read_document(out.getvalue(), "a.xlsx").text
+    assert text == f"Sheet\n\nhead\n\n{NAME}\n\nmore\n\n{NAME}"
+
+
 def test_types_stay_where_nothing_was_edited():
     rows = [["born", "seen", "sodium"], [date(1951, 3, 12), datetime(2020, 1, 2, 3, 4), 140]]
     document = read_document(as_parquet(rows), "a.parquet")
@@ -209,7 +318,8 @@ def test_a_cell_is_never_written_as_a_formula():
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv", b'a,b\n"c', "quotes are not closed"),
+        ("a.csv", b'a,b\n"c', "row 2: not a table: quotes are not closed"),
+        ("a.csv", b'a,b\n"c"d,e', "row 2: not a table: quotes are not closed, or close within"),
         ("a.csv", b"a,b\n\xff", "not utf-8 text"),
         ("a.csv", b"PAR1", "the content says parquet"),
         ("a.parquet", b"PAR1" + bytes(50), "damaged"),

@@ -2,12 +2,13 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ...errors import Errors, InputError
 from ...offsets import Edit
 from ..document import Document, Format, Found, ReadSettings, WriteSettings
-from .cells import Sheet, Tables, edit_tables, make_document, shown, table_text
+from .cells import MOST, Sheet, Tables, edit_tables, make_document, shown, table_text
 from .columns import DROP
 
 __all__ = ["FORMAT"]
@@ -28,7 +29,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     open_columns = [column for column in nested if settings.columns.get(column) not in ("keep", DROP)]
     if open_columns:
         raise InputError(Errors.D723.format(path=name, columns=", ".join(open_columns)))
-    return make_document(name, "parquet", [_as_sheet(table)], settings, table.schema)
+    return make_document(name, "parquet", [_as_sheet(table, name)], settings, table)
 
 
 def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
@@ -40,6 +41,8 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
         raise InputError(Errors.D713.format(path=name, package="pyarrow")) from None
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
+        if file.metadata.num_rows * file.metadata.num_columns > MOST:
+            raise InputError(Errors.D715.format(path=name, reason=f"more than {MOST} cells"))
         groups = range(file.metadata.num_row_groups)
         if sum(file.metadata.row_group(i).total_byte_size for i in groups) > settings.max_bytes:
             reason = f"more than {settings.max_bytes} bytes are packed in it"
@@ -60,10 +63,21 @@ def _is_flat(kind: Any) -> bool:
     )
 
 
-def _as_sheet(table: Any) -> Sheet:
+def _as_sheet(table: Any, name: str) -> Sheet:
     """The cells row by row."""
-    columns = [column.to_pylist() for column in table.columns]
+    columns = [_values(table.column(i), f"{name}, column {i + 1}") for i in range(table.num_columns)]
     return Sheet([list(table.column_names), *map(list, zip(*columns, strict=True))])
+
+
+def _values(column: Any, place: str) -> list[Any]:
+    """The values of a column; those that Python has not, as nanoseconds, as text. RAISES: InputError (D715)."""
+    import pyarrow as pa
+
+    for kind in (column.type, pa.string()):
+        with suppress(pa.ArrowException, ValueError, OverflowError):
+            values: list[Any] = column.cast(kind).to_pylist()
+            return values
+    raise InputError(Errors.D715.format(path=place, reason="values that cannot be read"))
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -85,25 +99,27 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     for place, i in enumerate(kept):
         values = [row[place] for row in rows]
         old = [row[i] for row in tables.sheets[0].rows[1:]]
-        arrays.append(_column(values, values == old, tables.about.field(i).type))
+        arrays.append(_column(values, values == old, tables.about.column(i)))
     out = io.BytesIO()
     parquet.write_table(pa.Table.from_arrays(arrays, names=[str(head) for head in heads]), out)
     return out.getvalue()
 
 
-def _column(values: list[Any], same: bool, kind: Any) -> Any:
-    """A column of its old type if nothing in it changed, else of text."""
+def _column(values: list[Any], same: bool, column: Any) -> Any:
+    """A column as it was if nothing in it changed, else of text."""
     import pyarrow as pa
 
-    if same:
-        return pa.array(values, type=kind)
-    return pa.array([None if value is None else shown(value) for value in values], type=pa.string())
+    if not same:
+        return pa.array([None if value is None else shown(value) for value in values], type=pa.string())
+    if pa.types.is_dictionary(column.type):  # which may hold values that stand in no row
+        return column.cast(column.type.value_type).dictionary_encode()
+    return column
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """All cells but those of columns that are kept as they are, and the metadata."""
     table = _load(data, "copy", settings.read)
-    yield Found("a cell", table_text([_as_sheet(table)], settings.read.columns)[0].text)
+    yield Found("a cell", table_text([_as_sheet(table, "copy")], settings.read.columns)[0].text)
     for value in (table.schema.metadata or {}).values():
         yield Found("metadata", value.decode("utf-8", "replace"))
 

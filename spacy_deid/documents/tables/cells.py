@@ -10,9 +10,10 @@ from ..document import Document, ReadSettings
 from ..places import PlacedText
 from .columns import DROP, KEEP, TEXT, check_columns, label_of
 
-__all__ = ["Cell", "Sheet", "Tables", "edit_tables", "make_document", "shown", "table_text"]
+__all__ = ["MOST", "Cell", "Sheet", "Tables", "edit_tables", "make_document", "shown", "table_text"]
 
 TITLE = -1  # row of a sheet's name
+MOST = 20_000_000  # cells of a table, empty ones too
 
 
 class Cell(NamedTuple):
@@ -52,6 +53,9 @@ class Tables(NamedTuple):
     sheets: list[Sheet]
     columns: Mapping[str, str]
     about: Any = None
+
+    def __repr__(self) -> str:
+        return f"Tables({len(self.sheets)} sheets)"
 
 
 def shown(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,11 @@ from .cells import Sheet, Tables, edit_tables, make_document, table_text
 __all__ = ["FORMAT"]
 
 _SIGNS = ",;\t|"
+_SPECIAL = _SIGNS + '"\r\n'
+_ONE_COLUMN = "\x1f"  # a sign that no text has
 _MARK = "\ufeff"
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_HEAD = 100_000  # characters that are looked at for the sign between cells
 
 
 class _Shape(NamedTuple):
@@ -34,7 +39,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     name (str): its name, for errors.
     settings (ReadSettings): encoding and policy of columns.
     RETURNS (Document): its cells as text.
-    RAISES: InputError (D400, D715, D722).
+    RAISES: InputError (D400, D701, D722).
     """
     sheet, shape = _parse(data, name, settings)
     return make_document(name, "csv", [sheet], settings, shape)
@@ -45,14 +50,27 @@ def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shap
     text, encoding = decode(data, encoding_of(data, settings), name)
     mark = _MARK if text.startswith(_MARK) else ""
     text = text.removeprefix(_MARK)
-    first = text.partition("\n")[0]
-    sign = max(_SIGNS, key=first.count)
+    plain = _QUOTED.sub("", text[:_HEAD])
+    first = plain.partition("\n")[0]
+    sign = _sign(plain.splitlines()[: -1 if len(text) > _HEAD else None])
     csv.field_size_limit(max(csv.field_size_limit(), min(settings.max_bytes, 2**31 - 1)))
+    rows: list[list[str]] = []
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True))
+        rows.extend(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True))
     except csv.Error:
-        raise InputError(Errors.D715.format(path=name, reason="not a table: quotes are not closed, or NUL")) from None
-    return Sheet([list(row) for row in rows]), _Shape(encoding, mark, sign, "\r\n" if first.endswith("\r") else "\n")
+        reason = "not a table: quotes are not closed, or close within a cell, or NUL"
+        raise InputError(Errors.D701.format(path=name, row=len(rows) + 1, reason=reason)) from None
+    return Sheet([*rows]), _Shape(encoding, mark, sign, "\r\n" if first.endswith("\r") else "\n")
+
+
+def _sign(lines: Sequence[str]) -> str:
+    """The sign between cells: the most frequent of the first line. If that has none, it may be a title, and the sign is
+    one that each other line has as often, or there is one column."""
+    first = lines[0] if lines else ""
+    if any(sign in first for sign in _SIGNS):
+        return max(_SIGNS, key=first.count)
+    counts = {sign: {line.count(sign) for line in lines[1:] if line} for sign in _SIGNS}
+    return next((sign for sign, seen in counts.items() if len(seen) == 1 and 0 not in seen), _ONE_COLUMN)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -67,8 +85,16 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     tables: Tables = document.parts
     shape: _Shape = tables.about
     out = io.StringIO(newline="")
-    csv.writer(out, delimiter=shape.sign, lineterminator=shape.end).writerows(edit_tables(tables, edits)[0].rows)
+    rows = edit_tables(tables, edits)[0].rows
+    # heads are quoted if they hold any sign that could be taken for the one between cells
+    out.writelines(shape.sign.join(map(_quoted, row)) + shape.end for row in rows[:1])
+    csv.writer(out, delimiter=shape.sign, lineterminator=shape.end).writerows(rows[1:])
     return encode(shape.mark + out.getvalue(), shape.encoding, document.name)
+
+
+def _quoted(cell: str) -> str:
+    """A cell in quotes if it must be."""
+    return '"' + cell.replace('"', '""') + '"' if any(sign in cell for sign in _SPECIAL) else cell
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:

@@ -4,6 +4,8 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from openpyxl import Workbook, load_workbook
@@ -15,7 +17,7 @@ from ...offsets import Edit
 from ..archive import open_archive
 from ..document import Document, Format, Found, ReadSettings, WriteSettings
 from ..markup import parse, strings
-from .cells import Sheet, Tables, edit_tables, make_document, table_text
+from .cells import MOST, Sheet, Tables, edit_tables, make_document, table_text
 from .columns import DROP
 
 __all__ = ["FORMAT"]
@@ -23,12 +25,15 @@ __all__ = ["FORMAT"]
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TITLE = str.maketrans("[]:*?/\\'", "()-----_")
 _LONGEST_TITLE = 31
-_MOST = 20_000_000  # cells of a sheet, empty ones too
 _LONGEST = 32_767  # characters that a cell can hold
 _DECLARED = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _PARTS = {"drawing": "drawings and pictures", "comments": "comments", "pivot": "pivot tables", "chart": "charts"}
 _PARTS |= {"embeddings": "embedded objects", "externallink": "links to other workbooks", "vba": "macros"}
 _LEAST_ATTRIBUTE = 5
+_MOST_FILLED = 5_000_000  # cells that hold something, each of which takes some hundred bytes
+_CELL = re.compile(rb"<(?:\w+:)?c[ />]")
+_STRICT = b"http://purl.oclc.org/ooxml/"
+_HEAD = 4096
 
 
 class _Look(NamedTuple):
@@ -56,6 +61,8 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     notes = [f"{what} are removed" for part, what in _PARTS.items() if any(part in m.lower() for m in members)]
     if any(b"<f>" in part or b"<f " in part for m, part in members.items() if "worksheets/" in m):
         notes.append("formulas are written as the values that they had")
+    if not book.worksheets:
+        raise InputError(Errors.D715.format(path=name, reason="no sheet with cells in it"))
     if len(book.worksheets) < len(book.sheetnames):
         notes.append("sheets of charts are removed")
     return make_document(name, "xlsx", sheets, settings, looks, notes)
@@ -67,7 +74,31 @@ def _checked(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]
     if any(_DECLARED.search(part.replace(b"\0", b"")) for m, part in members.items() if m.endswith((".xml", ".rels"))):
         reason = "XML with a document type of its own is in it, as in attacks with entities"
         raise InputError(Errors.D715.format(path=name, reason=reason))
+    sheets = [part for member, part in members.items() if "worksheets/" in member.lower()]
+    if any(_STRICT in part[:_HEAD] for part in sheets):
+        reason = "not a workbook in the usual (transitional) Office Open XML. Save it again as .xlsx"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
+    if sum(map(_count_cells, sheets)) > _MOST_FILLED:
+        raise InputError(Errors.D715.format(path=name, reason=f"more than {_MOST_FILLED} cells"))
     return members
+
+
+def _count_cells(sheet: bytes) -> int:
+    """How many cells a sheet has at most."""
+    return sum(1 for _ in _CELL.finditer(sheet))
+
+
+@cache
+def _constants() -> frozenset[tuple[str, str]]:
+    """Texts and attributes that every workbook gets: names of fonts and of parts, which persons can have too."""
+    book = Workbook()
+    for value in (datetime(2000, 1, 1), True):
+        cell = book.active.cell(1, 1)
+        cell.value, cell.font = value, Font(bold=True)
+    out = io.BytesIO()
+    book.save(out)
+    members = open_archive(out.getvalue(), "empty", ReadSettings())
+    return frozenset(pair for part in members.values() for pair in strings(parse(part, "empty")))
 
 
 def _load(data: bytes, name: str) -> Any:
@@ -89,8 +120,8 @@ def _as_sheet(table: Any, name: str) -> Sheet:
     """The cells of a sheet row by row."""
     cells = _cells(table)
     height, width = max((cell.row for cell in cells), default=0), max((cell.column for cell in cells), default=0)
-    if height * width > _MOST:
-        raise InputError(Errors.D715.format(path=name, reason=f"a sheet reaches over more than {_MOST} cells"))
+    if height * width > MOST:
+        raise InputError(Errors.D715.format(path=name, reason=f"a sheet reaches over more than {MOST} cells"))
     rows: list[list[Any]] = [[None] * width for _ in range(height)]
     for cell in cells:
         rows[cell.row - 1][cell.column - 1] = cell.value
@@ -160,7 +191,8 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
         if "worksheets/" in member or member.endswith("sharedStrings.xml"):
             continue  # the cells
         for attribute, value in strings(parse(content, "copy")) if member.endswith((".xml", ".rels")) else ():
-            yield Found(member, value, _LEAST_ATTRIBUTE if attribute else 3)
+            if (attribute, value) not in _constants():
+                yield Found(member, value, _LEAST_ATTRIBUTE if attribute else 3)
 
 
 FORMAT = Format(read, write, extract)

@@ -10,6 +10,7 @@ Sources: JSON serialization of the UIMA CAS 0.4.0, https://github.com/apache/uim
 Interchange (XMI) of UIMA, https://uima.apache.org/d/uimaj-current/references.html
 """
 
+import json
 import os
 import re
 import warnings
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 from ..errors import ConfigError, DeidError, Errors, InputError
@@ -38,6 +40,7 @@ __all__ = [
 
 TYPE_SYSTEM = "TypeSystem.xml"
 UNLABELLED = "OTHER"
+_XMI_ID = "{http://www.omg.org/XMI}id"
 
 _HEAD = re.compile(rb'\s*\{\s*"%(?:HEADER|TYPES|FEATURE_STRUCTURES|VIEWS)"')
 # What DKPro Core and UIMA declare in every file; other types are a project's own.
@@ -190,7 +193,12 @@ def find_layer(cas: Any, path: Path, layer: Layer | None = None) -> Layer:
 def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple[Any, Entity]]:
     """The annotations of a layer, each with the entity that it stands for."""
     length = len(cas.sofa_string)
-    for annotation in cas.select(layer.type):
+    annotations = cas.select(layer.type)
+    if strays := _stored_ids(path, layer) - {annotation.xmiID for annotation in annotations}:
+        raise InputError(
+            Errors.D755.format(path=path, number=min(strays), reason="it is in no view, so no annotation")
+        )
+    for annotation in annotations:
         start, end, label = annotation.begin, annotation.end, annotation[layer.feature]
         if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end <= length:
             reason = f"{start}:{end} is outside the text of {length} characters or empty"
@@ -200,6 +208,17 @@ def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple
             yield annotation, Entity(start, end, from_scheme(label, scheme) if label else UNLABELLED)
             continue
         raise InputError(Errors.D755.format(path=path, number=annotation.xmiID, reason=reason))
+
+
+def _stored_ids(path: Path, layer: Layer) -> set[int]:
+    """The ids of a layer's structures in a file that was loaded before. Those that no view has are lost in loading."""
+    data = read_bytes(path)
+    if path.suffix == ".json":
+        cas = json.loads(data.decode("utf-8-sig"))
+        return {structure["%ID"] for structure in cas["%FEATURE_STRUCTURES"] if structure["%TYPE"] == layer.type}
+    space, _, name = layer.type.rpartition(".")
+    tag = f"{{http:///{space.replace('.', '/')}.ecore}}{name}"
+    return {int(element.get(_XMI_ID, 0)) for element in ElementTree.fromstring(data).iter(tag)}
 
 
 def replace_entities(cas: Any, document: AnnotatedText, path: Path, *, scheme: str, layer: Layer) -> None:

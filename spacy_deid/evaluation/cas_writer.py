@@ -24,7 +24,7 @@ def write_xmi(document: AnnotatedText, folder: Path, *, scheme: str = "canonical
         (D311), or the type system of the folder cannot be read (D753); ConfigError without dkpro-cassis (D757).
     """
     check_xml(document)
-    return _write(import_cassis().load_cas_from_json(json.dumps(make_cas(document, scheme))), document, folder, ".xmi")
+    return _write_xmi(import_cassis().load_cas_from_json(json.dumps(make_cas(document, scheme))), document, folder)
 
 
 def write_back(
@@ -42,15 +42,18 @@ def write_back(
     """
     cas = load_cas(source)
     replace_entities(cas, document, source, scheme=scheme, layer=find_layer(cas, source, layer))
-    return _write(cas, document, folder, source.suffix)
+    if source.suffix != ".json":
+        return _write_xmi(cas, document, folder)
+    # cassis leaves out what it does not know, as "%HEADER"
+    whole = json.loads(read_bytes(source).decode("utf-8-sig")) | json.loads(cas.to_json())
+    path = folder / file_name(document.name, source.suffix)
+    write_text(path, json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+    return path
 
 
-def _write(cas: Any, document: AnnotatedText, folder: Path, suffix: str) -> Path:
-    """Write a CAS."""
-    path = folder / file_name(document.name, suffix)
-    if suffix == ".json":
-        write_text(path, cas.to_json(pretty_print=True) + "\n")
-        return path
+def _write_xmi(cas: Any, document: AnnotatedText, folder: Path) -> Path:
+    """Write a CAS as XMI, and the types of the folder's notes."""
+    path = folder / file_name(document.name, ".xmi")
     types = cas.typesystem
     if (folder / TYPE_SYSTEM).is_file():
         types = _merge(folder / TYPE_SYSTEM, types)

@@ -1,6 +1,7 @@
 """CAS JSON and XMI of INCEpTION: identifiers in, all else kept, and what is wrong named without its text."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -184,6 +185,34 @@ def test_a_label_of_another_scheme_is_named_by_the_annotation_alone(tmp_path):
     with pytest.raises(InputError, match=r"tannbach\.json, annotation \d+: the label is not in scheme") as caught:
         read_cas(path, scheme="grascco")
     assert CANARY not in str(caught.value)
+
+
+def test_identifiers_that_no_view_has_are_an_error_and_not_none(tmp_path):
+    def forget(cas):
+        cas["%VIEWS"]["_InitialView"]["%MEMBERS"].remove(phi(cas)[0]["%ID"])
+
+    with pytest.raises(InputError, match=r"tannbach\.json, annotation \d+: it is in no view"):
+        read_cas(changed(tmp_path, forget), scheme="grascco")
+    shutil.copy(XMI.parent / "TypeSystem.xml", tmp_path)
+    number = read_xmi_id(XMI)
+    (tmp_path / "a.xmi").write_text(
+        re.sub(rf"(members=\"[^\"]*?)\b{number}\b", r"\1", XMI.read_text(encoding="utf-8")), "utf-8"
+    )
+    with pytest.raises(InputError, match=rf"a\.xmi, annotation {number}: it is in no view"):
+        read_cas(tmp_path / "a.xmi", scheme="grascco")
+
+
+def read_xmi_id(path: Path) -> str:
+    """The id of the first identifier."""
+    return re.search(r'<custom:PHI xmi:id="(\d+)"', path.read_text(encoding="utf-8"))[1]
+
+
+def test_what_the_library_does_not_know_of_a_file_stays_in_it(tmp_path):
+    path = changed(tmp_path, lambda cas: cas.update({"%HEADER": {"%VERSION": "0.4.0"}}))
+    (tmp_path / "out").mkdir()
+    written = write_back(read_cas(path, scheme="grascco"), path, tmp_path / "out", scheme="grascco")
+    assert structures(written) == structures(path)
+    assert structures(path)["%HEADER"] == {"%VERSION": "0.4.0"}
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 0), (5, 3), (0, 9999), (-2, 3)])

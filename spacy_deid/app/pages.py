@@ -109,7 +109,8 @@ def add_entrance(pages: APIRouter, tokens: Tokens) -> None:
         status = tokens.compare(request, token)
         if status != 200:
             words = words_of(request)
-            return render(request, "login", status, problem=words["wrong_token" if status == 401 else "too_many"])
+            problem = words["wrong_token" if status == 401 else "too_many"]
+            return render(request, "login", status, problem=problem, translated=True)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(COOKIE, tokens.enter(), httponly=True, samesite="strict", secure=_is_safe(request))
         return answer
@@ -242,8 +243,9 @@ def show_index(
     for job in jobs:
         job["time"] = datetime.fromtimestamp(job["created"]).isoformat(" ", "minutes")
     suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]
+    limits = {"files": service.max_files, "file": service.max_mb, "job": service.max_job_mb}
     about = {"choices": choices_of(service), "hours": f"{service.keep_hours:g}", "suffixes": suffixes}
-    return render(request, "index", status, jobs=jobs, problem=problem, here="/", **about)
+    return render(request, "index", status, jobs=jobs, problem=problem, here="/", limits=limits, **about)
 
 
 def show_job_page(

@@ -3,6 +3,7 @@
 const upload = document.getElementById("upload");
 if (upload) {
   const input = upload.querySelector("input[type=file]");
+  const { files, file, job } = input.dataset; // how many, and how many bytes of one and of all together
   const drop = upload.querySelector(".drop");
   const show = () => {
     const items = Array.from(input.files, (file) => {
@@ -11,6 +12,10 @@ if (upload) {
       return item;
     });
     document.getElementById("chosen").replaceChildren(...items);
+    const sizes = Array.from(input.files, (one) => one.size);
+    const fits = sizes.length <= files && Math.max(0, ...sizes) <= file && sizes.reduce((a, b) => a + b, 0) <= job;
+    // what is too large is not sent at all: a server that stops listening looks like one that is broken
+    input.setCustomValidity(fits ? "" : document.getElementById("limits").textContent);
   };
   input.addEventListener("change", show);
   for (const kind of ["dragover", "dragleave", "drop"]) {
@@ -34,26 +39,33 @@ if (job && Number(job.dataset.busy)) {
   const states = new Map(Array.from(document.querySelectorAll("#files tbody tr"), (row) => [row.id, row.dataset.state]));
   const look = async () => {
     const answer = await fetch(`/v1/jobs/${job.dataset.job}`).catch(() => null); // the service may be starting again
+    if ([401, 404].includes(answer?.status)) location.reload(); // signed out, or deleted: the page says so
     if (!answer?.ok) return;
     const now = await answer.json();
-    const ended = now.total - now.busy;
+    const ended = now.busy ? now.total - now.busy : now.done + now.failed;
     document.getElementById("bar").max = now.total;
     document.getElementById("bar").value = ended;
     document.getElementById("count").textContent = `${ended} / ${now.total}`;
     document.getElementById("left").textContent =
-      left(now.seconds_left) + (now.ahead ? ` · ${words.ahead} ${now.ahead}` : "");
+      now.busy ? left(now.seconds_left) + (now.ahead ? ` · ${words.ahead} ${now.ahead}` : "") : "";
     const changed = now.files.some((file) => states.get(`file-${file.id}`) !== file.state);
-    if (!now.busy) location.reload();
-    else if (changed) await renew();
+    if (changed || !now.busy) await renew();
+    if (!now.busy) document.getElementById("cancel")?.remove();
+    if (!now.busy) job.dataset.busy = "0";
   };
-  // the rows come from the server, so that they are written in one place
+  // these parts come from the server, so that they are written in one place; what is being filled in stays
   const renew = async () => {
-    const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
-    document.querySelector("#files tbody").replaceWith(page.querySelector("#files tbody"));
+    const answer = await fetch(`/jobs/${job.dataset.job}`);
+    if (!answer.ok) throw new Error("not yet");
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of ["#files tbody", "#outcome"]) {
+      document.querySelector(part).replaceWith(page.querySelector(part));
+    }
     for (const row of document.querySelectorAll("#files tbody tr")) states.set(row.id, row.dataset.state);
   };
   const again = async () => {
     await look().catch(() => null);
+    if (!Number(job.dataset.busy)) return;
     setTimeout(again, 700); // after the answer, so that a slow service is not asked faster than it answers
   };
   again();

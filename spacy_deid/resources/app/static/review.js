@@ -22,6 +22,14 @@ const turn = (rel, part, index) => {
   link?.click();
   return Boolean(link);
 };
+// The released text goes along, within its own box.
+const follow = (start) => {
+  const side = document.getElementById("released");
+  for (const mark of side.querySelectorAll("mark")) {
+    mark.classList.toggle("current", mark.dataset.start === start);
+    if (mark.dataset.start === start) side.scrollTop = mark.offsetTop - side.offsetTop - side.clientHeight / 2;
+  }
+};
 const show = (index) => {
   const all = marks();
   const part = Number(review.dataset.part);
@@ -31,6 +39,7 @@ const show = (index) => {
   current = Math.max(0, Math.min(index, all.length - 1));
   sessionStorage.setItem(PLACE, String(current));
   for (const mark of all) mark.classList.toggle("current", mark === all[current]);
+  follow(all[current].dataset.start);
   explain(all[current].dataset.span);
   label.value = all[current].dataset.label;
   getSelection().removeAllRanges();
@@ -52,9 +61,15 @@ const decide = async (action, start, end) => {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ action, start, end, label: label.value }),
-  });
-  if (answer.ok) location.reload();
-  else said.textContent = `${review.dataset.problem} ${(await answer.json()).detail}`;
+  }).catch(() => null); // nobody answers, and the reviewer has to know
+  if (answer?.ok) {
+    const index = marks().filter((mark) => Number(mark.dataset.start) < start).length;
+    if (action === "add") sessionStorage.setItem(PLACE, String(index));
+    location.reload();
+    return;
+  }
+  const detail = await answer?.json().catch(() => null);
+  said.textContent = `${review.dataset.problem} ${detail?.detail ?? review.dataset.silence}`;
 };
 
 const onSpan = (action) => () => {

@@ -9,6 +9,7 @@ from striprtf import striprtf
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
+from .markup import unbroken
 
 __all__ = ["FORMAT"]
 
@@ -21,6 +22,8 @@ _READ_AS = [
     (re.compile(r"(?<!\\)\\(?:nest)?cell(?![a-z]) ?"), r"\\tab "),
     (re.compile(r"(?<!\\)\\fldinst(?![a-z])"), r"\\xe"),
 ]
+_NOTE = re.compile(r"\{\s*(?:\\\*\s*)?\\footnote(?![a-z])")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _WRITTEN = {"\n": "\\par\n", "\t": "\\tab ", "\\": "\\\\", "{": "\\{", "}": "\\}"}
 _LEAST_RAW = 6
 
@@ -31,7 +34,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     data (bytes): the file.
     name (str): its name, for errors.
     settings (ReadSettings): not needed.
-    RETURNS (Document): its text, with headers, footers and footnotes where they stand in the file.
+    RETURNS (Document): its text, with headers and footers where they stand in the file, and footnotes at the end.
     RAISES: InputError (D715).
     """
     return Document(name, "rtf", _text(data, name), (), (_WARNING,))
@@ -44,13 +47,36 @@ def _text(data: bytes, name: str) -> str:
         source = data.decode(f"cp{said[1].decode()}" if said else "cp1252", "replace")
     except LookupError:
         source = data.decode("cp1252", "replace")
+    source = _move_notes(source)
     for pattern, instead in _READ_AS:
         source = pattern.sub(instead, source)
     try:
         text = _rtf_to_text(source, errors="replace")
     except (ValueError, IndexError, OverflowError, LookupError):
         raise InputError(Errors.D715.format(path=name, reason="damaged: not RTF that can be read")) from None
-    return str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip()
+    return unbroken(str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
+
+
+def _move_notes(source: str) -> str:
+    """Put footnotes at the end: where they stand they would break words and run into what follows."""
+    kept, notes, last = [], [], 0
+    for found in _NOTE.finditer(source):
+        if found.start() >= last:
+            kept.append(source[last : found.start()])
+            last = _end_of_group(source, found.start())
+            notes.append(source[found.start() : last])
+    body, brace, rest = "".join([*kept, source[last:]]).rpartition("}")
+    return "".join([body, *notes, brace, rest]) if brace else "".join([rest, *notes])
+
+
+def _end_of_group(source: str, start: int) -> int:
+    """Where the group ends that starts with a brace; the end of the file if it does not."""
+    depth = 0
+    for found in _BRACE.finditer(source, start):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+    return len(source)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:

@@ -50,6 +50,12 @@ def test_any_text_comes_back(text):
     assert read_document(copy, "a.rtf").text == f"x{text}x"
 
 
+def test_a_note_breaks_no_word_and_runs_into_none():
+    file = r"{\rtf1 Brau{\footnote \pard Nota {\i de \}Ana}}lio Sa\-nz{\super\chftn{\footnote Dos}} ingresa}"
+    document = read_document(file.encode(), "a.rtf")
+    assert document.text == "Braulio Sanz ingresa\nNota de }Ana\nDos"
+
+
 def test_a_broken_file_gives_what_can_be_read():
     assert read_document(FILE.encode("cp1252")[:260], "a.rtf").text.startswith("Historia")
 

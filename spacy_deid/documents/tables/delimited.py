@@ -64,8 +64,8 @@ def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shap
 
 
 def _sign(lines: Sequence[str]) -> str:
-    """The sign between cells: the most frequent of the first line. If that has none, it may be a title, and the sign is
-    one that each other line has as often, or there is one column."""
+    """The sign between cells: the most frequent one of the first line. If that has none, it can be a title, and the
+    sign is one that every other line has as often, or there is one column."""
     first = lines[0] if lines else ""
     if any(sign in first for sign in _SIGNS):
         return max(_SIGNS, key=first.count)

@@ -14,6 +14,7 @@ from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
 from .markup import Spot, remove, strings, unbroken, unwrap
+from .paragraphs import join_paragraphs
 from .places import PlacedText
 from .plain import encoding_of
 
@@ -32,6 +33,7 @@ _BLOCKS = set(
 )
 # what is no tag can be an address between angle brackets; what browsers take for text or not would be shown otherwise
 _RAW = set("noscript noembed noframes plaintext xmp listing template".split())
+_PARAGRAPHS = {"p", "li"}
 _CELLS = {"td", "th"}
 _AS_IS = {"pre", "textarea"}
 _SHOWN = ("alt", "title", "placeholder", "value", "label", "summary", "abbr", "aria-label", "aria-description")
@@ -175,8 +177,10 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     """
     data, reading = document.parts
     root = _parse(data, document.name, reading)
-    for piece, local in _clean_text(root).edits_by_piece(edits):
+    text = _clean_text(root)
+    for piece, local in text.edits_by_piece(edits):
         piece.place.set(apply_edits(piece.place.get(), local))
+    join_paragraphs(text, edits, _PARAGRAPHS)
     head = root.find("head")
     if head is None:
         head = etree.Element("head")

@@ -10,6 +10,7 @@ from ..errors import Errors, InputError
 
 __all__ = [
     "Spot",
+    "append",
     "drop_foreign",
     "keep_space",
     "parse",
@@ -82,7 +83,7 @@ def remove(element: Any) -> None:
     """Take an element out with all that is in it; the text behind it stays."""
     parent = element.getparent()
     if parent is not None:
-        _append(parent, parent.index(element), element.tail)
+        append(parent, parent.index(element), element.tail)
         element.tail = None
         parent.remove(element)
 
@@ -93,17 +94,17 @@ def unwrap(element: Any) -> None:
     if parent is None:
         return
     index = parent.index(element)
-    _append(parent, index, element.text)
+    append(parent, index, element.text)
     children = list(element)
     for offset, child in enumerate(children):
         parent.insert(index + offset, child)
     index += len(children)
-    _append(parent, index, element.tail)
+    append(parent, index, element.tail)
     element.tail = None
     parent.remove(element)
 
 
-def _append(parent: Any, index: int, text: str | None) -> None:
+def append(parent: Any, index: int, text: str | None) -> None:
     """Append text to what stands before a child."""
     if not text:
         return

@@ -9,6 +9,7 @@ from ..offsets import Edit, apply_edits
 from .document import Document, Found, ReadSettings
 from .embedded import Picture
 from .markup import parse, strings
+from .paragraphs import join_paragraphs
 from .places import PlacedText
 
 __all__ = ["LEAST_ATTRIBUTE", "OfficeParts", "edit_places", "search_xml"]
@@ -31,12 +32,15 @@ class OfficeParts(NamedTuple):
         return f"OfficeParts({len(self.pictures)} pictures)"
 
 
-def edit_places(document: Document, text: PlacedText, edits: Sequence[Edit]) -> dict[str, list[Edit]]:
+def edit_places(
+    document: Document, text: PlacedText, edits: Sequence[Edit], paragraphs: Container[str], properties: str = ""
+) -> dict[str, list[Edit]]:
     """Make edits in the places that a text stands in.
 
     document (Document): what was read; its parts are `OfficeParts`.
     text (PlacedText): the text of the original, opened once more, without its pictures.
     edits (Sequence[Edit]): in order.
+    paragraphs, properties: as in `join_paragraphs`.
     RETURNS (dict[str, list[Edit]]): the edits that pictures get, by picture.
     RAISES: DeidError (D715) if it reads otherwise than before.
     """
@@ -53,6 +57,7 @@ def edit_places(document: Document, text: PlacedText, edits: Sequence[Edit]) -> 
             painted[piece.place.key] = local
         else:
             piece.place.set(apply_edits(piece.place.get(), local))
+    join_paragraphs(text, edits, paragraphs, properties)
     return painted
 
 

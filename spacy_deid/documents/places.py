@@ -79,6 +79,21 @@ class PlacedText:
         for i in sorted(found):
             yield self.pieces[i], found[i]
 
+    def closed_gaps(self, edits: Sequence[Edit]) -> Iterator[tuple[Any, Any]]:
+        """Say between which places invented white space is replaced.
+
+        edits (Sequence[Edit]): in the order of the text.
+        YIELDS (tuple[Any, Any]): the place before and the place behind.
+        """
+        starts = [piece.start for piece in self.pieces]
+        for edit in edits:
+            i = max(0, bisect_right(starts, edit.start) - 1)
+            while i + 1 < len(starts) and starts[i + 1] <= edit.end:
+                before, after = self.pieces[i], self.pieces[i + 1]
+                if edit.start <= before.end < after.start:
+                    yield before.place, after.place
+                i += 1
+
 
 def _spread(pieces: Sequence[Piece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
     """The edits of single pieces, by their number, that an edit comes to. `first` holds its start or ends before."""

@@ -295,7 +295,31 @@ def document_without_verifying(document, edits):
 def test_an_edit_over_paragraphs_takes_all_of_them():
     document = read_document(package(f"<w:p>{run('ab')}</w:p><w:p>{run('cd')}</w:p><w:p>{run('ef')}</w:p>"), "a.docx")
     copy = redact_document(document, [Edit(1, 7, "X", "-")])
-    assert read_document(copy, "a.docx").text == "a-\n\nf"
+    assert read_document(copy, "a.docx").text == "a-f"
+
+
+def paragraph(text: str, style: str) -> str:
+    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{run(text)}</w:p>'
+
+
+STYLES = f'<w:styles {NAMESPACES}><w:style w:styleId="A"/><w:style w:styleId="B"/></w:styles>'
+
+
+@pytest.mark.parametrize(("style", "text"), [("A", "a-d\nx"), ("B", "a-\nd\nx")])
+def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_look_alike(style, text):
+    body = paragraph("ab", "A") + paragraph("cd", style) + paragraph("x", "A")
+    data = package(body, link("rId1", "styles", "styles.xml"), styles_xml=STYLES)
+    copy = redact_document(read_document(data, "a.docx"), [Edit(1, 4, "X", "-")])
+    assert read_document(copy, "a.docx").text == text
+
+
+def test_cells_and_what_is_behind_a_section_are_not_joined():
+    cells = "".join(f"<w:tc><w:p>{run(text)}</w:p></w:tc>" for text in ("ab", "cd"))
+    section = f"<w:p><w:pPr><w:sectPr/></w:pPr>{run('ef')}</w:p><w:p>{run('gh')}</w:p>"
+    document = read_document(package(f"<w:tbl><w:tr>{cells}</w:tr></w:tbl>{section}"), "a.docx")
+    assert document.text == "ab\tcd\nef\ngh"
+    copy = redact_document(document, [Edit(1, 4, "X", "-"), Edit(7, 10, "X", "+")])
+    assert read_document(copy, "a.docx").text == "a-\td\ne+\nh"
 
 
 def test_without_edits_nothing_that_is_shown_changes():

@@ -123,6 +123,17 @@ def test_a_page_is_read_to_its_end_or_not_at_all(depth):
         read_document(page, "a.html")
 
 
+def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_look_alike():
+    page = "<p>ab</p>\n<p>c<b>d</b></p><p></p><p>e</p><p align=left>f</p><table><tr><td>g</td><td>h</td></tr></table>"
+    document = read_document(page.encode(), "a.html")
+    assert document.text == "ab\ncd\ne\nf\ng\th"
+    copy = redact_document(
+        document, [Edit(1, 4, "X", "-"), Edit(5, 6, "X", "_"), Edit(7, 9, "X", "+"), Edit(11, 12, "X", "")]
+    )
+    assert b"<p>a-<b>d_</b>e</p>" in copy
+    assert read_document(copy, "a.html").text == "a-d_e\n+\ng\th"
+
+
 def test_a_comment_that_holds_a_name_is_found():
     with pytest.raises(DeidError, match="comments still holds"):
         verify(f"<p>Alta</p><!-- {NAME} -->".encode(), "html", [NAME], WriteSettings())

@@ -184,6 +184,14 @@ def test_edits_over_spans_read_again_as_they_should(data):
     assert read_document(redact_document(document, edits), "a.odt").text == apply_edits(document.text, edits)
 
 
+def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_look_alike():
+    body = "<text:p>a<text:span>b</text:span></text:p><text:p>c<text:tab/>d</text:p><text:h>ef</text:h>"
+    document = read_document(package(body), "a.odt")
+    assert document.text == "ab\nc\td\nef"
+    copy = redact_document(document, [Edit(1, 4, "X", "-"), Edit(5, 8, "X", "+")])
+    assert read_document(copy, "a.odt").text == "a-\t+\nf"
+
+
 def test_text_in_a_part_that_is_not_read_is_found():
     with pytest.raises(DeidError, match=r"strange\.xml still holds PATIENT"):
         verify(package("<text:p/>", strange_xml=f"<a>{NAME}</a>"), "odt", {NAME: "PATIENT"}, WriteSettings())

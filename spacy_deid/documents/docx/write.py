@@ -8,6 +8,7 @@ from ..embedded import add_picture, write_picture
 from ..office import OfficeParts, edit_places
 from ..places import PlacedText
 from .clean import clean
+from .names import W
 from .package import Package, open_package
 from .walk import add_text
 
@@ -51,7 +52,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     """
     parts: OfficeParts = document.parts
     package, text, _ = _open(parts.data, document.name, parts.settings)
-    painted = edit_places(document, text, edits)
+    painted = edit_places(document, text, edits, {W + "p"}, W + "pPr")
     for i, part in enumerate(package.of("image")):
         seen = parts.pictures.get(str(i))
         part.data = write_picture(part.data, seen, painted.get(str(i), []), parts.settings, settings)

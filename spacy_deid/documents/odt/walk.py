@@ -7,9 +7,9 @@ from ..places import PlacedText
 from .clean import HOLDERS, LABELS
 from .names import DRAW, OFFICE, SVG, TABLE, TEXT
 
-__all__ = ["Character", "add_text"]
+__all__ = ["PARAGRAPHS", "Character", "add_text"]
 
-_PARAGRAPHS = {TEXT + "p", TEXT + "h"}
+PARAGRAPHS = {TEXT + "p", TEXT + "h"}
 _LATER = {OFFICE + "annotation", TEXT + "note", TEXT + "ruby-text"}
 _DESCRIPTIONS = {SVG + "title", SVG + "desc"}
 _GAPS = {TABLE + "table-cell": "\t", TABLE + "table-row": "\n", TEXT + "note-citation": " "}
@@ -67,7 +67,7 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
     if holds:
         _add_spot(Spot(element, "text"), text)
     for child in element:
-        if child.tag in _PARAGRAPHS or child.tag in _DESCRIPTIONS:
+        if child.tag in PARAGRAPHS or child.tag in _DESCRIPTIONS:
             before = len(text.pieces)
             _add_block(child, text)
             text.gap("\n" if len(text.pieces) > before else "\n\n")

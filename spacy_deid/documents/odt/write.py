@@ -15,7 +15,7 @@ from ..office import OfficeParts, edit_places
 from ..places import PlacedText
 from .clean import IMAGE, clean, drop_hidden, hidden_styles
 from .names import OFFICE, XLINK
-from .walk import add_text
+from .walk import PARAGRAPHS, add_text
 
 __all__ = ["PARTS", "read", "write"]
 
@@ -87,7 +87,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     """
     parts: OfficeParts = document.parts
     opened, text = _open(parts.data, document.name, parts.settings)
-    painted = edit_places(document, text, edits)
+    painted = edit_places(document, text, edits, PARAGRAPHS)
     members = {"mimetype": MIME.encode()} | {part: serialize(root) for part, root in opened.roots.items()}
     for key, picture in opened.pictures.items():
         seen = parts.pictures.get(key)

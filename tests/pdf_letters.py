@@ -3,11 +3,14 @@
 import io
 import shutil
 import subprocess
+from pathlib import Path
 
 import pikepdf
 import pypdfium2
 import pytest
+import reportlab
 from pikepdf import Array, Dictionary, Name, String
+from PIL import Image, ImageDraw, ImageFont
 from reportlab.lib.enums import TA_JUSTIFY
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
@@ -252,3 +255,43 @@ def in_any_encoding(string):
     """How a string can stand in a file."""
     forms = [string.encode("utf-8"), string.encode("latin-1"), string.encode("utf-16-be"), string.encode("utf-16-le")]
     return forms + [form.hex().encode() for form in forms] + [form.hex().upper().encode() for form in forms]
+
+
+def with_text(data, code):
+    """A PDF with more operators on its first page; `F` is its font."""
+
+    def change(pdf):
+        font = next(iter(pdf.pages[0].obj.Resources.Font.keys()))
+        pdf.pages[0].contents_add(pdf.make_stream(b"q Q " + code.replace(" F ", f" {font} ").encode("latin-1")))
+
+    return changed(data, change)
+
+
+def type3(text, box):
+    """A change that writes a text in a font whose glyphs are drawn by operators and say that they fill a box."""
+    face = ImageFont.truetype(str(Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"), 40)
+
+    def draw(pdf, letter):
+        image = Image.new("1", (60, 60))
+        ImageDraw.Draw(image).text((5, 5), letter, font=face, fill=1)
+        dots = [(x, y) for y in range(60) for x in range(60) if image.getpixel((x, y))]
+        code = "\n".join(f"{20 * (x - 5)} {20 * (45 - y)} 20 20 re" for x, y in dots)
+        return pdf.make_stream(f"{20 * face.getlength(letter):.0f} 0 {box} d1\n{code} f".encode())
+
+    def change(pdf):
+        letters = sorted(set(text))
+        codes = "".join(f"<{65 + i:02X}> <{ord(letter):04X}>\n" for i, letter in enumerate(letters))
+        cmap = f"1 begincodespacerange <00> <FF> endcodespacerange {len(letters)} beginbfchar\n{codes}endbfchar"
+        names = [Name(f"/g{i}") for i in range(len(letters))]
+        font = Dictionary(Type=Name.Font, Subtype=Name.Type3, FontBBox=Array([0, 0, 0, 0]), Resources=Dictionary())
+        font.FontMatrix = Array([0.001, 0, 0, 0.001, 0, 0])
+        font.CharProcs = Dictionary({str(name): draw(pdf, one) for name, one in zip(names, letters, strict=True)})
+        font.Encoding = Dictionary(Type=Name.Encoding, Differences=Array([65, *names]))
+        font.FirstChar, font.LastChar = 65, 64 + len(letters)
+        font.Widths = Array([round(20 * face.getlength(letter)) for letter in letters])
+        font.ToUnicode = pdf.make_stream(cmap.encode())
+        pdf.pages[0].obj.Resources.Font["/T3"] = pdf.make_indirect(font)
+        shown = "".join(chr(65 + letters.index(letter)) for letter in text)
+        pdf.pages[0].contents_add(pdf.make_stream(f"q Q BT /T3 24 Tf 72 600 Td ({shown}) Tj ET".encode()))
+
+    return change

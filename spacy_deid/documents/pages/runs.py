@@ -1,6 +1,8 @@
 """Glyphs into runs: pieces of a line between wide gaps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby, pairwise
+from statistics import median
 
 from .glyphs import Box, Glyph, Run
 
@@ -10,6 +12,8 @@ __all__ = ["has_space", "join_runs", "make_runs"]
 WORD = 0.22  # a gap that is white space though no space character stands there
 WIDE = 1.2  # a gap that parts columns or cells of a table
 BACK = 0.5  # glyphs may overlap so far
+APART = 4  # letters that stand apart are a word from so many on
+ALIKE = 1.3  # how much wider than the others a gap between such letters may be
 
 
 def make_runs(glyphs: Iterable[Glyph], turn: int) -> list[Run]:
@@ -25,7 +29,36 @@ def make_runs(glyphs: Iterable[Glyph], turn: int) -> list[Run]:
             runs[-1].append(glyph)
         else:
             runs.append([glyph])
-    return join_runs([Run(run, turn) for run in runs])
+    joined = join_runs([Run(run, turn) for run in runs])
+    for one in joined:
+        one.glyphs = _drawn_together(one.glyphs)
+    return joined
+
+
+def _drawn_together(glyphs: list[Glyph]) -> list[Glyph]:
+    """Make words of letters that are set apart for emphasis: each gets the gap behind it."""
+    after = [has_space(left, right) for left, right in pairwise(glyphs)]
+    alone = [
+        len(glyph.text) == 1 and glyph.text.isalpha() and before and behind
+        for glyph, before, behind in zip(glyphs, [True, *after], [*after, True], strict=True)
+    ]
+    out = list(glyphs)
+    for is_alone, group in groupby(range(len(glyphs)), key=alone.__getitem__):
+        letters = list(group)
+        if is_alone and len(letters) >= APART:
+            _close(out, letters)
+    return out
+
+
+def _close(glyphs: list[Glyph], letters: Sequence[int]) -> None:
+    """Close the gaps between letters that are all alike; wider ones part words."""
+    gaps = [glyphs[i + 1].box.x0 - glyphs[i].box.x1 for i in letters[:-1]]
+    widest = ALIKE * median(gaps)
+    for i, gap in zip(letters, gaps, strict=False):
+        if gap <= widest:
+            box = glyphs[i].box
+            glyphs[i] = glyphs[i]._replace(box=box._replace(x1=max(box.x1, glyphs[i + 1].box.x0)))
+            glyphs[i + 1] = glyphs[i + 1]._replace(space=False)
 
 
 def _follows(last: Glyph, glyph: Glyph) -> bool:

@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 import pypdfium2.raw as raw
 
 from ..pages.glyphs import Box, Glyph, to_frame
+from .ink import SEEN, Ink, forget_spoken
 
 __all__ = ["PageGlyphs", "View", "read_glyphs"]
 
-DPI = 100  # resolution at which is looked whether a glyph leaves ink
-INK = 3  # steps of grey that count as ink
 SLANT = 6  # degrees from which text stands aslant
-INVISIBLE = 3  # text rendering mode: neither filled nor stroked (ISO 32000-1, table 106)
+# text rendering modes: neither filled nor stroked, and those from which on text cuts out what is drawn later
+# (ISO 32000-1, table 106)
+INVISIBLE, CLIPPING = 3, 4
+BEYOND = 0.3  # sizes of the font from which a character's box reaches too far over the next one
+MANY = 3  # characters of a page that may do so, as long strokes of letters do
+UNKNOWN = "\ufffd"
 
 
 class View(NamedTuple):
@@ -63,6 +66,8 @@ class PageGlyphs:
     hidden (list[Box]): what covers characters that cannot be seen.
     unmapped (int): characters that the file gives no meaning.
     invisible (int): characters that are not drawn, as those of a text layer behind a scan.
+    loose (bool): whether text is shown outside the boxes that the file gives its characters, or these are far too
+        large, as with fonts that say false sizes. Such a page can only be read as it looks.
     """
 
     turns: dict[int, list[Glyph]]
@@ -70,6 +75,7 @@ class PageGlyphs:
     hidden: list[Box] = field(default_factory=list)
     unmapped: int = 0
     invisible: int = 0
+    loose: bool = False
 
     @property
     def count(self) -> int:
@@ -77,7 +83,7 @@ class PageGlyphs:
         return sum(map(len, self.turns.values())) + len(self.slanted)
 
 
-def read_glyphs(page: Any, view: View) -> PageGlyphs:
+def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
     """Read the characters of a page that can be seen.
 
     Text can be in the file and not on the page: white, behind a picture, in a layer that is switched off, outside.
@@ -85,37 +91,51 @@ def read_glyphs(page: Any, view: View) -> PageGlyphs:
 
     page (PdfPage): the page, flattened.
     view (View): how it is shown.
+    max_pixels (int): pixels that a picture of it may have.
     RETURNS (PageGlyphs): what is seen, and where something is hidden.
     """
     found = PageGlyphs({})
-    grey = page.render(scale=DPI / 72, grayscale=True).to_numpy()
-    grey = grey.reshape(grey.shape[:2])
+    ink = Ink(page, view.size, max_pixels)
+    forget_spoken(page)
     textpage = page.get_textpage()
-    width, height = view.size
+    boxes: list[Box] = []
+    last: _Char | None = None
+    overlaps = 0
     space = False
     for char in _chars(textpage):
-        box = char.shown(view)
         if char.text.isspace() or char.generated:
             space = True
             continue
+        box = char.shown(view)
+        boxes.append(box)
+        overlaps += last is not None and last.reaches_over(char)
+        last = char
         if char.mode == INVISIBLE:
             found.invisible += 1
-        elif not char.text:
-            found.unmapped += 1
-        elif not _is_on(box, width, height):
-            pass
-        elif not _has_ink(grey, box):
-            found.hidden.append(box)
-        else:
+        elif _is_on(box, *view.size) and _is_seen(char, box, ink, found):
             found.unmapped += char.unmapped
             turn = char.turn(view)
-            inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
-            framed = to_frame(inside, turn or 0, width, height)
-            glyph = Glyph(char.text, framed, _base(char, view, turn or 0), char.em, space)
+            glyph = _glyph(char, box, view, turn or 0, space)
             (found.slanted if turn is None else found.turns.setdefault(turn, [])).append(glyph)
         space = False
     textpage.close()
+    found.loose = overlaps > MANY or not ink.is_within(boxes)
     return found
+
+
+def _is_seen(char: "_Char", box: Box, ink: Ink, found: PageGlyphs) -> bool:
+    """Whether a character can be seen. What shines through so faintly that nobody does is noted, to be blanked."""
+    seen = ink.contrast(box) if char.mode >= CLIPPING else ink.of(box)
+    if 0 < seen < SEEN:
+        found.hidden.append(box)
+    return seen >= SEEN
+
+
+def _glyph(char: "_Char", box: Box, view: View, turn: int, space: bool) -> Glyph:
+    """A character as it stands on the page."""
+    width, height = view.size
+    inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
+    return Glyph(char.text, to_frame(inside, turn, width, height), _base(char, view, turn), char.em, space)
 
 
 class _Char(NamedTuple):
@@ -141,6 +161,21 @@ class _Char(NamedTuple):
         quarter = round(degrees / 90)
         return quarter % 4 * 90 if abs(degrees - 90 * quarter) < SLANT else None
 
+    def reaches_over(self, other: "_Char") -> bool:
+        """Whether the box goes far beyond the place where the next character of its line begins."""
+        x, y = self.direction
+        norm = math.hypot(x, y)
+        if not norm or min(abs(x), abs(y)) > 0.1 * norm:
+            return False  # the boxes of text that stands aslant always do
+        x, y = x / norm, y / norm
+        dx, dy = other.origin[0] - self.origin[0], other.origin[1] - self.origin[1]
+        along, across = dx * x + dy * y, abs(dx * y - dy * x)
+        left, bottom, right, top = self.box
+        end = max(
+            (px - self.origin[0]) * x + (py - self.origin[1]) * y for px in (left, right) for py in (bottom, top)
+        )
+        return 0.1 * self.em < along < end - BEYOND * self.em and across < BEYOND * self.em
+
 
 def _base(char: _Char, view: View, turn: int) -> float:
     """Height of the line that a character stands on, in the frame of its turn."""
@@ -154,21 +189,30 @@ def _chars(textpage: Any) -> Iterator[_Char]:
     box, origin = [ctypes.byref(n) for n in numbers[:4]], [ctypes.byref(n) for n in numbers[4:]]
     loose, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
     modes: dict[int, int] = {}
+    high = 0
     for i in range(textpage.count_chars()):
         code = raw.FPDFText_GetUnicode(textpage, i)
+        if 0xD800 <= code < 0xDC00:  # the first half of a pair (UTF-16); both stand in the same place
+            high = code
+            continue
+        if high and 0xDC00 <= code < 0xE000:
+            code = 0x10000 + (high - 0xD800 << 10) + code - 0xDC00
+        high = 0
         raw.FPDFText_GetCharBox(textpage, i, *box)
         raw.FPDFText_GetLooseCharBox(textpage, i, loose)
         raw.FPDFText_GetCharOrigin(textpage, i, *origin)
         raw.FPDFText_GetMatrix(textpage, i, matrix)
         left, right, bottom, top, x, y = (n.value for n in numbers)
+        size = raw.FPDFText_GetFontSize(textpage, i)
+        sign = -1 if size < 0 else 1  # text of a negative size runs backwards
+        em = abs(size) * math.hypot(matrix.c, matrix.d) or 1.0
         covered = _covered((left, bottom, right, top), loose, matrix)
-        em = raw.FPDFText_GetFontSize(textpage, i) * math.hypot(matrix.c, matrix.d)
         generated = raw.FPDFText_IsGenerated(textpage, i) == 1
         unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1 or _is_private(code)
         mode = 0 if generated else _mode(textpage, i, modes)
         hyphen = code in (2, 0xAD) or raw.FPDFText_IsHyphen(textpage, i) == 1
         text = "-" if hyphen else _character(code)
-        yield _Char(text, generated, unmapped, mode, covered, (x, y), (matrix.a, matrix.b), em or 1.0)
+        yield _Char(text, generated, unmapped, mode, covered, (x, y), (sign * matrix.a, sign * matrix.b), em)
 
 
 def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
@@ -195,24 +239,16 @@ def _mode(textpage: Any, i: int, modes: dict[int, int]) -> int:
 
 def _is_private(code: int) -> bool:
     """Whether a code is one that only the file's font knows, or none at all."""
-    return code == 0xFFFD or 0xE000 <= code <= 0xF8FF or code < 32
+    return _character(code) == UNKNOWN or 0xE000 <= code <= 0xF8FF
 
 
 def _character(code: int) -> str:
-    """A code as text; nothing for a control character or half a pair."""
+    """A code as text. What has no meaning is shown all the same, so that it goes with the word that it is part of."""
     if code in (9, 10, 13):
         return " "
-    return "" if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 else chr(code)
+    return UNKNOWN if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 else chr(code)
 
 
 def _is_on(box: Box, width: float, height: float) -> bool:
     """Whether a box lies on the page at least in part."""
     return box.x1 > 0 and box.y1 > 0 and box.x0 < width and box.y0 < height
-
-
-def _has_ink(grey: np.ndarray, box: Box) -> bool:
-    """Whether anything can be seen where a character should be."""
-    scale = DPI / 72
-    x0, y0 = max(int(box.x0 * scale) - 1, 0), max(int(box.y0 * scale) - 1, 0)
-    part = grey[y0 : int(box.y1 * scale) + 2, x0 : int(box.x1 * scale) + 2]
-    return part.size > 0 and int(part.max()) - int(part.min()) >= INK

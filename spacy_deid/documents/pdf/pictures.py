@@ -2,20 +2,17 @@
 
 import ctypes
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pypdfium2.raw as raw
 
 from ..pages.glyphs import Box
 from .glyphs import View
+from .objects import Matrix, objects, point
 
-__all__ = ["Picture", "find_pictures", "share"]
+__all__ = ["Picture", "find_pictures", "most_pixels", "share"]
 
 SMALL = 5.0  # points; nothing can be read in a smaller picture
-DEPTH = 12  # drawings within drawings
-Matrix = tuple[float, float, float, float, float, float]
-IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 class Picture(NamedTuple):
@@ -34,9 +31,11 @@ def find_pictures(page: Any, view: View) -> list[Picture]:
     """
     width, height = view.size
     found: list[Picture] = []
-    for item, matrix in _placed(page.raw, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, IDENTITY, 0):
+    for item, kind, matrix in objects(page):
+        if kind != raw.FPDF_PAGEOBJ_IMAGE:
+            continue
         # a picture is the unit square of its coordinates (ISO 32000-1, 8.9.5)
-        points = [view.point(*_point(matrix, x, y)) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
+        points = [view.point(*point(matrix, x, y)) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
         xs, ys = [x for x, _ in points], [y for _, y in points]
         box = Box(max(min(xs), 0), max(min(ys), 0), min(max(xs), width), min(max(ys), height))
         if box.x1 > box.x0 and box.y1 > box.y0:
@@ -50,41 +49,28 @@ def share(pictures: list[Picture], view: View) -> float:
     return sum((box.x1 - box.x0) * (box.y1 - box.y0) for box, _ in pictures) / (width * height)
 
 
-def _placed(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int) -> Iterator[tuple[Any, Matrix]]:
-    """Every picture of a page or drawing, and how its unit square lies in the file's coordinates."""
-    for i in range(count(holder)):
-        item = get(holder, i)
-        kind = raw.FPDFPageObj_GetType(item)
-        if kind not in (raw.FPDF_PAGEOBJ_IMAGE, raw.FPDF_PAGEOBJ_FORM):
-            continue
-        own = raw.FS_MATRIX()
-        raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
-        placed = _times((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
-        if kind == raw.FPDF_PAGEOBJ_IMAGE:
-            yield item, placed
-        elif depth < DEPTH:
-            yield from _placed(item, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, placed, depth + 1)
-
-
 def _dots(item: Any, matrix: Matrix) -> float:
     """The dots an inch of a picture."""
+    wide, high = _pixels(item)
+    a, b, c, d, _, _ = matrix
+    return 72 * max(wide / (math.hypot(a, b) or 1.0), high / (math.hypot(c, d) or 1.0))
+
+
+def _pixels(item: Any) -> tuple[int, int]:
+    """Width and height of a picture as the file says them, before it is unpacked."""
     wide, high = ctypes.c_uint(), ctypes.c_uint()
     raw.FPDFImageObj_GetImagePixelSize(item, ctypes.byref(wide), ctypes.byref(high))
-    a, b, c, d, _, _ = matrix
-    return 72 * max(wide.value / (math.hypot(a, b) or 1.0), high.value / (math.hypot(c, d) or 1.0))
+    return wide.value, high.value
 
 
-def _times(first: Matrix, second: Matrix) -> Matrix:
-    """One transformation after the other."""
-    a, b, c, d, e, f = first
-    x, y = _point(second, e, f)
-    p, q, r, s, _, _ = second
-    return a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, x, y
+def most_pixels(page: Any) -> int:
+    """How many pixels the largest picture of a page has. Nothing is unpacked for it.
 
-
-def _point(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
-    a, b, c, d, e, f = matrix
-    return a * x + c * y + e, b * x + d * y + f
+    page (PdfPage): the page.
+    RETURNS (int): width times height, 0 without pictures.
+    """
+    pictures = (_pixels(item) for item, kind, _ in objects(page) if kind == raw.FPDF_PAGEOBJ_IMAGE)
+    return max((wide * high for wide, high in pictures), default=0)
 
 
 def _united(pictures: list[Picture]) -> list[Picture]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ...errors import Errors, InputError
 from ..document import Document, Page, ReadSettings
 from ..pages.glyphs import Box, PageParts, Run
 from ..pages.joining import TextBuilder
@@ -14,7 +15,7 @@ from ..pages.runs import make_runs
 from ..pages.tesseract import check_tesseract
 from .glyphs import PageGlyphs, View, read_glyphs
 from .opening import flat_page, open_pdf
-from .pictures import Picture, find_pictures, share
+from .pictures import Picture, find_pictures, most_pixels, share
 from .rendering import render
 
 __all__ = ["read"]
@@ -24,6 +25,7 @@ COVERED = 0.5  # share of a page that a picture must cover for the page to be a 
 FEW = 200  # characters that a scan may have beside, as a stamp of the fax
 SCANNED = 0.9  # share of a page that a scan covers, so that nothing beside it needs more dots
 COARSE = 200  # dots an inch that are always taken
+LARGEST = 14_400  # points along an edge, the most that a page may have (ISO 32000-1, annex C)
 Job = Callable[[], Reading]
 
 
@@ -57,7 +59,8 @@ def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, 
             left, bottom, right, top = page.get_bbox()
             view = View(left, bottom, right, top, page.get_rotation())
             sizes.append(view.size)
-            found, pictures = read_glyphs(page, view), find_pictures(page, view)
+            _check_size(page, view, settings, name, index + 1)
+            found, pictures = read_glyphs(page, view, settings.max_pixels), find_pictures(page, view)
             if settings.ocr == "always" or _is_scan(found, share(pictures, view)):
                 yield _page_job(page, view, pictures, settings, name, index + 1)
             elif pictures:
@@ -67,9 +70,25 @@ def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, 
                 yield partial(_text_page, found)
 
 
+def _check_size(page: Any, view: View, settings: ReadSettings, name: str, number: int) -> None:
+    """Refuse a page that cannot be shown, before it is drawn.
+
+    RAISES: InputError (D718).
+    """
+    reason = ""
+    if min(view.size) <= 0:
+        reason = "nothing of it is shown: its boxes do not meet"
+    elif max(view.size) > LARGEST:
+        reason = f"larger than {LARGEST} points"
+    elif most_pixels(page) > settings.max_pixels:
+        reason = f"has a picture of more than {settings.max_pixels} pixels"
+    if reason:
+        raise InputError(Errors.D718.format(path=name, page=number, reason=reason))
+
+
 def _is_scan(found: PageGlyphs, covered: float) -> bool:
-    """Whether the text of a page is in its picture: there is no other, or it has no meaning, or hardly any."""
-    unusable = found.unmapped > UNMAPPED * max(found.count, 1)
+    """Whether a page must be read as it looks: its text is in its picture, or has no meaning, or false places."""
+    unusable = found.loose or found.unmapped > UNMAPPED * max(found.count, 1)
     return unusable or not found.count or (covered >= COVERED and found.count < FEW)
 
 

@@ -1,0 +1,153 @@
+"""PDF files that say other things than they show: what is read is what is shown, and what was read is gone."""
+
+import io
+
+import pytest
+from pdf_letters import (
+    ENGLISH,
+    assert_unreadable,
+    changed,
+    edits_of,
+    layer,
+    letter,
+    needs_tesseract,
+    pictures,
+    type3,
+    with_text,
+)
+from pikepdf import Array, Dictionary, Name
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfgen import canvas
+
+from spacy_deid.documents import ReadSettings, read_document, redact_document
+from spacy_deid.errors import InputError
+
+LETTER = letter(ENGLISH)
+KEEP = ReadSettings(pictures="keep")
+
+
+def read(data):
+    return read_document(data, "letter.pdf", KEEP)
+
+
+def last_line(data):
+    return read(data).text.splitlines()[-1]
+
+
+def spoken(shown, text):
+    """Operators that show one text and let another one be read aloud."""
+    return f"/Span <</ActualText ({text})>> BDC {shown} EMC"
+
+
+@pytest.mark.parametrize("said", ["nothing", "Dr Quintana", "Quintana and many more words than there are", ""])
+def test_what_is_read_is_what_is_shown_and_not_what_is_read_aloud(said):
+    data = with_text(LETTER, spoken("BT F 12 Tf 72 600 Td (Dr Quintana) Tj ET", said))
+    document = read(data)
+    assert document.text == f"{ENGLISH}\nDr Quintana"
+    assert layer(redact_document(document, edits_of(document.text, ["Quintana"]))).split()[-2:] == ["Dr", "[PATIENT]"]
+
+
+@needs_tesseract
+def test_what_is_read_aloud_cannot_cover_less_than_is_shown():
+    places = [72 + stringWidth("Quintana"[:i], "Helvetica", 12) for i in range(8)]
+    letters = " ".join(f"1 0 0 1 {x} 600 Tm ({c}) Tj" for x, c in zip(places, "Quintana", strict=True))
+    document = read(with_text(LETTER, spoken(f"BT F 12 Tf {letters} ET", "Quintana")))
+    assert_unreadable(redact_document(document, edits_of(document.text, ["Quintana"])), ["Quintana"], "eng")
+
+
+@needs_tesseract
+@pytest.mark.parametrize("box", ["0 0 10 10", "5000 5000 6000 6000", "0 -200 900 900"], ids=["small", "far", "large"])
+def test_a_font_that_says_false_sizes_is_read_as_it_looks(box):
+    document = read(changed(LETTER, type3("Quintana", box)))
+    assert document.pages[0].ocr
+    assert document.text == f"{ENGLISH}\nQuintana"
+    assert_unreadable(redact_document(document, edits_of(document.text, ["Quintana"])), ["Quintana"], "eng")
+
+
+@needs_tesseract
+def test_a_layer_of_text_behind_a_scan_is_not_believed():
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=A4)
+    for i in range(12):
+        page.drawString(72, 770 - 16 * i, "Stale words of another letter that stand behind the picture of this one")
+    page.drawInlineImage(pictures(letter(ENGLISH, size=14), 150)[0].convert("L"), 0, 0, *A4)
+    page.save()
+    document = read_document(out.getvalue(), "scan.pdf")
+    assert document.pages[0].ocr
+    assert document.text.split() == ENGLISH.split()
+
+
+@pytest.mark.parametrize("colour", ["1 g", "0.999 g"])
+def test_white_text_under_a_pattern_is_not_read(colour):
+    pattern = " ".join(f"{x} 590 m {x} 620 l S" for x in range(60, 200, 5))
+    data = with_text(LETTER, f"{pattern} BT {colour} F 1 Tf 72 600 Td (x) Tj ET 0 g 60 590 200 30 re f")
+    assert read(data).text == ENGLISH
+
+
+@pytest.mark.parametrize("gap", [3, 6])
+def test_letters_that_are_set_apart_are_a_word(gap):
+    data = with_text(LETTER, f"BT F 12 Tf {gap} Tc 72 600 Td (Braulio Quintana called) Tj ET")
+    assert last_line(data).split() == ["Braulio", "Quintana", "called"]
+
+
+def test_single_letters_far_apart_are_no_word():
+    assert last_line(with_text(LETTER, "BT F 12 Tf 72 600 Td (A) Tj 30 0 Td (B) Tj 44 0 Td (C) Tj ET")) != "ABC"
+
+
+def test_text_of_a_negative_size_runs_backwards():
+    assert last_line(with_text(LETTER, "BT F -12 Tf 300 600 Td (Dr Quintana) Tj ET")) == "Dr Quintana"
+
+
+@pytest.mark.parametrize(
+    ("code", "read_as"), [("D835DC10", "\U0001d410"), ("D83DDE00", "\U0001f600"), ("0001", "\ufffd")]
+)
+def test_a_character_without_a_meaning_of_its_own_goes_with_its_word(code, read_as):
+    def mean(pdf):
+        cmap = f"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <54> <{code}> endbfchar"
+        for font in pdf.pages[0].obj.Resources.Font.values():
+            font.ToUnicode = pdf.make_stream(cmap.encode())
+
+    document = read(changed(LETTER, mean))
+    name = f"{read_as}hornbury"
+    assert name in document.text
+    copy = redact_document(document, edits_of(document.text, [name]))
+    assert "hornbury" not in layer(copy)
+
+
+@pytest.mark.parametrize(
+    ("box", "reason"),
+    [
+        ({"MediaBox": [0, 0, 1e6, 1e6]}, "larger than 14400 points"),
+        ({"MediaBox": [0, 0, 1e6, 0.01]}, "larger than 14400 points"),
+        ({"CropBox": [9000, 9000, 9100, 9100]}, "nothing of it is shown"),
+    ],
+)
+def test_a_page_that_cannot_be_shown_is_named(box, reason):
+    data = changed(LETTER, lambda pdf: [pdf.pages[0].obj.__setattr__(key, Array(value)) for key, value in box.items()])
+    with pytest.raises(InputError, match=f"letter.pdf, page 1: {reason}"):
+        read(data)
+
+
+def test_a_huge_picture_on_a_page_is_refused_before_it_is_unpacked():
+    def show(pdf):
+        picture = pdf.make_stream(b"", Type=Name.XObject, Subtype=Name.Image, ColorSpace=Name.DeviceGray)
+        picture.Width, picture.Height, picture.BitsPerComponent = 30_000, 30_000, 8
+        pdf.pages[0].obj.Resources.XObject = Dictionary(I0=picture)
+        pdf.pages[0].contents_add(pdf.make_stream(b"q Q q 300 0 0 300 72 72 cm /I0 Do Q"))
+
+    with pytest.raises(InputError, match="page 1: has a picture of more than 100000000 pixels"):
+        read(changed(LETTER, show))
+
+
+def test_a_drawing_that_holds_itself_is_read_once():
+    def nest(pdf):
+        font = pdf.pages[0].obj.Resources.Font
+        name = next(iter(font.keys()))
+        form = pdf.make_stream(f"/X0 Do BT {name} 12 Tf 72 600 Td (Quintana) Tj ET".encode())
+        form.Type, form.Subtype, form.BBox = Name.XObject, Name.Form, Array([0, 0, 600, 800])
+        form.Resources = Dictionary(XObject=Dictionary(X0=pdf.make_indirect(form)), Font=font)
+        pdf.pages[0].obj.Resources.XObject = Dictionary(X0=form)
+        pdf.pages[0].contents_add(pdf.make_stream(b"q Q /X0 Do"))
+
+    assert last_line(changed(LETTER, nest)) == "Quintana"

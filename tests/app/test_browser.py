@@ -40,6 +40,16 @@ COLOURS = """() => {
   return found;
 }"""
 
+# the colour around what has the focus, and that of the ground on which it is drawn
+FOCUS = """() => {
+  let ground = document.activeElement.parentElement;
+  const colour = () => getComputedStyle(ground).backgroundColor;
+  while (ground && /, 0\\)|transparent/.test(colour())) ground = ground.parentElement;
+  if (document.activeElement === document.body) return ["rgb(0, 0, 0)", "rgb(255, 255, 255)"];
+  const around = getComputedStyle(document.activeElement).outlineColor;
+  return [around, ground ? colour() : "rgb(255, 255, 255)"];
+}"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -551,6 +561,17 @@ def test_the_focus_is_seen_and_goes_through_the_page_in_order(service, open_page
             break
     assert seen[0] == "Skip to the content"
     assert seen[-3:] == ["files", "pipeline", "Read the files"]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_the_focus_stands_out_from_its_ground(service, open_page, pages, number):
+    page = open_page(service.url + pages[number])
+    seen = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.add(tuple(page.evaluate(FOCUS)))
+    assert len(seen) >= 2
+    assert {pair for pair in seen if contrast(*pair) < 3} == set()
 
 
 def test_progress_is_said_to_who_does_not_see_it(service, open_page, pages):

@@ -1,8 +1,8 @@
 """Asking a language model for the identifiers of a text, part by part, until it has answered or failed for good."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Event
 
 from .answers import NoAnswer, answer_schema, read_answer
 from .backends import Backend, BackendError
@@ -52,13 +52,15 @@ class Extractor:
     max_tokens: int = 2048
     seed: int = 0
 
-    def ask(self, text: str) -> Extraction:
+    def ask(self, text: str, stopped: Event | None = None) -> Extraction:
         """Ask about a part of a note. Where an answer is cut off, it is asked about the halves.
 
         text (str): the part.
+        stopped (Event | None): set when nobody waits for the answer any more; then it is not asked again.
         RETURNS (Extraction): what it said.
         RAISES: BackendError or NoAnswer, without content, if there is no usable answer after all retries.
         """
+        stopped = stopped or Event()
         messages, schema = self.prompt.messages(text, self.labels), answer_schema(self.labels)
         for tries in range(1, self.retries + 2):
             try:
@@ -66,21 +68,21 @@ class Extractor:
                 return Extraction(read_answer(said, self.labels), tries)
             except BackendError as error:
                 if error.too_long:  # it would be again
-                    return self._halves(text, tries, error)
+                    return self._halves(text, tries, error, stopped)
                 last: Exception = error
             except NoAnswer as error:
                 last = error
-            if tries <= self.retries:
-                time.sleep(self.wait * 2 ** (tries - 1))
+            if tries > self.retries or stopped.wait(self.wait * 2 ** (tries - 1)):
+                break
         raise last
 
-    def _halves(self, text: str, tries: int, error: BackendError) -> Extraction:
+    def _halves(self, text: str, tries: int, error: BackendError, stopped: Event) -> Extraction:
         """Ask about the two halves of a part, which have shorter answers."""
-        if len(text) <= _SMALLEST:
-            raise error
         answers: Strings = {label: [] for label in self.labels}
         for start, end in split_text(text, len(text) // 2 + 1, _SMALLEST // 8):
-            half = self.ask(text[start:end])
+            if len(text) <= _SMALLEST or stopped.is_set():
+                raise error
+            half = self.ask(text[start:end], stopped)
             tries += half.tries
             for label, strings in half.answers.items():
                 answers[label] += strings

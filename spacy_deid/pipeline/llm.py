@@ -2,7 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,14 @@ from spacy.util import raise_error
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified
 from ..labels import get_label
-from ..llm.answers import NoAnswer
 from ..llm.backends import Backend, open_backend
-from ..llm.chunks import split_text
-from ..llm.extraction import Extraction, Extractor
+from ..llm.extraction import Extractor
 from ..llm.grounding import Grounding, ground
 from ..llm.prompts import load_prompt
+from ..llm.questions import PartFailed, Questions
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["LLM", "make_llm"]
-
-Asked = list[tuple[tuple[int, int], "Future[Extraction]"]]
 
 
 @Language.factory(
@@ -117,9 +114,8 @@ def make_llm(
     extractor: dict[str, Any] = {"prompt": loaded, "labels": asked, "retries": retries, "wait": wait}
     extractor |= {"max_tokens": max_tokens, "seed": seed}
     backend: dict[str, Any] = {"allow": allow, "model": model_name, "key_variable": key_variable, "ca_file": ca_file}
-    backend |= {"response_format": response_format}
+    backend |= {"response_format": response_format, "threads": threads, "gpu_layers": gpu_layers}
     backend |= {"temperature": temperature, "grammar": _read_grammar(grammar), "timeout": timeout, "context": context}
-    backend |= {"threads": threads, "gpu_layers": gpu_layers}
     cutting = {"chunk": chunk, "overlap": overlap}
     return LLM(name, key=key, model=model, extractor=extractor, backend=backend, fuzzy=fuzzy, slots=slots, **cutting)
 
@@ -225,8 +221,11 @@ class LLM:
 
         RAISES: NotDeidentified (D736) if a part has no answer; ConfigError if the model cannot be opened.
         """
-        with self._pool() as pool:
+        pool = self._pool()
+        try:
             return self._finish(doc, self._ask(pool, doc.text))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
         """Ask about notes. Those that follow are asked about while an answer is awaited, so that no slot is idle.
@@ -235,36 +234,37 @@ class LLM:
         batch_size (int): has no part in it.
         YIELDS (Doc): the notes in order, without those that failed if the error handler lets them go.
         """
-        with self._pool() as pool:
-            waiting: deque[tuple[Doc, Asked]] = deque()
-            try:
-                for doc in stream:
-                    waiting.append((doc, self._ask(pool, doc.text)))
-                    if len(waiting) > 2 * self._slots:
-                        yield from self._attempt(*waiting.popleft())
-                while waiting:
-                    yield from self._attempt(*waiting.popleft())
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+        pool, waiting = self._pool(), deque[tuple[Doc, Questions]]()
+        try:
+            for doc in stream:
+                waiting.append((doc, self._ask(pool, doc.text)))
+                if len(waiting) > 2 * self._slots:
+                    yield from self._attempt(*waiting[0])
+                    waiting.popleft()
+            while waiting:
+                yield from self._attempt(*waiting[0])
+                waiting.popleft()
+        finally:  # a stream may be left early, and a server may be slow
+            for _, asked in waiting:
+                asked.stop()
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _pool(self) -> ThreadPoolExecutor:
         """Threads, one for each question that may be open. The model is opened before, by one thread alone."""
         return ThreadPoolExecutor(self.extractor.backend.slots or self._slots, thread_name_prefix=self.name)
 
-    def _ask(self, pool: ThreadPoolExecutor, text: str) -> Asked:
-        """Ask about the parts of a text. Threads see text, never a Doc."""
-        parts = split_text(text, self.chunk, self.overlap)
-        spoken = [(start, end) for start, end in parts if text[start:end].strip()]
-        return [(part, pool.submit(self.extractor.ask, text[slice(*part)])) for part in spoken]
+    def _ask(self, pool: ThreadPoolExecutor, text: str) -> Questions:
+        """Ask about the parts of a text."""
+        return Questions(self.extractor, pool, text, chunk=self.chunk, overlap=self.overlap)
 
-    def _attempt(self, doc: Doc, asked: Asked) -> Iterator[Doc]:
+    def _attempt(self, doc: Doc, asked: Questions) -> Iterator[Doc]:
         """A note that is answered, or none if the error handler lets it go."""
         try:
             yield self._finish(doc, asked)
         except DeidError as error:
             self._error_handler(self.name, self, [doc], error)
 
-    def _finish(self, doc: Doc, asked: Asked) -> Doc:
+    def _finish(self, doc: Doc, asked: Questions) -> Doc:
         """Wait for the answers about a note and write the group."""
         self.counts["notes"] += 1
         try:
@@ -276,24 +276,18 @@ class LLM:
         self._write(doc, ground(doc.text, answers, fuzzy=self.fuzzy), version, len(asked))
         return doc
 
-    def _gather(self, asked: Asked) -> dict[str, list[str]]:
+    def _gather(self, asked: Questions) -> dict[str, list[str]]:
         """The strings of all parts.
 
         RAISES: NotDeidentified (D736) if a part has none.
         """
-        answers: dict[str, list[str]] = {label: [] for label in self.labels}
-        for i, ((start, end), future) in enumerate(asked, 1):
-            try:
-                extraction = future.result()
-            except (DeidError, NoAnswer) as error:
-                for _, other in asked[i:]:
-                    other.cancel()
-                places = {"part": i, "parts": len(asked), "start": start, "end": end}
-                raise NotDeidentified(Errors.D736.format(name=self.name, reason=error, **places)) from None
-            self.counts["tries"] += extraction.tries
-            for label, strings in extraction.answers.items():
-                answers[label] += strings
-        return answers
+        try:
+            extractions = asked.gather()
+        except PartFailed as error:
+            places = {"part": error.number, "parts": len(asked), "start": error.place[0], "end": error.place[1]}
+            raise NotDeidentified(Errors.D736.format(name=self.name, reason=error, **places)) from None
+        self.counts["tries"] += sum(extraction.tries for extraction in extractions)
+        return {label: [s for found in extractions for s in found.answers[label]] for label in self.labels}
 
     def _write(self, doc: Doc, grounded: Grounding, version: str, parts: int) -> None:
         """Write what stands in the note, and count what does not."""

@@ -167,6 +167,32 @@ def test_a_stream_that_is_left_early_asks_no_further():
         assert len(canned.asked) < 20
 
 
+def test_a_stream_that_is_left_waits_for_no_slow_server():
+    def answer(body):
+        return {"PATIENT": []} if "primera" in question(body) else ("slow", 4)
+
+    with canned_server(answer) as (url, canned):
+        stream = make(url, slots=2, model_name="tiny").pipe(["primera nota", *[f"nota {i}" for i in range(9)]])
+        next(stream)
+        start = time.monotonic()
+        stream.close()
+        assert time.monotonic() - start < 2
+        time.sleep(0.3)
+        assert len(canned.asked) <= 3  # the first, and those that the slots had begun
+
+
+def test_when_one_part_fails_the_others_are_not_asked_about_again():
+    def answer(body):
+        return ("cut",) if "UNO" in question(body) else 503
+
+    with canned_server(answer) as (url, canned):
+        nlp = make(url, chunk=150, overlap=0, retries=2, wait=0.2, slots=2)
+        with pytest.raises(NotDeidentified, match="part 1 of 2"):
+            nlp("UNO. " * 30 + "DOS. " * 30)
+        time.sleep(0.5)
+    assert len(canned.asked) == 2
+
+
 def test_config_bytes_and_disk(tmp_path):
     with canned_server(SAYS) as (url, _):
         nlp = make(url)

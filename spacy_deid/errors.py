@@ -374,6 +374,7 @@ class Errors:
     D722 = "{path}: no column {missing}, which the policy of columns names"
     D723 = "{path}: column(s) {columns} hold lists, records or bytes, which are not searched. Keep or drop them"
     D790 = "{path}: --vault keeps notes, not documents. Redact documents in a run without it"
+    D791 = "its process was ended, by a fault of a library or for want of memory"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
@@ -444,6 +445,7 @@ class Errors:
     D926 = "the worker stopped ({code}); it starts again in {seconds} seconds"
     D927 = "the form is not filled in as it should be"
     D928 = "the request is larger than {limit} MB"
+    D929 = "the folder of the service cannot be written to: {reason}"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

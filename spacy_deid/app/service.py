@@ -19,6 +19,7 @@ from .pages import make_pages, show_problem
 from .settings import ServiceSettings
 from .store import NotFound
 from .tokens import Tokens
+from .vessel import NotKept
 from .worker import Supervisor, open_store
 
 __all__ = ["make_service"]
@@ -64,7 +65,8 @@ def make_service(settings: ServiceSettings) -> FastAPI:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     """What was refused, by our own message, which holds no content: as a page to whom asked for one."""
-    code = 404 if isinstance(error, NotFound) else 400 if isinstance(error, ConfigError | InputError) else 422
+    codes = {NotFound: 404, NotKept: 507, ConfigError: 400, InputError: 400}
+    code = next((code for kind, code in codes.items() if isinstance(error, kind)), 422)
     if not _is_rest(request):
         return show_problem(request, describe(error), code)
     return JSONResponse({"detail": describe(error)}, code)

@@ -10,17 +10,21 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import Errors, InputError
+from ..errors import DeidError, Errors, InputError
 from ..io import write_whole
 from ..surrogates.keys import ProjectKey
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-__all__ = ["Vessel"]
+__all__ = ["NotKept", "Vessel"]
 
 _NONCE = 12
 _PURPOSE = "app files 1"
+
+
+class NotKept(DeidError):
+    """Something could not be written, as on a full disk. It is not the fault of whoever asked."""
 
 
 class Vessel:
@@ -51,10 +55,16 @@ class Vessel:
             raise InputError(Errors.D903.format(path="the folder of the service")) from None
 
     def write(self, path: Path, data: bytes, place: str) -> None:
-        """Write a file whole or not at all, for its owner alone."""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, self.seal(data, place))
-        os.chmod(path, 0o600)
+        """Write a file whole or not at all, for its owner alone. RAISES: NotKept (D929)."""
+        sealed = self.seal(data, place)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_whole(path, sealed)
+            os.chmod(path, 0o600)
+        except OSError as error:
+            raise NotKept(Errors.D929.format(reason=os.strerror(error.errno or 0))) from None
+        except InputError as error:  # names the path, which is nobody's business
+            raise NotKept(Errors.D929.format(reason=str(error).removeprefix(f"{path}: "))) from None
 
     def read(self, path: Path, place: str) -> bytes | None:
         """Read a file; None if it is not there."""

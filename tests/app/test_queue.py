@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import psutil
@@ -208,3 +210,24 @@ def worker_of(service):
                 return child.pid
         time.sleep(0.1)
     raise AssertionError("no worker")
+
+
+def test_what_cannot_be_written_says_so_without_a_path_and_is_no_fault_of_who_asks(tmp_path):
+    """Files of this process may have no more than 300 kB from now on: a disk that is full."""
+    program = f"""
+import resource, signal
+from pathlib import Path
+from fastapi.testclient import TestClient
+from spacy_deid.app.service import make_service
+from spacy_deid.app.settings import ServiceSettings
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+client = TestClient(make_service(ServiceSettings(Path({str(tmp_path)!r}))), base_url="http://127.0.0.1")
+answer = client.post("/v1/jobs", files=[("files", ("a.txt", b"a" * 400_000))])
+print(answer.status_code, answer.text, client.get("/v1/jobs").json())
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.stdout.startswith("507 "), ran.stderr
+    assert ran.stdout.endswith(" []\n")
+    assert str(tmp_path) not in ran.stdout
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]

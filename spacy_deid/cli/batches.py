@@ -6,7 +6,6 @@ of a Doc is copied out as plain values before.
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
 from ..loading import load
-from .console import describe
+from .processes import Failure, attempt, attempt_all, can_fork
 
 __all__ = ["Failure", "cut", "find_component", "load_pipeline", "point_in_force", "process", "saved_points"]
 
@@ -27,13 +26,7 @@ U = TypeVar("U")
 _CHARACTERS = 1_000_000
 # With worker processes, which are started anew for each, batches are larger.
 _PER_PROCESS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A note that could not be processed, and why, without its content."""
-
-    reason: str
+_PARTS = 4  # parts of a batch for each process, so that none waits long for another
 
 
 def load_pipeline(name: str, operating_point: str | None = None, dictionaries: Path | None = None) -> Language:
@@ -128,6 +121,8 @@ def process(
     notes: list[Callable[[], str | Doc]] = [
         partial(_make_note, nlp, text, *patients[i : i + 1]) for i, text in enumerate(texts)
     ]
+    if n_process > 1 and len(texts) > 1 and can_fork():
+        return _process_apart(nlp, texts, take, batch_size, n_process, patients)
     results: dict[int, T | Failure] = {}
     # A batch of one goes through ``nlp`` alone: no process is worth starting for it, and no failure is met twice.
     with nlp.memory_zone():
@@ -135,8 +130,38 @@ def process(
             _run(nlp, notes, take, results, batch_size, n_process)
         for i, make in enumerate(notes):
             if i not in results:
-                results[i] = _attempt(lambda make: take(nlp(make())), make)
+                results[i] = attempt(lambda make: take(nlp(make())), make)
     return [results[i] for i in range(len(texts))]
+
+
+def _process_apart(
+    nlp: Language,
+    texts: Sequence[str],
+    take: Callable[[Doc], T],
+    batch_size: int,
+    n_process: int,
+    patients: Sequence[Any],
+) -> list[T | Failure]:
+    """Run one batch of notes in processes that are copies of this one.
+
+    ``nlp.pipe`` would wait for ever for a process that is ended from outside, as by a system without memory. Here its
+    notes are run once more, each alone, and the one that ends its process fails.
+    """
+
+    def release(part: range) -> list[T | Failure]:
+        some, their = texts[part.start : part.stop], patients[part.start : part.stop]
+        return process(nlp, some, take, batch_size=batch_size, n_process=1, patients=their)
+
+    size = min(batch_size, -(-len(texts) // (n_process * _PARTS)))
+    parts = [range(i, min(i + size, len(texts))) for i in range(0, len(texts), size)]
+    results: list[T | Failure] = []
+    for part, found in attempt_all(release, parts, n_process):
+        if not isinstance(found, Failure):
+            results += found
+            continue
+        alone = attempt_all(release, [range(i, i + 1) for i in part], n_process)
+        results += [note if isinstance(note, Failure) else note[0] for _, note in alone]
+    return results
 
 
 def _run(
@@ -155,7 +180,7 @@ def _run(
     numbered = ((make(), i) for i, make in enumerate(notes))
     try:
         for doc, i in nlp.pipe(numbered, as_tuples=True, batch_size=batch_size, n_process=n_process):
-            results[i] = _attempt(take, doc)
+            results[i] = attempt(take, doc)
     except Exception:
         return
 
@@ -167,11 +192,3 @@ def _make_note(nlp: Language, text: str, *patient: Any) -> str | Doc:
     doc = nlp.make_doc(text)
     doc._.ehr = {"patient_id": patient[0]}
     return doc
-
-
-def _attempt(action: Callable[[U], T], note: U) -> T | Failure:
-    """Do something with one note, and say what went wrong."""
-    try:
-        return action(note)
-    except Exception as error:
-        return Failure(describe(error))

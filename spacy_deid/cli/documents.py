@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from spacy.language import Language
@@ -19,8 +19,9 @@ from ..labels import LABELS
 from ..loading import patient_terms
 from ..offsets import Edit
 from ..spans import Evidence, write_evidence
-from .batches import find_component
-from .console import describe, say
+from .batches import Failure, find_component
+from .console import say
+from .processes import attempt_all
 from .redaction import Redaction, Released, Tally
 from .review import Proposed
 from .surrogates import patient_ids
@@ -82,7 +83,12 @@ def refuse_documents(jobs: Sequence[Job]) -> None:
 
 
 def document_settings(
-    lang: str | None, encoding: str, languages: Sequence[str] | None, columns: Path | None, pictures: str
+    lang: str | None,
+    encoding: str,
+    languages: Sequence[str] | None,
+    columns: Path | None,
+    pictures: str,
+    n_process: int = 1,
 ) -> ReadSettings:
     """How documents are read, as the options say.
 
@@ -91,17 +97,27 @@ def document_settings(
     languages (Optional[Sequence[str]]): of OCR.
     columns (Optional[Path]): the policy of columns.
     pictures (str): what becomes of pictures.
+    n_process (int): how many documents are read at once; the pages of each are read one by one then.
     RETURNS (ReadSettings): the settings.
     RAISES: ConfigError (D721).
     """
     read = ReadSettings(encoding=encoding, languages=tuple(languages or [OCR.get(lang or "", "eng")]))
     policy = read_columns(columns, LABELS) if columns else {}
-    return replace(read, pictures=Pictures(pictures).value, columns=policy)
+    processes = read.processes if n_process == 1 else 1
+    return replace(read, pictures=Pictures(pictures).value, columns=policy, processes=processes)
+
+
+class _Written(NamedTuple):
+    """What is kept of a document that was written: counts, what a person should look at, warnings."""
+
+    counts: Tally
+    review: list[Proposed]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRedaction:
-    """Redacts documents, one after the other, as `Redaction` does notes.
+    """Redacts documents, each in one of ``redaction.n_process`` processes, as `Redaction` does notes.
 
     redaction (Redaction): pipeline, trace, review and tally.
     settings (ReadSettings): how documents are read.
@@ -118,15 +134,15 @@ class DocumentRedaction:
         """
         if jobs:
             trust_columns(self.redaction.nlp)
-        for job in jobs:
-            try:
-                self._redact(job)
-            except Exception as error:
-                self.redaction.tally.fail(job.source, describe(error))
+        for job, result in attempt_all(self._redact, jobs, self.redaction.n_process):
+            if isinstance(result, Failure):
+                self.redaction.tally.fail(job.source, result.reason)
+            else:
+                self._record(job, result)
             bar.update(1)
 
-    def _redact(self, job: Job) -> None:
-        """Redact a document."""
+    def _redact(self, job: Job) -> "_Written":
+        """Redact a document, perhaps in a process of its own: nothing is changed here."""
         redaction = self.redaction
         document = read_document(read_bytes(job.source), str(job.source), self.settings)
         notes: list[Released] = []
@@ -146,15 +162,19 @@ class DocumentRedaction:
             record = {**redaction.stamp, **notes[0].record(), "spans": [span for note in notes for span in note.trace]}
             write_whole(job.targets[0], (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
         write_whole(job.targets[-1], data)
-        for warning in document.warnings:
-            say(f"{job.source}: {warning}")
         counts = Tally()
         for note in notes:
             counts.count(note)
         counts.notes = 1
-        redaction.tally.succeed(counts)
-        if redaction.review:
-            redaction.review.add(job.relative, [({}, note.review) for note in notes])
+        return _Written(counts, [note.review for note in notes], document.warnings)
+
+    def _record(self, job: Job, written: "_Written") -> None:
+        """Note a document that was written, and what of it a person should look at."""
+        for warning in written.warnings:
+            say(f"{job.source}: {warning}")
+        self.redaction.tally.succeed(written.counts)
+        if self.redaction.review:
+            self.redaction.review.add(job.relative, [({}, proposed) for proposed in written.review])
 
     def _release(self, job: Job, document: Document, start: int, end: int) -> tuple[Released, list[Edit]]:
         """Run the pipeline on a stretch of a document. Offsets of what comes out are those of the whole."""

@@ -114,4 +114,4 @@ Resume = Annotated[
     ),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Notes in a batch.")]
-Processes = Annotated[int, typer.Option(min=1, help="Worker processes.")]
+Processes = Annotated[int, typer.Option(min=1, help="Worker processes, for notes and documents.")]

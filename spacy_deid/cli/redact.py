@@ -110,7 +110,7 @@ def redact(
         nlp = load_pipeline(pipeline, operating_point, dictionaries)
         add_surprisal(nlp, surprisal, surprisal_model, review_budget, wanted=review is not None)
         add_llm(nlp, llm, llm_prompt, llm_allow)
-        reading = document_settings(nlp.lang, name, ocr_language, columns, pictures)
+        reading = document_settings(nlp.lang, name, ocr_language, columns, pictures, n_process)
         stamp = configure(nlp, pipeline, style, policy, key, salts)
         if vault:
             refuse_documents(jobs)

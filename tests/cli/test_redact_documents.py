@@ -169,3 +169,16 @@ def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_
     assert "1000234/letter.odt: the redacted copy is withheld" in result.stderr
     assert "Zarzaquemada" not in result.output
     assert [path.parent.name for path in (tmp_path / "out").rglob("*.odt")] == ["1000235"]
+
+
+def test_processes_give_the_same_as_one(redact, folder, tmp_path):
+    (folder / "z.csv").write_text("")
+    for n in (1, 2):
+        result = redact(folder, "--n-process", n, "--trace", "--report", tmp_path / f"{n}.json")
+        assert result.exit_code == 1
+        assert "failed: " in result.stderr
+        (tmp_path / "out").rename(tmp_path / f"out{n}")
+    assert (tmp_path / "1.json").read_text() == (tmp_path / "2.json").read_text()
+    for path in (tmp_path / "out1").iterdir():
+        if path.suffix != ".docx":  # a ZIP has the time in it
+            assert path.read_bytes() == (tmp_path / "out2" / path.name).read_bytes()

@@ -2,9 +2,10 @@
 
     python benchmarks/office.py corpus/grascco_phi_de
 
-Sets the letters of GraSCCo as DOCX, ODT, HTML, RTF, e-mail and CSV, DOCX and ODT with words cut into runs at random,
-redacts what the annotation says, and tries to get it back with other readers (python-docx, odfpy, lxml, striprtf,
-email, csv) and from the bytes of every unpacked member. Rows go to metrics/office.json.
+Sets the letters of GraSCCo as DOCX, ODT, HTML, RTF, e-mail, CSV and XLSX, DOCX and ODT with words cut into runs at
+random, redacts what the annotation says, and tries to get it back with other readers (python-docx, odfpy, lxml,
+striprtf, email, csv, openpyxl) and from the bytes of every unpacked member. Where LibreOffice is installed, the copies
+are opened with it. Rows go to metrics/office.json.
 """
 
 import csv
@@ -22,9 +23,11 @@ from pathlib import Path
 from typing import Annotated
 
 import docx
+import openpyxl
 import typer
 from cas import SCHEME, find_files
 from gold_edits import carry_gold
+from libreoffice import SHOWN, is_installed, show
 from lxml import html
 from odf import teletype
 from odf.opendocument import OpenDocumentText, load
@@ -42,7 +45,7 @@ from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.offsets import apply_edits
 
 METRICS = Path("metrics") / "office.json"
-KINDS = ("docx", "odt", "html", "rtf", "eml", "csv")
+KINDS = ("docx", "odt", "html", "rtf", "eml", "csv", "xlsx")
 LEAST = 3  # letters of the shortest string that is looked for
 LEAST_RAW = 6  # in bytes that hold mark-up too
 
@@ -59,19 +62,22 @@ def main(
         draw = random.Random(0)
         totals: Counter[str] = Counter()
         began = time.perf_counter()
+        copies: list[bytes] = []
         for text in texts:
-            totals += _one_letter(text, kind, draw)
+            totals += _one_letter(text, kind, draw, copies)
         seconds = (time.perf_counter() - began) / len(texts)
         stamp = {"data": f"GraSCCo_PHI, {kind}", "split": "all", "command": command, "date": date.today().isoformat()}
         rows = list(_rows(totals, seconds, stamp))
+        if kind in SHOWN and is_installed():
+            rows += _opened(copies, kind, stamp)
         for row in rows:
             typer.echo(f"{kind:<5} {row.name:<62} {row.value:>9}  {row.target}")
         if not limit:
             write_rows(METRICS, rows)
 
 
-def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random) -> Counter[str]:
-    """What happened to a letter: characters and strings, counted."""
+def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random, copies: list[bytes]) -> Counter[str]:
+    """What happened to a letter: characters and strings, counted. Its copy is added to `copies`."""
     document = read_document(make(letter.text, kind, draw), f"letter.{kind}")
     edits, gold, reached = carry_gold(letter, document)
     totals = Counter({"letters": 1, "gold": gold, "reached": reached})
@@ -79,6 +85,7 @@ def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random) -> Counte
         copy = redact_document(document, edits)
     except DeidError:
         return totals + Counter({"withheld": 1})
+    copies.append(copy)
     released = fold(apply_edits(document.text, edits))
     removed = {fold(document.text[edit.start : edit.end]) for edit in edits}
     removed = {string for string in removed if len(string) >= LEAST}
@@ -128,10 +135,16 @@ def make(text: str, kind: str, draw: random.Random) -> bytes:
         message["Subject"] = "Letter"
         message.set_content(text)
         out.write(message.as_bytes())
-    else:
+    elif kind == "csv":
         rows = io.StringIO(newline="")
         csv.writer(rows).writerows([["letter"], *([line] for line in text.splitlines())])
         out.write(rows.getvalue().encode())
+    else:
+        book = openpyxl.Workbook()
+        for line in ["letter", *text.splitlines()]:
+            book.active.append([line])
+            book.active.cell(book.active.max_row, 1).data_type = "s"  # a line can begin as a formula does
+        book.save(out)
     return out.getvalue()
 
 
@@ -158,7 +171,10 @@ def readings(data: bytes, kind: str) -> Iterator[tuple[str, int]]:
         yield rtf_to_text(data.decode("ascii")), LEAST
     elif kind == "eml":
         yield message_from_bytes(data, policy=policy.default).get_content(), LEAST
-    if kind in ("docx", "odt"):
+    elif kind == "xlsx":
+        rows = openpyxl.load_workbook(io.BytesIO(data)).active.iter_rows(values_only=True)
+        yield "\n".join(str(cell) for row in rows for cell in row if cell is not None), LEAST
+    if kind in ("docx", "odt", "xlsx"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for name in archive.namelist():
                 yield archive.read(name).decode("utf-8", "replace"), LEAST_RAW
@@ -177,6 +193,22 @@ def _rows(totals: Counter[str], seconds: float, stamp: dict[str, str]) -> Iterat
     same = 100 * totals["same"] / totals["letters"]
     yield MetricRow("% of copies that read as the released text", round(same, 2), 100, "higher", **stamp)
     yield MetricRow("seconds to make, redact, verify and search a letter", round(seconds, 3), None, "lower", **stamp)
+
+
+def _opened(copies: list[bytes], kind: str, stamp: dict[str, str]) -> Iterator[MetricRow]:
+    """What LibreOffice makes of the copies. Blanks are not compared: lists and cells are set in other ways."""
+    texts = [read_document(copy, f"copy.{kind}").text for copy in copies]
+    if kind == "xlsx":
+        texts = [text.partition("\n")[2] for text in texts]  # without the name of the sheet
+    shown = show(copies, kind)
+    opens = sum(text is not None for text in shown)
+    alike = sum(
+        "".join((seen or "").split()) == "".join(text.split()) for seen, text in zip(shown, texts, strict=True)
+    )
+    share = 100 / max(len(copies), 1)
+    yield MetricRow("% of copies that LibreOffice opens", round(share * opens, 2), 100, "higher", **stamp)
+    name = "% of copies whose text LibreOffice shows as this package does"
+    yield MetricRow(name, round(share * alike, 2), None, "higher", **stamp)
 
 
 if __name__ == "__main__":

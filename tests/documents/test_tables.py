@@ -213,6 +213,11 @@ def test_the_sign_between_cells_is_told_outside_of_quotes(data, cells):
     assert read_document(redact_document(document, []), "a.csv").text == document.text
 
 
+def test_a_column_of_quoted_cells_stays_quoted():
+    data = b'note\r\n"Sanz, Braulio"\r\n"a, b; c"\r\n'
+    assert redact_document(read_document(data, "a.csv"), []) == data
+
+
 @pytest.mark.parametrize("name", ["Roman", "Kartika", "Minor", "Normal", "Style", "Calibri"])
 def test_a_person_called_as_a_word_of_the_format_does_not_withhold_the_copy(name):
     document = read_document(as_xlsx([["note"], [f"Dr. {name} informa"]]), "a.xlsx")

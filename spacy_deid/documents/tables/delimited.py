@@ -52,7 +52,7 @@ def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shap
     text = text.removeprefix(_MARK)
     plain = _QUOTED.sub("", text[:_HEAD])
     first = plain.partition("\n")[0]
-    sign = _sign(plain.splitlines()[: -1 if len(text) > _HEAD else None])
+    sign = _sign(plain.splitlines()[: -1 if len(text) > _HEAD else None], '"' in text)
     csv.field_size_limit(max(csv.field_size_limit(), min(settings.max_bytes, 2**31 - 1)))
     rows: list[list[str]] = []
     try:
@@ -63,14 +63,20 @@ def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shap
     return Sheet([*rows]), _Shape(encoding, mark, sign, "\r\n" if first.endswith("\r") else "\n")
 
 
-def _sign(lines: Sequence[str]) -> str:
+def _sign(lines: Sequence[str], quoted: bool) -> str:
     """The sign between cells: the most frequent one of the first line. If that has none, it can be a title, and the
-    sign is one that every other line has as often, or there is one column."""
+    sign is one that every other line has as often, or there is one column, whose cells are quoted for a comma or not.
+
+    lines (Sequence[str]): without what is quoted.
+    quoted (bool): whether something is.
+    """
     first = lines[0] if lines else ""
     if any(sign in first for sign in _SIGNS):
         return max(_SIGNS, key=first.count)
     counts = {sign: {line.count(sign) for line in lines[1:] if line} for sign in _SIGNS}
-    return next((sign for sign, seen in counts.items() if len(seen) == 1 and 0 not in seen), _ONE_COLUMN)
+    return next(
+        (sign for sign, seen in counts.items() if len(seen) == 1 and 0 not in seen), "," if quoted else _ONE_COLUMN
+    )
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:

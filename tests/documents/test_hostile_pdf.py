@@ -99,20 +99,37 @@ def test_text_of_a_negative_size_runs_backwards():
     assert last_line(with_text(LETTER, "BT F -12 Tf 300 600 Td (Dr Quintana) Tj ET")) == "Dr Quintana"
 
 
-@pytest.mark.parametrize(
-    ("code", "read_as"), [("D835DC10", "\U0001d410"), ("D83DDE00", "\U0001f600"), ("0001", "\ufffd")]
-)
-def test_a_character_without_a_meaning_of_its_own_goes_with_its_word(code, read_as):
-    def mean(pdf):
-        cmap = f"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <54> <{code}> endbfchar"
+def meaning(letter, code):
+    """A change that says what a letter means, in UTF-16."""
+
+    def change(pdf):
+        cmap = (
+            f"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <{ord(letter):02X}> <{code}> endbfchar"
+        )
         for font in pdf.pages[0].obj.Resources.Font.values():
             font.ToUnicode = pdf.make_stream(cmap.encode())
 
-    document = read(changed(LETTER, mean))
+    return change
+
+
+@pytest.mark.parametrize(
+    ("code", "read_as"),
+    [("D835DC10", "\U0001d410"), ("D83DDE00", "\U0001f600"), ("0001", "\ufffd"), ("D835", "\ufffd")],
+)
+def test_a_character_without_a_meaning_of_its_own_goes_with_its_word(code, read_as):
+    document = read(changed(LETTER, meaning("T", code)))
     name = f"{read_as}hornbury"
     assert name in document.text
     copy = redact_document(document, edits_of(document.text, [name]))
     assert "hornbury" not in layer(copy)
+
+
+def test_a_wide_ligature_is_one_glyph_of_several_letters():
+    data = letter("Dr Wmann called. Dr Wmann wrote.")
+    document = read(changed(data, meaning("W", "004F00660066")))
+    assert document.text == "Dr Offmann called. Dr Offmann wrote."
+    copy = redact_document(document, edits_of(document.text, ["Offmann"], replacement="X"))
+    assert layer(copy).split() == ["Dr", "X", "called.", "Dr", "X", "wrote."]
 
 
 @pytest.mark.parametrize(

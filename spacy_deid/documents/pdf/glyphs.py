@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -102,7 +102,7 @@ def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
     last: _Char | None = None
     overlaps = 0
     space = False
-    for char in _chars(textpage):
+    for char in _whole(_chars(textpage)):
         if char.text.isspace() or char.generated:
             space = True
             continue
@@ -149,6 +149,7 @@ class _Char(NamedTuple):
     origin: tuple[float, float]
     direction: tuple[float, float]
     em: float
+    owner: int
 
     def shown(self, view: View) -> Box:
         """What it covers on the page as shown."""
@@ -189,15 +190,8 @@ def _chars(textpage: Any) -> Iterator[_Char]:
     box, origin = [ctypes.byref(n) for n in numbers[:4]], [ctypes.byref(n) for n in numbers[4:]]
     loose, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
     modes: dict[int, int] = {}
-    high = 0
-    for i in range(textpage.count_chars()):
-        code = raw.FPDFText_GetUnicode(textpage, i)
-        if 0xD800 <= code < 0xDC00:  # the first half of a pair (UTF-16); both stand in the same place
-            high = code
-            continue
-        if high and 0xDC00 <= code < 0xE000:
-            code = 0x10000 + (high - 0xD800 << 10) + code - 0xDC00
-        high = 0
+    codes = (raw.FPDFText_GetUnicode(textpage, i) for i in range(textpage.count_chars()))
+    for i, code in _paired(codes):
         raw.FPDFText_GetCharBox(textpage, i, *box)
         raw.FPDFText_GetLooseCharBox(textpage, i, loose)
         raw.FPDFText_GetCharOrigin(textpage, i, *origin)
@@ -209,10 +203,10 @@ def _chars(textpage: Any) -> Iterator[_Char]:
         covered = _covered((left, bottom, right, top), loose, matrix)
         generated = raw.FPDFText_IsGenerated(textpage, i) == 1
         unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1 or _is_private(code)
-        mode = 0 if generated else _mode(textpage, i, modes)
+        owner, mode = (0, 0) if generated else _owner(textpage, i, modes)
         hyphen = code in (2, 0xAD) or raw.FPDFText_IsHyphen(textpage, i) == 1
         text = "-" if hyphen else _character(code)
-        yield _Char(text, generated, unmapped, mode, covered, (x, y), (sign * matrix.a, sign * matrix.b), em)
+        yield _Char(text, generated, unmapped, mode, covered, (x, y), (sign * matrix.a, sign * matrix.b), em, owner)
 
 
 def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
@@ -228,13 +222,42 @@ def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) 
     return left, bottom, right, top
 
 
-def _mode(textpage: Any, i: int, modes: dict[int, int]) -> int:
-    """The rendering mode of a character; that of an object of the page is asked once."""
+def _whole(chars: Iterable[_Char]) -> Iterator[_Char]:
+    """Characters, with those that one glyph stands for put together: a ligature that the file says the letters of."""
+    last: _Char | None = None
+    for char in chars:
+        if last and char.owner and (char.owner, char.origin) == (last.owner, last.origin) and not char.text.isspace():
+            last = last._replace(text=last.text + char.text)
+            continue
+        if last:
+            yield last
+        last = char
+    if last:
+        yield last
+
+
+def _paired(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Codes and their numbers, with the halves of a pair (UTF-16) put together under the number of the second."""
+    high: list[tuple[int, int]] = []
+    for i, code in enumerate(codes):
+        if high and 0xDC00 <= code < 0xE000:
+            code = 0x10000 + (high.pop()[1] - 0xD800 << 10) + code - 0xDC00
+        while high:
+            yield high.pop()
+        if 0xD800 <= code < 0xDC00:
+            high.append((i, code))
+        else:
+            yield i, code
+    yield from high
+
+
+def _owner(textpage: Any, i: int, modes: dict[int, int]) -> tuple[int, int]:
+    """The object of the page that a character belongs to, and its rendering mode, which is asked once."""
     textobject = raw.FPDFText_GetTextObject(textpage, i)
     key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
     if key not in modes:
         modes[key] = raw.FPDFTextObj_GetTextRenderMode(textobject) if key else 0
-    return modes[key]
+    return key, modes[key]
 
 
 def _is_private(code: int) -> bool:

@@ -30,8 +30,11 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
     files (Iterable[tuple[str, bytes]]): annotation files, each named as its document whatever the suffix. Where the
         annotated text was read otherwise than ours, as that of a PDF, its spans are carried over.
     scheme (str): scheme of their labels.
-    RETURNS (dict): what `measure_letters` gives, and "left_out", the names of the documents without ground truth.
-    RAISES: InputError if they cannot be read (D3xx), are of another text (D75x) or of no document of the job (D916).
+    RETURNS (dict): what `measure_letters` gives, "left_out", the names of the documents without ground truth,
+        "other_text", of those with that of another text, and "not_in_text", by name the number of identifiers that
+        ours does not have; all these are in no figure.
+    RAISES: InputError if they cannot be read (D3xx), are all of another text (D756) or of no document of the job
+        (D916).
     """
     if scheme not in SCHEMES:
         raise ConfigError(Errors.D002.format(scheme=ascii(scheme)[:40], known=", ".join(SCHEMES)))
@@ -45,7 +48,12 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
         raise InputError(Errors.D916)
     found = [found_in(store, done[name]) for name in shared]
     gold = [AnnotatedText(done[name].name, truth[name].text, truth[name].entities) for name in shared]
-    result = measure_letters(move_documents(gold, found)[0], found)
+    refused: dict[str, InputError] = {}
+    moved, lost = move_documents(gold, found, refused=refused)
+    if refused and not moved:
+        raise next(iter(refused.values()))
+    result = measure_letters(moved, [document for document in found if document.name not in refused])
+    result |= {"other_text": sorted(refused), "not_in_text": lost}
     result["left_out"] = [file.name for file in ready if stem(file.name) not in shared]
     store.put(job.id, "report", json.dumps(result).encode())
     return result

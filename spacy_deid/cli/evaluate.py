@@ -43,8 +43,9 @@ def evaluate(
             if file:
                 check_output(file, gold, pred)
         golds, preds = (read_folder(folder, scheme=str(scheme), layer=layer) for folder in (gold, pred))
+        refused: dict[str, InputError] = {}
         if align:
-            golds = _align(golds, preds)
+            golds, preds = _align(golds, preds, refused)
         result = compare(golds, preds, scheme=str(scheme), bootstrap=bootstrap, seed=seed)
         typer.echo(format_table(result), nl=False)
         if documents:
@@ -54,14 +55,26 @@ def evaluate(
             result["letters"] = measured
         if output:
             write_whole(output, (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
+        if refused:
+            raise typer.Exit(1)
 
 
-def _align(golds: list[AnnotatedText], preds: list[AnnotatedText]) -> list[AnnotatedText]:
-    """Carry gold to the texts of the predictions, and say what has no place there: it is in no figure."""
-    moved, lost = move_documents(golds, preds)
+def _align(
+    golds: list[AnnotatedText], preds: list[AnnotatedText], refused: dict[str, InputError]
+) -> tuple[list[AnnotatedText], list[AnnotatedText]]:
+    """Carry gold to the texts of the predictions, and say what has no place there: it is in no figure.
+
+    RETURNS (tuple): gold and predictions of the documents whose texts agree.
+    RAISES: InputError (D756) if there is none.
+    """
+    moved, lost = move_documents(golds, preds, refused=refused)
+    if refused and not moved:
+        raise next(iter(refused.values()))
+    for error in refused.values():
+        say(f"in no figure: {error}")
     for name, count in lost.items():
         say(f"{name}: {count} identifier(s) of the gold are not in the text of the predictions, and in no figure")
-    return moved
+    return moved, [pred for pred in preds if pred.name not in refused]
 
 
 def check_output(output: Path, *inputs: Path) -> None:

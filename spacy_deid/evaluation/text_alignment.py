@@ -91,7 +91,10 @@ def align_texts(text: str, other: str) -> TextMap:
 
 
 def move_documents(
-    documents: Iterable[AnnotatedText], onto: Iterable[AnnotatedText], least: float = LEAST
+    documents: Iterable[AnnotatedText],
+    onto: Iterable[AnnotatedText],
+    least: float = LEAST,
+    refused: dict[str, InputError] | None = None,
 ) -> tuple[list[AnnotatedText], dict[str, int]]:
     """Carry the entities of documents to the texts of others with the same names.
 
@@ -99,8 +102,10 @@ def move_documents(
     onto (Iterable[AnnotatedText]): the same documents as another program read them; a document that is not there is
         left as it is.
     least (float): share of the longer text that must agree.
+    refused (dict | None): takes by name the errors of documents whose texts are not of one document, which are then
+        left out; None to raise the first.
     RETURNS (tuple): the documents with the other texts; and by name how many entities have no place there.
-    RAISES: InputError (D756) if two texts are not of one document.
+    RAISES: InputError (D756) if two texts are not of one document, and there is no `refused`.
     """
     targets = index_documents(onto)
     moved: list[AnnotatedText] = []
@@ -108,7 +113,13 @@ def move_documents(
     for document in index_documents(documents).values():
         target = targets.get(document.name, document)
         if target.text != document.text:
-            document, missing = _move(document, target.text, least)
+            try:
+                document, missing = _move(document, target.text, least)
+            except InputError as error:
+                if refused is None:
+                    raise
+                refused[document.name] = error
+                continue
             lost |= {document.name: missing} if missing else {}
         moved.append(document)
     return moved, lost

@@ -51,6 +51,21 @@ def test_no_name_is_a_formula_in_the_table(service, job):
     assert rows(service, job)[0]["document"] == "'=HYPERLINK(1).txt"
 
 
+def test_ground_truth_of_another_text_stops_no_other_and_what_the_text_lacks_is_counted(service, job, tmp_path):
+    name, stamp = Entity(8, 15, "PATIENT"), "Qzw-77"
+    text = f"{NOTE}{stamp}"
+    other = AnnotatedText("informe.2024", "Sin relación alguna con lo de arriba.\n" * 3)
+    stamped = AnnotatedText("informe.2025", text, (name, Entity(len(NOTE), len(text), "ID_OTHER")))
+    write_folder([other, stamped], tmp_path, "brat")
+    answer = measure(service, job, *[(path.name, path.read_bytes()) for path in tmp_path.iterdir()])
+    assert answer.status_code == 303, answer.text
+    assert [row["document"] for row in rows(service, job)] == ["informe.2025.txt"]
+    page = service.client.get(f"/jobs/{job}/report").text
+    assert "ground truth of another text: 1: informe.2024.txt" in page
+    assert "no figure counts: 1: informe.2025.txt" in page
+    assert stamp not in page
+
+
 def test_what_is_wrong_with_ground_truth_is_said_of_the_file_alone(service, job):
     for files in (
         [("informe.2024.txt", NOTE.encode()), ("informe.2024.ann", b"T1\tNOTHING 8 15\tAurelio\n")],

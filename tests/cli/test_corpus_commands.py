@@ -91,6 +91,17 @@ def test_gold_of_another_document_is_refused(cli, folders: tuple[Path, Path], tm
     assert "'a': ground truth for another text" in result.stderr
 
 
+def test_gold_of_another_document_stops_no_other(cli, folders: tuple[Path, Path], tmp_path: Path):
+    for folder, text in ((folders[0], NOTE), (tmp_path / "other", "Sin relación alguna.")):
+        write_folder([AnnotatedText("b", text)], folder, "brat")
+    write_folder([AnnotatedText("a", NOTE.replace(" ", "\n"))], tmp_path / "other", "brat")
+    sides = (folders[0], tmp_path / "other", "--scheme", "meddocan", "--align")
+    result = cli("evaluate", *sides, "--documents", tmp_path / "d.csv")
+    assert result.exit_code == 1
+    assert "in no figure: document 'b': ground truth for another text" in result.stderr
+    assert [line.split(",")[0] for line in (tmp_path / "d.csv").read_text().splitlines()] == ["document", "a"]
+
+
 def test_wrong_scheme_lists_the_labels(cli, folders: tuple[Path, Path]):
     result = cli("evaluate", *folders, "--scheme", "i2b2")
     assert result.exit_code == 1

@@ -138,9 +138,9 @@ class LLM:
 
     A note with a part that the model did not answer gets no group, so there is no de-identified text of it.
 
-    counts (Counter): since the component was made: "notes", "failed", "parts", "tries", "strings", "ungrounded" (what
-        the model said that stands nowhere in the note), "unplaced" (bare numbers that stand there, but not beside what
-        they could belong to).
+    counts (Counter): since the component was made: "notes", "failed", and of the others "parts", "tries", "strings",
+        "ungrounded" (what the model said that stands nowhere in the note), "unplaced" (bare numbers that stand there,
+        but not beside what they could belong to).
     """
 
     def __init__(

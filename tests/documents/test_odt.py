@@ -147,6 +147,24 @@ def test_notes_comments_and_frames_stand_behind_their_paragraph():
     released(package(body))
 
 
+def test_of_settings_those_stay_that_the_looks_depend_on():
+    items = "".join(
+        f'<c:config-item c:name="{name}" c:type="{kind}">{value}</c:config-item>'
+        for name, kind, value in [
+            ("TabOverflow", "boolean", "true"),
+            ("TableRowKeep", "string", NAME),
+            ("PrinterName", "string", NAME),
+            (NAME, "boolean", "true"),
+        ]
+    )
+    settings = f'<a xmlns:c="{ODF}:config:1.0"><c:config-item-set c:name="{NAME}">{items}</c:config-item-set></a>'
+    copy = released(package("<text:p>Alta</text:p>", settings_xml=settings))
+    kept = members(copy)["settings.xml"].decode()
+    assert kept.count("config-item ") == 1
+    assert 'config:name="TabOverflow" config:type="boolean">true<' in kept
+    assert 'full-path="settings.xml"' in members(copy)["META-INF/manifest.xml"].decode()
+
+
 def test_hidden_text_is_gone_and_does_not_break_words():
     styles = '<style:style style:name="H"><style:text-properties text:display="none"/></style:style>'
     styles = f"<office:document-styles {NAMESPACES}><office:styles>{styles}</office:styles></office:document-styles>"

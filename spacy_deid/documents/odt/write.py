@@ -15,21 +15,24 @@ from ..office import OfficeParts, edit_places
 from ..places import PlacedText
 from .clean import IMAGE, clean, drop_hidden, hidden_styles
 from .names import OFFICE, XLINK
+from .settings import clean_settings
 from .walk import PARAGRAPHS, add_text
 
 __all__ = ["PARTS", "read", "write"]
 
 PARTS = ("styles.xml", "content.xml")  # headers and footers stand in the styles
+SETTINGS = "settings.xml"
 MIME = "application/vnd.oasis.opendocument.text"
 _MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
 
 
 class _Opened(NamedTuple):
-    """A document that is clean: parts by name, pictures by their names in the copy, and what is lost."""
+    """A document that is clean: parts by name, pictures by their names in the copy, what is lost, and settings."""
 
     roots: dict[str, Any]
     pictures: dict[str, bytes]
     notes: list[str]
+    settings: Any = None
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -70,10 +73,11 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, Plac
     hidden = [drop_hidden(root, styles) for root in roots.values()]
     lost = [clean(root, names) for root in roots.values()]
     notes = ["embedded objects are removed"] * any(lost) + ["hidden texts are removed"] * any(hidden)
+    configured = clean_settings(parse(members[SETTINGS], name)) if SETTINGS in members else None
     text = PlacedText()
     for root in roots.values():
         add_text(root, text)
-    return _Opened(roots, {new: members[old] for old, new in names.items()}, notes), text
+    return _Opened(roots, {new: members[old] for old, new in names.items()}, notes, configured), text
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -89,6 +93,8 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     opened, text = _open(parts.data, document.name, parts.settings)
     painted = edit_places(document, text, edits, PARAGRAPHS)
     members = {"mimetype": MIME.encode()} | {part: serialize(root) for part, root in opened.roots.items()}
+    if opened.settings is not None:
+        members[SETTINGS] = serialize(opened.settings)
     for key, picture in opened.pictures.items():
         seen = parts.pictures.get(key)
         members[key] = write_picture(picture, seen, painted.get(key, []), parts.settings, settings)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+import numpy as np
+from PIL import Image, ImageOps
 
 from ..errors import Errors, InputError
 from ..offsets import Edit
@@ -119,16 +120,16 @@ def _opened(data: bytes, name: str, settings: ReadSettings) -> Iterator[Image.Im
 
     RAISES: InputError (D715).
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns of tags that it skips
+        try:
             image = Image.open(io.BytesIO(data), formats=KINDS)
-    except Image.DecompressionBombError:
-        raise _refused(name, settings) from None
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
-        raise InputError(Errors.D715.format(path=name, reason="no picture that can be read")) from None
-    with image:
-        yield image
+        except Image.DecompressionBombError:
+            raise _refused(name, settings) from None
+        except Exception:  # a damaged file raises whatever comes to the parser that meets it
+            raise InputError(Errors.D715.format(path=name, reason="no picture that can be read")) from None
+        with image:
+            yield image
 
 
 def _refused(name: str, settings: ReadSettings) -> InputError:
@@ -139,7 +140,7 @@ def _refused(name: str, settings: ReadSettings) -> InputError:
 
 def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
     """The pages of a picture as they are shown, in grey or colours, without what is transparent."""
-    count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+    count = _count(image, name)
     if count > settings.max_pages:
         reason = f"{count} pages, more than the {settings.max_pages} that are allowed"
         raise InputError(Errors.D715.format(path=name, reason=reason))
@@ -148,9 +149,22 @@ def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Im
             image.seek(index)
             if image.width * image.height > settings.max_pixels or max(image.size) > LONGEST:
                 raise _refused(name, settings)
-            yield _plain(ImageOps.exif_transpose(image))
-        except (OSError, EOFError, SyntaxError):
+            page = _plain(ImageOps.exif_transpose(image))
+        except (InputError, MemoryError):
+            raise
+        except Image.DecompressionBombError:
+            raise _refused(name, settings) from None
+        except Exception:  # as in `_opened`
             raise InputError(Errors.D718.format(path=name, page=index + 1, reason="damaged or truncated")) from None
+        yield page
+
+
+def _count(image: Image.Image, name: str) -> int:
+    """How many pages a picture has; of a moving one only the first picture is read and written."""
+    try:
+        return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+    except Exception:  # as in `_opened`
+        raise InputError(Errors.D715.format(path=name, reason="no picture that can be read")) from None
 
 
 def _plain(image: Image.Image) -> Image.Image:
@@ -158,9 +172,17 @@ def _plain(image: Image.Image) -> Image.Image:
     if image.has_transparency_data:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, (*WHITE, 255)), image).convert("RGB")
-    if image.mode.startswith("I"):
-        return image.point(lambda value: value / 256).convert("L")
+    if image.mode.startswith("I") or image.mode == "F":
+        return _scaled(image)
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
+
+
+def _scaled(image: Image.Image) -> Image.Image:
+    """A picture of many shades in grey, from its darkest to its lightest: few use all shades that they could have."""
+    values = np.nan_to_num(np.asarray(image).astype(np.float32), copy=False)
+    values -= values.min()
+    values *= 255 / (float(values.max()) or 1.0)
+    return Image.fromarray(values.astype(np.uint8))
 
 
 FORMAT = Format(read, write, extract)

@@ -2,6 +2,7 @@
 
 import io
 
+import numpy as np
 import pytest
 from pdf_letters import (
     ENGLISH,
@@ -192,6 +193,29 @@ def test_a_damaged_picture_is_named():
     for data in (out.getvalue()[:2000], out.getvalue()[:20]):
         with pytest.raises(InputError, match=r"a\.png"):
             read_document(data, "a.png")
+
+
+def test_a_picture_that_does_not_say_its_size_is_named():
+    out = io.BytesIO()
+    Image.new("L", (30, 30)).save(out, "TIFF")
+    data = out.getvalue()
+    for kind in (b"\3", b"\4"):  # tag 256, the width, as a short or a long number
+        data = data.replace(b"\0\1" + kind + b"\0\1\0\0\0", b"\xff\xfe" + kind + b"\0\1\0\0\0")
+    assert data != out.getvalue()
+    with pytest.raises(InputError, match=r"a\.tif: no picture"):
+        read_document(data, "a.tif")
+
+
+@pytest.mark.parametrize("kind", ["uint16", "int32", "float32"])
+def test_a_picture_of_many_shades_is_read_from_its_darkest_to_its_lightest(kind):
+    values = np.asarray(pictures(letter(ENGLISH, size=14), 150)[0].convert("L").crop((0, 0, 1240, 300)))
+    scaled = values / 255 if kind == "float32" else values.astype("int64") * 16
+    out = io.BytesIO()
+    Image.fromarray(scaled.astype(kind)).save(out, "TIFF")
+    document = read_document(out.getvalue(), "a.tif")
+    assert document.text.split() == ENGLISH.split()
+    copy = redact_document(document, edits_of(document.text, ["Margaret Thornbury", "Mrs Thornbury"]))
+    assert "thornbury" not in fold(read_document(copy, "a.tif").text)
 
 
 def test_a_name_in_the_metadata_of_a_picture_is_found():

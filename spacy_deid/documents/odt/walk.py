@@ -1,6 +1,9 @@
 """The text of a document, in the order in which it is read."""
 
+import re
 from typing import Any, NamedTuple
+
+from lxml import etree
 
 from ..markup import Spot
 from ..places import PlacedText
@@ -27,11 +30,18 @@ class Character(NamedTuple):
         return self.character
 
     def set(self, text: str) -> None:
-        """Write something else: the element becomes one that holds text."""
-        if text != self.character:
-            self.element.tag = TEXT + "span"
-            self.element.attrib.clear()
-            Spot(self.element, "text").set(text)
+        """Write something else: the element becomes one that holds text, with blanks that readers do not make one."""
+        if text == self.character:
+            return
+        self.element.tag = TEXT + "span"
+        self.element.attrib.clear()
+        for part in re.split(r"( +)", text):
+            if part.startswith(" "):
+                etree.SubElement(self.element, TEXT + "s", {TEXT + "c": str(len(part))})
+            elif len(self.element):
+                Spot(self.element[-1], "tail").set(part)
+            else:
+                Spot(self.element, "text").set(part)
 
 
 def add_text(root: Any, text: PlacedText) -> None:

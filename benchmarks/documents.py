@@ -2,12 +2,14 @@
 
     python benchmarks/documents.py speed
     python benchmarks/documents.py letters FOLDER --data grascco
+    python benchmarks/documents.py clipboard FOLDER --data grascco
 
 `speed` makes a letter of four pages as PDF and as a scan, reads, redacts and verifies each in a process of its own and
 takes the memory of that process and of those that it starts. `letters` sets annotated letters as files of each kind,
 redacts what the annotation says, and tries to get it back: with pdftotext, from every string and unpacked stream, from
-the bytes in any encoding, and by OCR of the pages at 300 dpi. Needs Tesseract and poppler-utils. Rows go to
-metrics/documents.json.
+the bytes in any encoding, and by OCR of the pages at 300 dpi. `clipboard` opens them in Chromium, selects and copies
+everything; copies of the same letters with nothing removed show that names can be got in this way. Needs Tesseract,
+poppler-utils, and for `clipboard` Chromium with Playwright. Rows go to metrics/documents.json.
 """
 
 import os
@@ -20,7 +22,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -30,10 +32,8 @@ import psutil
 import pypdfium2
 import typer
 from gold_edits import carry_gold
+from letter_files import make_file, make_scan, pictures, set_pdf
 from PIL import Image
-from reportlab.lib.pagesizes import A4
-from reportlab.pdfbase.pdfmetrics import stringWidth
-from reportlab.pdfgen import canvas
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
 from spacy_deid.documents.verify import fold
@@ -44,7 +44,7 @@ from spacy_deid.offsets import Edit, apply_edits
 
 app = typer.Typer(pretty_exceptions_enable=False)
 METRICS = Path("metrics") / "documents.json"
-FONT, SIZE, MARGIN = "Helvetica", 10, 60
+RECOVERED = "recovered by a clipboard copy in a browser"
 OCR_LEAST = 5  # letters of the shortest string that OCR is asked for; it makes shorter ones out of anything
 SENTENCES = [
     "Patient: Braulio Applegate, born 12 March 1951, lives at 17 Elm Street, Springfield.",
@@ -144,9 +144,50 @@ def letters(
         write_rows(METRICS, rows)
 
 
+@app.command()
+def clipboard(
+    folder: Annotated[Path, typer.Argument(help="Folder of annotated letters")],
+    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
+    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "grascco",
+    kinds: Annotated[str, typer.Option(help="Kinds of files to make of them")] = "pdf,scan",
+    limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
+) -> None:
+    """Redact annotated letters as PDF, and try to get back what was removed by copying it out of a browser."""
+    from clipboard import Clipboard
+
+    command = f"python benchmarks/documents.py clipboard corpus/{folder.name} --data {data} --scheme {scheme}"
+    for kind in kinds.split(","):
+        totals: Counter[str] = Counter()
+        with Clipboard() as browser:
+            for text in read_folder(folder, scheme=scheme)[: limit or None]:
+                totals += _copied(text, kind, browser.copy)
+        stamp = _stamp(data, kind, f"{command} --kinds {kind}")
+        known = totals["known"] / max(totals["strings"], 1)
+        rows = [
+            MetricRow(f"removed strings {RECOVERED}", totals["back"], 0, "lower", **stamp),
+            MetricRow(f"share of strings {RECOVERED} if nothing is removed", round(known, 5), 0.99, "higher", **stamp),
+        ]
+        for row in rows:
+            typer.echo(f"{kind:<6} {row.name:<80} {row.value:>9}  {row.target}")
+        write_rows(METRICS, rows)
+
+
+def _copied(letter: AnnotatedText, kind: str, copy: Callable[[bytes], str]) -> Counter[str]:
+    """How many strings of a letter a person copies out of its copy, and out of one with nothing removed."""
+    name, data = make_file(letter.text, kind)
+    document = read_document(data, name, ReadSettings(pictures="keep"))
+    edits, _, _ = carry_gold(letter, document)
+    released = fold(apply_edits(document.text, edits))
+    removed = {folded for edit in edits if len(folded := fold(document.text[edit.start : edit.end])) >= 3}
+    texts = [fold(copy(redact_document(document, edits)))]
+    back = sum(_is_back(string, texts, released) for string in removed)
+    whole = fold(copy(redact_document(document, [], WriteSettings(verify_ocr="none"))))
+    return Counter(strings=len(removed), known=sum(string in whole for string in removed), back=back)
+
+
 def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter[str]:
     """What happened to a letter: characters and strings, counted."""
-    name, data = _make(letter.text, kind)
+    name, data = make_file(letter.text, kind)
     document = read_document(data, name, read)
     edits, gold, reached = carry_gold(letter, document)
     totals = Counter({"gold": gold, "reached": reached, "strings": len(edits)})
@@ -178,67 +219,6 @@ def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter
 def _is_back(string: str, texts: list[str], released: str) -> bool:
     """Whether a string stands somewhere more often than in the released text."""
     return any(text.count(string) > released.count(string) for text in texts)
-
-
-def _make(text: str, kind: str) -> tuple[str, bytes]:
-    """A letter as a file."""
-    data = set_pdf(text)
-    if kind == "pdf":
-        return "letter.pdf", data
-    if kind == "scan":
-        return "letter.pdf", make_scan(data)
-    out = io.BytesIO()
-    pages = [page.rotate(0.7, fillcolor=255).convert("RGB") for page in pictures(data, 200)]
-    pages[0].save(out, "TIFF", compression="jpeg", save_all=True, append_images=pages[1:])
-    return "letter.tif", out.getvalue()
-
-
-def set_pdf(text: str, lines: int = 56) -> bytes:
-    """A text on pages, long lines broken between words."""
-    out = io.BytesIO()
-    page = canvas.Canvas(out, pagesize=A4)
-    for i, line in enumerate(wrap(text)):
-        if i % lines == 0:
-            if i:
-                page.showPage()
-            page.setFont(FONT, SIZE)
-        page.drawString(MARGIN, A4[1] - MARGIN - 13 * (i % lines), line)
-    page.save()
-    return out.getvalue()
-
-
-def wrap(text: str) -> Iterator[str]:
-    """Lines that fit on a page."""
-    for line in text.replace("\t", "    ").splitlines():
-        now = ""
-        for word in line.split(" "):
-            if now and stringWidth(f"{now} {word}", FONT, SIZE) > A4[0] - 2 * MARGIN:
-                yield now
-                now = word
-            else:
-                now = f"{now} {word}" if now else word
-        yield now
-
-
-def make_scan(data: bytes, dpi: int = 200) -> bytes:
-    """The pages of a PDF as pictures with some noise, a little inclined."""
-    out = io.BytesIO()
-    page = canvas.Canvas(out)
-    for image in pictures(data, dpi):
-        noise = Image.effect_noise(image.size, 12)
-        image = Image.blend(image.rotate(0.4, fillcolor=255), noise, 0.08)
-        size = image.width * 72 / dpi, image.height * 72 / dpi
-        page.setPageSize(size)
-        page.drawInlineImage(image, 0, 0, *size)
-        page.showPage()
-    page.save()
-    return out.getvalue()
-
-
-def pictures(data: bytes, dpi: int) -> list[Image.Image]:
-    """The pages of a PDF in grey."""
-    with pypdfium2.PdfDocument(data) as pdf:
-        return [pdf[i].render(scale=dpi / 72, grayscale=True).to_pil() for i in range(len(pdf))]
 
 
 def layer(data: bytes) -> str:

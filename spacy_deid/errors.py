@@ -446,6 +446,7 @@ class Errors:
     D927 = "the form is not filled in as it should be"
     D928 = "the request is larger than {limit} MB"
     D929 = "the folder of the service cannot be written to: {reason}"
+    D930 = "the process that worked on it was ended, by a fault of a library or for want of memory"
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,7 +22,6 @@ from .workshop import released_name
 
 __all__ = ["apply_review", "choices_of", "findings_of", "make_api", "read_uploads"]
 
-WAITING = 100  # texts that wait for their turn
 LONGEST_NAME = 200  # bytes of a name, which systems of files bound
 
 
@@ -65,29 +62,28 @@ class Decision(BaseModel):
     label: str = ""
 
 
-def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor) -> APIRouter:
+def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, texts: Texts) -> APIRouter:
     """Make the routes.
 
     service (ServiceSettings): settings of the service.
     store (Store): jobs and files.
-    supervisor (Supervisor): of the worker.
+    supervisor (Supervisor): of the workers.
+    texts (Texts): de-identifies texts at once.
     RETURNS (APIRouter): the routes under /v1.
     """
     api = APIRouter(prefix="/v1")
-    add_text_routes(api, service, store, supervisor)
+    add_text_routes(api, service, supervisor, texts)
     add_job_routes(api, service, store)
     add_result_routes(api, store)
     return api
 
 
-def add_text_routes(api: APIRouter, service: ServiceSettings, store: Store, supervisor: Supervisor) -> None:
+def add_text_routes(api: APIRouter, service: ServiceSettings, supervisor: Supervisor, texts: Texts) -> None:
     """Routes of the service itself, and of texts that are done at once."""
-    texts = Texts(service, store)
-    turn = CapacityLimiter(1)  # texts wait for their turn without holding a thread each
 
     @api.get("/health", tags=["service"])
     async def health(response: Response) -> dict[str, Any]:
-        """Whether the service works: its version, and whether its worker runs; 503 as long as it does not."""
+        """Whether the service works: its version, and whether its workers run; 503 as long as one does not."""
         response.status_code = 200 if supervisor.alive else 503
         return {"status": "ok" if supervisor.alive else "starting", "version": __version__}
 
@@ -98,11 +94,11 @@ def add_text_routes(api: APIRouter, service: ServiceSettings, store: Store, supe
 
     @api.post("/deidentify", tags=["text"])
     async def deidentify(request: TextRequest) -> TextAnswer:
-        """De-identify a text. Texts are done one after the other; 503 if too many wait."""
+        """De-identify a text. It waits until a worker is free; 503 if too many wait."""
         settings = JobSettings(**request.model_dump(exclude={"text", "trace"})).check(service)
-        if turn.statistics().tasks_waiting >= WAITING:
+        if texts.full:
             raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
-        return TextAnswer(**await run_sync(texts.release, request.text, settings, request.trace, limiter=turn))
+        return TextAnswer(**await texts.release(request.text, settings, request.trace))
 
 
 def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> None:

@@ -16,7 +16,8 @@ CREATE TABLE IF NOT EXISTS job (
 CREATE TABLE IF NOT EXISTS file (
     id TEXT PRIMARY KEY, job TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE, position INTEGER NOT NULL,
     name BLOB NOT NULL, size INTEGER NOT NULL, state TEXT NOT NULL, task TEXT, claimed REAL,
-    attempts INTEGER NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '', about TEXT NOT NULL DEFAULT '{}'
+    worker INTEGER, attempts INTEGER NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '',
+    about TEXT NOT NULL DEFAULT '{}'
 );
 CREATE INDEX IF NOT EXISTS file_of_job ON file (job, position);
 CREATE INDEX IF NOT EXISTS file_with_task ON file (task) WHERE task IS NOT NULL;
@@ -43,6 +44,10 @@ class Database:
         with self.change() as database:
             for statement in SCHEMA.split(";"):
                 database.execute(statement)
+            if "worker" not in {column["name"] for column in database.execute("PRAGMA table_info(file)")}:
+                database.execute(
+                    "ALTER TABLE file ADD COLUMN worker INTEGER"
+                )  # of a service before there were several
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:

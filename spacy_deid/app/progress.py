@@ -49,12 +49,14 @@ def show_job(store: Store, job: JobRow) -> dict[str, Any]:
 
 
 def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | None:
-    """How long it will take, by what the files that are done took for each character; None if none is done."""
+    """How long it will take, by what the files that are done took for each character, if as many are in work at once
+    as are now; None if none is done.
+    """
     known = [(file.about["seconds"], file.about["characters"]) for file in files if "seconds" in file.about]
     if not known:
         return None
     total = sum(seconds for seconds, _ in known) / max(1, sum(characters for _, characters in known))
     left: float = sum(total * file.about.get("characters", 0) for file in busy if file.task == "deidentify")
     running = [file.claimed for file in busy if file.claimed is not None]
-    spent = time.time() - running[0] if running else 0.0
-    return round(max(0.0, float(left - spent)), 1)
+    spent = sum(time.time() - claimed for claimed in running)
+    return round(max(0.0, float(left - spent)) / max(1, len(running)), 1)

@@ -94,8 +94,12 @@ class Queue:
             count: int = database.execute(query, (created,)).fetchone()[0]
         return count
 
-    def claim(self) -> Task | None:
-        """Take the next thing to do: what people wait for at the screen before what runs on its own."""
+    def claim(self, worker: int = 0) -> Task | None:
+        """Take the next thing to do: what people wait for at the screen before what runs on its own.
+
+        worker (int): number of who takes it.
+        RETURNS (Optional[Task]): what it is; None if there is nothing to do.
+        """
         with self.database.read() as database:
             if database.execute("SELECT 1 FROM file WHERE task IS NOT NULL AND claimed IS NULL").fetchone() is None:
                 return None  # most of the time, and nobody else has to wait for this
@@ -109,7 +113,8 @@ class Queue:
                 return None
             task = Task(row["id"], row["job"], row["task"], time.time())
             database.execute(
-                "UPDATE file SET claimed = ?, attempts = attempts + 1 WHERE id = ?", (task.claimed, task.file)
+                "UPDATE file SET claimed = ?, worker = ?, attempts = attempts + 1 WHERE id = ?",
+                (task.claimed, worker, task.file),
             )
         return task
 
@@ -143,23 +148,30 @@ class Queue:
             )
         return kept
 
-    def reclaim(self) -> None:
-        """Give back what a worker had taken that is no more. A file that brought it down twice has failed."""
-        with self.database.change() as database:
-            database.execute(
-                "UPDATE file SET state = 'failed', task = NULL, claimed = NULL, reason = ? "
-                "WHERE claimed IS NOT NULL AND attempts >= ?",
-                (Errors.D909, ATTEMPTS),
-            )
-            database.execute("UPDATE file SET claimed = NULL WHERE claimed IS NOT NULL")
+    def reclaim(self, worker: int | None = None) -> None:
+        """Give back what a worker had taken that is no more. A file that brought one down twice has failed.
 
-    def overdue(self, seconds: float, reason: str) -> int:
-        """Give up on files that were taken longer ago than this.
-
-        RETURNS (int): how many; whoever works on them is to be stopped.
+        worker (Optional[int]): its number; None for all of them.
         """
         with self.database.change() as database:
-            return database.execute(
+            theirs, which = ("claimed IS NOT NULL AND (:worker IS NULL OR worker = :worker)", {"worker": worker})
+            database.execute(
+                "UPDATE file SET state = 'failed', task = NULL, claimed = NULL, reason = :reason "
+                f"WHERE {theirs} AND attempts >= :most",
+                {**which, "reason": Errors.D909, "most": ATTEMPTS},
+            )
+            database.execute(f"UPDATE file SET claimed = NULL WHERE {theirs}", which)
+
+    def overdue(self, seconds: float, reason: str) -> set[int]:
+        """Give up on files that were taken longer ago than this.
+
+        RETURNS (set[int]): the workers that have them, which are to be stopped.
+        """
+        since = (time.time() - seconds,)
+        with self.database.change() as database:
+            workers = {row[0] for row in database.execute("SELECT worker FROM file WHERE claimed < ?", since)}
+            database.execute(
                 "UPDATE file SET state = 'failed', task = NULL, claimed = NULL, reason = ? WHERE claimed < ?",
-                (reason, time.time() - seconds),
-            ).rowcount
+                (reason, *since),
+            )
+        return workers

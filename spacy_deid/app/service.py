@@ -18,6 +18,7 @@ from .offer import check_offer
 from .pages import make_pages, show_problem
 from .settings import ServiceSettings
 from .store import NotFound
+from .texts import Texts, Unforeseen
 from .tokens import Tokens
 from .vessel import NotKept
 from .worker import Supervisor, open_store
@@ -34,7 +35,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
     """
     check_offer(settings)
     store = open_store(settings)
-    supervisor = Supervisor(settings, store)
+    supervisor, texts = Supervisor(settings, store), Texts(settings)
     tokens = Tokens(settings.token)
     # what is uploaded stays in memory until it is sealed: a spooled file would lie in the system's folder as it is
     MultiPartParser.spool_max_size = settings.max_job_mb * 1_000_000 + FORM
@@ -44,6 +45,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         supervisor.start()
         yield
         supervisor.stop()
+        texts.close()
 
     app = FastAPI(
         title="spacy_deid",
@@ -54,7 +56,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
-    app.include_router(make_api(settings, store, supervisor))
+    app.include_router(make_api(settings, store, supervisor, texts))
     app.include_router(make_pages(settings, store, tokens))
     app.add_middleware(Guard, settings=settings, tokens=tokens)
     app.exception_handler(DeidError)(_refuse)
@@ -65,7 +67,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     """What was refused, by our own message, which holds no content: as a page to whom asked for one."""
-    codes = {NotFound: 404, NotKept: 507, ConfigError: 400, InputError: 400}
+    codes = {NotFound: 404, NotKept: 507, Unforeseen: 500, ConfigError: 400, InputError: 400}
     code = next((code for kind, code in codes.items() if isinstance(error, kind)), 422)
     if not _is_rest(request):
         return show_problem(request, describe(error), code)

@@ -51,7 +51,8 @@ class ServiceSettings:
     max_files (int): files that a job may have.
     max_job_mb (int): megabytes that the files of a job may have together; twice that is taken in at once.
     file_minutes (float): minutes that the worker may need for a file.
-    worker_gb (float): gigabytes of memory that the worker may ask for; 0 for no bound.
+    workers (int): processes that work on files, and as many that work on texts.
+    worker_gb (float): gigabytes of memory that each may ask for; 0 for no bound.
     llm (tuple[str]): local LLMs that may be chosen: addresses of servers or GGUF files.
     llm_allow (tuple[str]): hosts beside this machine that an address may name.
     RAISES: ConfigError if others reach it and there is no token, or a short one (D907), or one that no header can
@@ -72,6 +73,7 @@ class ServiceSettings:
     max_files: int = 500
     max_job_mb: int = 500
     file_minutes: float = 30.0
+    workers: int = 1
     worker_gb: float = 8.0
     llm: tuple[str, ...] = ()
     llm_allow: tuple[str, ...] = ()

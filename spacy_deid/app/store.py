@@ -186,7 +186,7 @@ class Store:
 
     def _file(self, row: sqlite3.Row) -> FileRow:
         name = self.vessel.open(row["name"], row["id"]).decode("utf-8")
-        plain = {key: row[key] for key in row.keys() if key not in ("name", "about", "attempts")}  # noqa: SIM118
+        plain = {key: row[key] for key in FileRow._fields if key not in ("name", "about")}
         return FileRow(name=name, about=json.loads(row["about"]), **plain)
 
     def note(self, file: str, **about: Any) -> None:

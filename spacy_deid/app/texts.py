@@ -1,41 +1,98 @@
-"""Texts that are de-identified while the caller waits, in the process of the service itself."""
+"""Texts that are de-identified while the caller waits, in processes of their own: the service goes on answering, and a
+text that brings a process down fails, with those that are in work beside it.
+"""
 
-import threading
+import multiprocessing
+from asyncio import wrap_future
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from ..errors import DeidError, Errors, describe
+from .isolation import stand_alone
+from .pipelines import Pipelines, add_places, run, stamp, take
 from .settings import JobSettings, ServiceSettings
-from .store import Store
-from .workshop import Workshop, add_places, run, take
 
-__all__ = ["Texts"]
+__all__ = ["Texts", "Unforeseen"]
+
+WAITING = 100  # texts that wait for their turn, at most
+
+
+class Unforeseen(DeidError):
+    """What should not happen, told by kind and place."""
 
 
 class Texts:
-    """De-identifies texts, one after the other: a pipeline is no place for two threads.
+    """Hands texts to processes, as many at once as the service has workers. Of one thread alone, that of the service.
 
     service (ServiceSettings): settings of the service.
-    store (Store): not used for texts; nothing of them is written.
     """
 
-    def __init__(self, service: ServiceSettings, store: Store) -> None:
-        self._workshop = Workshop(service, store)
-        self._lock = threading.Lock()
+    def __init__(self, service: ServiceSettings) -> None:
+        self._service = service
+        self._pool: ProcessPoolExecutor | None = None
+        self._taken = 0
 
-    def release(self, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
+    @property
+    def full(self) -> bool:
+        """Whether no more texts are taken, because too many wait."""
+        return self._taken >= WAITING + self._service.workers
+
+    async def release(self, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
         """De-identify a text.
 
         text (str): the note.
         settings (JobSettings): how.
         trace (bool): whether to give the evidence of each span.
         RETURNS (dict): "text", "spans" and "pipeline".
-        RAISES: DeidError if it cannot be released.
+        RAISES: DeidError if it cannot be released; Unforeseen if its process was ended (D930), by this text or by
+            another one that was in work.
         """
-        with self._lock:
-            nlp = self._workshop.pipeline(settings)
-            with nlp.memory_zone():
-                spans, edits, released = take(run(nlp, text, settings))
-            stamp = self._workshop.stamp(nlp, settings)
-        add_places(spans, edits, len(text))
-        for span in spans:
-            span["evidence"] = span["evidence"] if trace else []
-        return {"text": released, "spans": spans, "pipeline": stamp["pipeline"]}
+        pool = self._pool = self._pool or self._open()
+        self._taken += 1
+        try:
+            return await wrap_future(pool.submit(_release, text, settings, trace))
+        except BrokenProcessPool:
+            self._pool = None if self._pool is pool else self._pool
+            raise Unforeseen(Errors.D930) from None
+        finally:
+            self._taken -= 1
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _open(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._service.workers, context, _begin, (self._service,))
+
+
+_pipelines: Pipelines  # of a process that works on texts
+
+
+def _begin(service: ServiceSettings) -> None:
+    """What such a process does first."""
+    global _pipelines
+    stand_alone(service.worker_gb)
+    _pipelines = Pipelines(service)
+
+
+def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
+    """De-identify a text, in such a process. What is raised there is told here, where its traceback is."""
+    try:
+        return _deidentify(text, settings, trace)
+    except DeidError as error:
+        raise type(error)(str(error)) from None
+    except Exception as error:
+        raise Unforeseen(describe(error)) from None
+
+
+def _deidentify(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
+    nlp = _pipelines.get(settings)
+    with nlp.memory_zone():
+        spans, edits, released = take(run(nlp, text, settings))
+    add_places(spans, edits, len(text))
+    for span in spans:
+        span["evidence"] = span["evidence"] if trace else []
+    return {"text": released, "spans": spans, "pipeline": stamp(nlp, settings)["pipeline"]}

@@ -1,7 +1,7 @@
-"""The process that works on files, and the thread that keeps it running.
+"""The processes that work on files, and the thread that keeps them running.
 
-It is a process of its own because a damaged file may bring it down, hang it or eat the memory, and because the
-service must go on answering. It takes one task after the other from the store; what it had taken when it stopped is
+They are processes of their own because a damaged file may bring one down, hang it or eat the memory, and because the
+service must go on answering. Each takes one task after the other from the store; what it had taken when it stopped is
 given back.
 """
 
@@ -15,7 +15,8 @@ from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DeidError, Errors, describe
-from .logs import LOGGER, keep_content_out
+from .isolation import stand_alone
+from .logs import LOGGER
 from .queue import Task
 from .settings import JobSettings, ServiceSettings
 from .store import Store
@@ -39,55 +40,23 @@ def open_store(service: ServiceSettings) -> Store:
     return Store(service.data, Vessel(key))
 
 
-def run_worker(service: ServiceSettings) -> None:
+def run_worker(service: ServiceSettings, number: int = 0) -> None:
     """Work on tasks until the process is stopped, or the service is no more.
 
     service (ServiceSettings): settings of the service.
+    number (int): which of its workers this is.
     """
-    _stand_alone(service)
+    stand_alone(service.worker_gb)
     from .workshop import Workshop
 
     store = open_store(service)
     workshop = Workshop(service, store)
     while True:
-        task = store.queue.claim()
+        task = store.queue.claim(number)
         if task is None:
             time.sleep(IDLE)
         else:
             work(workshop, store, task)
-
-
-def _stand_alone(service: ServiceSettings) -> None:
-    """Make a process the worker: a group of its own with what it starts, bounded, silent, gone with the service."""
-    if hasattr(os, "setsid"):
-        os.setsid()
-        _limit_memory(service.worker_gb)
-    threading.Thread(target=_follow, name="follow", daemon=True).start()
-    # what libraries print, also those not written in Python, may be of a note
-    log = open(os.dup(2), "w", encoding="utf-8")  # noqa: SIM115
-    keep_content_out(log)
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-
-
-def _limit_memory(gigabytes: float) -> None:
-    """Bound the memory that a process may ask for; 0 for no bound."""
-    import resource
-
-    if gigabytes:
-        most = int(gigabytes * 1e9)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _follow() -> None:
-    """Stop with the service, however that was stopped: another one may be started in its place at once."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        if hasattr(os, "killpg"):
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)
 
 
 def work(workshop: "Workshop", store: Store, task: Task) -> None:
@@ -108,7 +77,7 @@ def work(workshop: "Workshop", store: Store, task: Task) -> None:
 
 
 class Supervisor:
-    """Keeps one worker running, stops it if a file holds it too long, and deletes jobs whose time is over.
+    """Keeps the workers running, stops one if a file holds it too long, and deletes jobs whose time is over.
 
     service (ServiceSettings): settings of the service.
     store (Store): its store.
@@ -116,27 +85,27 @@ class Supervisor:
 
     def __init__(self, service: ServiceSettings, store: Store) -> None:
         self.service, self.store = service, store
-        self._context = multiprocessing.get_context("spawn")
+        self.workers = [_Worker(service, store, number) for number in range(service.workers)]
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
-        self._looked, self._started, self._pause = -EXPIRE, 0.0, IDLE
-        self.process: BaseProcess | None = None
+        self._looked = -EXPIRE
 
     def start(self) -> None:
-        """Start the worker. What an earlier one had taken goes back into the queue."""
+        """Start the workers. What earlier ones had taken goes back into the queue."""
         self.store.recover()
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the worker; what it is doing is done again at the next start."""
+        """Stop the workers; what they are doing is done again at the next start."""
         self._stop.set()
         self._thread.join(timeout=10)
-        self._kill()
+        for worker in self.workers:
+            worker.kill()
 
     @property
     def alive(self) -> bool:
-        """Whether the worker runs."""
-        return self.process is not None and self.process.is_alive()
+        """Whether all workers run."""
+        return all(worker.alive for worker in self.workers)
 
     def _watch(self) -> None:
         """Look after everything until the service stops; a look that fails, as on a full disk, is not the last."""
@@ -148,30 +117,49 @@ class Supervisor:
             self._stop.wait(IDLE)
 
     def _look(self) -> None:
-        """Start the worker if there is none, stop it if it takes too long, delete what is old."""
-        if not self.alive:
-            self._start()
+        """Start workers that do not run, stop those that take too long, delete what is old."""
+        for worker in self.workers:
+            worker.revive()
         seconds = self.service.file_minutes * 60
-        if self.store.queue.overdue(seconds, Errors.D919.format(minutes=f"{self.service.file_minutes:g}")):
-            self._kill()
+        for number in self.store.queue.overdue(seconds, Errors.D919.format(minutes=f"{self.service.file_minutes:g}")):
+            self.workers[number].kill()
         if time.monotonic() - self._looked > EXPIRE:
             self._looked = time.monotonic()
             self.store.expire(self.service.keep_hours * 3600)
             self.store.sweep()
 
-    def _start(self) -> None:
-        """Start a worker: later and later if it always stops at once."""
-        if self.process is not None:
-            self._pause = IDLE if time.monotonic() - self._started > LONGEST else min(self._pause * 2, LONGEST)
+
+class _Worker:
+    """One worker, as the supervisor sees it: a process, and another one in its place when it is no more."""
+
+    def __init__(self, service: ServiceSettings, store: Store, number: int) -> None:
+        self.service, self.store, self.number = service, store, number
+        self.process: BaseProcess | None = None
+        self._started, self._pause, self._again = 0.0, IDLE, 0.0
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.process is not None and self.process.is_alive()
+
+    def revive(self) -> None:
+        """Start it if it does not run: later and later if it always stops at once."""
+        now = time.monotonic()
+        if self.alive or now < self._again:
+            return
+        if self.process is not None and not self._again:
+            self._pause = IDLE if now - self._started > LONGEST else min(self._pause * 2, LONGEST)
             LOGGER.error(Errors.D926.format(code=self.process.exitcode, seconds=self._pause))
-            self._stop.wait(self._pause)
-        self.store.queue.reclaim()
-        self._started = time.monotonic()
-        self.process = self._context.Process(target=run_worker, args=(self.service,), daemon=True)
+            self._again = now + self._pause
+            return
+        self.store.queue.reclaim(self.number)
+        self._started, self._again = now, 0.0
+        arguments = (self.service, self.number)
+        self.process = multiprocessing.get_context("spawn").Process(target=run_worker, args=arguments, daemon=True)
         self.process.start()
 
-    def _kill(self) -> None:
-        """Stop the worker and what it has started."""
+    def kill(self) -> None:
+        """Stop it and what it has started."""
         if self.process is None or self.process.pid is None:
             return
         if hasattr(os, "killpg"):

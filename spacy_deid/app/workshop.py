@@ -1,34 +1,25 @@
 """What is done with one file of a job: read it, de-identify it, write it again after a review."""
 
 import json
-import sys
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from spacy.language import Language
-from spacy.tokens import Doc
-
-from .. import __version__
 from ..documents.document import Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document, redact_document
 from ..errors import Errors, InputError
-from ..loading import load, patient_terms, use_llm, use_style
-from ..offsets import Edit, map_offsets
-from ..saving import fingerprint
-from ..spans import Evidence, write_evidence
+from ..loading import patient_terms
+from ..offsets import Edit
+from .pipelines import Pipelines, add_places, ehr_of, run, stamp, take
 from .reviewing import edit_reviewed, stands
-from .settings import JobSettings, LlmSettings, ServiceSettings
+from .settings import JobSettings, ServiceSettings
 from .store import FileRow, Store
 
-__all__ = ["Workshop", "add_places", "released_name", "run", "take"]
+__all__ = ["Workshop", "released_name"]
 
 # Tesseract's name of the language that a pipeline is for
 OCR = {"es": "spa", "en": "eng", "fi": "fin"}
-LOADED = 3  # pipelines that are held at once
-MARKS = "deid/columns"
 
 
 class Workshop:
@@ -40,26 +31,7 @@ class Workshop:
 
     def __init__(self, service: ServiceSettings, store: Store) -> None:
         self.service, self.store = service, store
-        self._load = lru_cache(LOADED)(self._make)
-
-    def pipeline(self, settings: JobSettings) -> Language:
-        """The pipeline of a job, loaded once."""
-        llm = settings.llm.model_dump_json() if settings.llm else ""
-        nlp = self._load(settings.pipeline, settings.operating_point, llm)
-        key = self.service.project_key if settings.style == "surrogate" else None
-        use_style(nlp, settings.style, key)
-        for name in nlp.pipe_names:
-            if nlp.get_pipe_meta(name).factory == "deid_surrogate":
-                cast(Any, nlp.get_pipe(name)).set_policy(settings.policy)
-        return nlp
-
-    def _make(self, name: str, point: str, llm: str) -> Language:
-        nlp = load(name, operating_point=point or None, dictionaries=self.service.dictionaries)
-        nlp.max_length = sys.maxsize
-        trust_columns(nlp)
-        if llm:
-            use_llm(nlp, **llm_config(LlmSettings.model_validate_json(llm), self.service))
-        return nlp
+        self.pipelines = Pipelines(service)
 
     def do(self, task: str, file: FileRow, settings: JobSettings) -> tuple[str, dict[str, Any]]:
         """Do a task.
@@ -102,7 +74,7 @@ class Workshop:
     def deidentify(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Run the pipeline on a document and write it anew."""
         began = time.monotonic()
-        nlp = self.pipeline(settings)
+        nlp = self.pipelines.get(settings)
         document = self.read(file, settings)
         with nlp.memory_zone():
             spans, edits, text = take(run(nlp, document.text, settings, document.marks))
@@ -111,7 +83,7 @@ class Workshop:
     def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Write a document by what a reviewer decided."""
         began = time.monotonic()
-        nlp = self.pipeline(settings)
+        nlp = self.pipelines.get(settings)
         document = self.read(file, settings)
         if document.text.encode("utf-8", "surrogatepass") != self.store.get(file.id, "text"):
             raise InputError(Errors.D912)
@@ -134,7 +106,7 @@ class Workshop:
     ) -> dict[str, Any]:
         """Write the released document and what was found. RETURNS (dict): numbers of it."""
         mark: Literal["plain", "box"] = "plain" if settings.style == "surrogate" else "box"
-        nlp = self.pipeline(settings)
+        nlp = self.pipelines.get(settings)
         known = patient_terms(nlp, settings.patient_id) if settings.patient_id else []
         how = WriteSettings(mark=mark, read=self.reading(settings))
         data = redact_document(document, edits, how, known=known)
@@ -142,7 +114,7 @@ class Workshop:
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "released", data)
         self.store.put(file.id, "released_text", text.encode("utf-8", "surrogatepass"))
-        self.store.put(file.id, "findings", json.dumps({**self.stamp(nlp, settings), "spans": spans}).encode())
+        self.store.put(file.id, "findings", json.dumps({**stamp(nlp, settings), "spans": spans}).encode())
         return {
             "seconds": round(time.monotonic() - began, 3),
             "characters": len(document.text),
@@ -151,67 +123,6 @@ class Workshop:
             "changed": len(edits),
             "open": 0,
         }
-
-    def stamp(self, nlp: Language, settings: JobSettings) -> dict[str, Any]:
-        """What decided: it heads the findings of a file."""
-        name = f"{nlp.lang}_{nlp.meta['name']}"
-        pipeline = {"name": name, "version": nlp.meta["version"], "fingerprint": _fingerprint(nlp)}
-        given = settings.model_dump(exclude={"patient_id"})
-        return {"pipeline": pipeline, "spacy_deid": __version__, "settings": given}
-
-
-def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any]:
-    """The settings of ``deid_llm`` that were chosen; what is left empty is as usual."""
-    chosen = {"model_name": settings.model, "prompt": settings.prompt, "labels": settings.labels}
-    given = {name: value for name, value in chosen.items() if value}
-    return {"model": settings.location, "allow": list(service.llm_allow), **given}
-
-
-def trust_columns(nlp: Language) -> None:
-    """Let a pipeline take the label of a column for that of its cells, before what any detector says."""
-    for name in nlp.pipe_names:
-        if nlp.get_pipe_meta(name).factory == "deid_merge":
-            merge = cast(Any, nlp.get_pipe(name))
-            merge.sources = [MARKS, *merge.sources]
-
-
-def run(nlp: Language, text: str, settings: JobSettings, marks: Sequence[tuple[int, int, str]] = ()) -> Doc:
-    """Run a pipeline on a text.
-
-    nlp (Language): what `Workshop.pipeline` gave, in a memory zone.
-    text (str): the text.
-    settings (JobSettings): whose text it is.
-    marks (Sequence[tuple[int, int, str]]): characters that are known to be of a label, as cells of a column of names.
-    RETURNS (Doc): with its decisions.
-    """
-    doc = nlp.make_doc(text)
-    doc._.ehr = ehr_of(settings)
-    write_evidence(doc, MARKS, [Evidence(start, end, label, "columns") for start, end, label in marks])
-    return nlp(doc)
-
-
-@lru_cache(LOADED)
-def _fingerprint(nlp: Language) -> str:
-    """The fingerprint of a pipeline, which takes a while."""
-    return fingerprint(nlp)
-
-
-def ehr_of(settings: JobSettings) -> dict[str, Any]:
-    """What is known beside the text."""
-    return {"patient_id": settings.patient_id} if settings.patient_id else {}
-
-
-def take(doc: Doc) -> tuple[list[dict[str, Any]], list[Edit], str]:
-    """Copy out of a Doc what is kept of it: spans with their traces, edits, the released text."""
-    edits: list[Edit] = doc._.deid_edits
-    return [dict(row) for row in doc._.deid_trace], edits, doc._.deid_text
-
-
-def add_places(spans: Sequence[dict[str, Any]], edits: Sequence[Edit], length: int) -> None:
-    """Say of each span where it stands in the released text."""
-    starts, ends = (map_offsets(edits, [span[side] for span in spans], length) for side in ("start", "end"))
-    for span, start, end in zip(spans, starts, ends, strict=True):
-        span["released"] = [start, end]
 
 
 def reviewed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -38,7 +38,10 @@ def serve(
     max_files: Annotated[int, typer.Option(min=1, max=1000, help="Files that a job may have.")] = 500,
     max_job_mb: Annotated[int, typer.Option(min=1, help="Megabytes that the files of a job may have together.")] = 500,
     file_minutes: Annotated[float, typer.Option(min=0.01, help="Minutes that may be spent on a file.")] = 30,
-    worker_gb: Annotated[float, typer.Option(min=0, help="Memory for work on files, in GB; 0 for no bound.")] = 8,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Files that are worked on at once, and as many texts.")
+    ] = 1,
+    worker_gb: Annotated[float, typer.Option(min=0, help="Memory of each worker, in GB; 0 for no bound.")] = 8,
     llm: Annotated[list[str] | None, typer.Option(help="Local LLM that may be chosen: an address or a GGUF file.")] = (
         None
     ),
@@ -66,6 +69,7 @@ def serve(
             max_files=max_files,
             max_job_mb=max_job_mb,
             file_minutes=file_minutes,
+            workers=workers,
             worker_gb=worker_gb,
             llm=tuple(llm or ()),
             llm_allow=tuple(llm_allow or ()),

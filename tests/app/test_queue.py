@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -122,11 +123,29 @@ def test_an_upload_that_was_not_finished_is_gone_after_a_restart(store):
 
 def test_a_file_that_takes_too_long_is_given_up(store):
     store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
-    task = store.queue.claim()
-    assert store.queue.overdue(60, "late") == 0
-    assert store.queue.overdue(-1, "late") == 1
+    task = store.queue.claim(3)
+    assert store.queue.overdue(60, "late") == set()
+    assert store.queue.overdue(-1, "late") == {3}
     assert store.file(task.file).reason == "late"
     assert store.queue.claim().file != task.file
+
+
+def test_what_one_worker_had_is_given_back_and_what_others_have_is_not(store):
+    store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
+    first, second = store.queue.claim(0), store.queue.claim(1)
+    store.queue.reclaim(0)
+    assert store.queue.claim(0).file == first.file
+    assert store.queue.claim(0) is None
+    assert store.queue.finish(second, "parsed") is True
+
+
+def test_a_store_of_a_service_before_there_were_several_workers_is_taken_on(tmp_path):
+    old = Store(tmp_path / "data", Vessel())
+    job = old.add_job({}, [("a.txt", b"a")])
+    with old.database.change() as database:
+        database.execute("ALTER TABLE file DROP COLUMN worker")
+    new = Store(tmp_path / "data", Vessel())
+    assert new.queue.claim(1).job == job
 
 
 def test_what_is_ahead_in_the_queue_is_what_came_before(store):
@@ -200,6 +219,37 @@ def test_a_worker_that_dies_is_started_again(start_service):
     os.kill(worker_of(service), signal.SIGKILL)
     shown = service.wait(service.add(("a.txt", NOTE.encode())))
     assert shown["files"][0]["state"] == "done"
+
+
+def test_several_workers_share_a_job_and_the_time_that_is_left(start_service):
+    service = start_service("--workers", "2")
+    job = service.add(*((f"{i}.txt", (NOTE * 300).encode()) for i in range(6)))
+    at_once, left = 0, []
+    while (shown := service.client.get(f"/v1/jobs/{job}").json())["busy"]:
+        at_once = max(at_once, sum(file["state"] == "running" for file in shown["files"]))
+        left.append(shown["seconds_left"])
+        time.sleep(0.05)
+    assert at_once == 2
+    assert [file["state"] for file in shown["files"]] == ["done"] * 6
+    assert any(left)
+
+
+def test_a_text_whose_process_is_ended_fails_clearly_and_the_next_one_is_done(start_service):
+    service = start_service()
+    workers = {child.pid for child in psutil.Process(service.process.pid).children()}
+    ask = {"json": {"text": NOTE}}
+    assert service.client.post("/v1/deidentify", **ask).status_code == 200
+    (new,) = {child.pid for child in psutil.Process(service.process.pid).children()} - workers
+    with ThreadPoolExecutor() as threads:
+        long = threads.submit(service.client.post, "/v1/deidentify", json={"text": NOTE * 2000})
+        while psutil.Process(new).cpu_percent(0.2) < 50 and not long.done():
+            pass
+        os.kill(new, signal.SIGKILL)
+    assert long.result().status_code == 500
+    assert "was ended" in long.result().json()["detail"]
+    answer = service.client.post("/v1/deidentify", **ask)
+    assert CANARY not in answer.text
+    assert answer.status_code == 200
 
 
 def worker_of(service):

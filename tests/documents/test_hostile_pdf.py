@@ -1,6 +1,7 @@
 """PDF files that say other things than they show: what is read is what is shown, and what was read is gone."""
 
 import io
+from pathlib import Path
 
 import pytest
 from pdf_letters import (
@@ -17,7 +18,8 @@ from pdf_letters import (
 )
 from pikepdf import Array, Dictionary, Name
 from reportlab.lib.pagesizes import A4
-from reportlab.pdfbase.pdfmetrics import stringWidth
+from reportlab.pdfbase.pdfmetrics import registerFont, stringWidth
+from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen import canvas
 
 from spacy_deid.documents import ReadSettings, read_document, redact_document
@@ -33,6 +35,15 @@ def read(data):
 
 def last_line(data):
     return read(data).text.splitlines()[-1]
+
+
+def dejavu():
+    """A font that has marks without a look."""
+    path = Path("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf")
+    if not path.exists():
+        pytest.skip("DejaVu Sans is not installed")
+    registerFont(TTFont("DejaVu", path))
+    return "DejaVu"
 
 
 def spoken(shown, text):
@@ -130,6 +141,24 @@ def test_a_wide_ligature_is_one_glyph_of_several_letters():
     assert document.text == "Dr Offmann called. Dr Offmann wrote."
     copy = redact_document(document, edits_of(document.text, ["Offmann"], replacement="X"))
     assert layer(copy).split() == ["Dr", "X", "called.", "Dr", "X", "wrote."]
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("Sr Iba\u0301n\u0303ez", "Sr Ibáñez"),
+        ("Mr Quin\u200bta\u2060na\u200d", "Mr Quintana"),
+        ("\ufeffMr \u202eQuintana\u202c", "Mr Quintana"),
+        ("Mr O\ufb03el", "Mr Offiel"),
+    ],
+    ids=["accents", "zero width", "direction", "ligature"],
+)
+def test_marks_without_a_look_of_their_own_do_not_break_words(written, read_as):
+    data = letter(f"Patient: {written} came", font=dejavu())
+    document = read(data)
+    assert document.text == f"Patient: {read_as} came"
+    copy = redact_document(document, edits_of(document.text, [read_as.split()[1]]))
+    assert layer(copy).split()[2:] == ["[PATIENT]", "came"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ SLANT = 6  # degrees from which text stands aslant
 INVISIBLE, CLIPPING = 3, 4
 BEYOND = 0.3  # sizes of the font from which a character's box reaches too far over the next one
 MANY = 3  # characters of a page that may do so, as long strokes of letters do
+NOTHING = 0.1  # sizes of the font that a mark without a look covers at most
 UNKNOWN = "\ufffd"
 
 
@@ -106,6 +108,8 @@ def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
         if char.text.isspace() or char.generated:
             space = True
             continue
+        if char.is_nothing:
+            continue
         box = char.shown(view)
         boxes.append(box)
         overlaps += last is not None and last.reaches_over(char)
@@ -161,6 +165,12 @@ class _Char(NamedTuple):
         degrees = math.degrees(math.atan2(-y, x)) + view.rotation
         quarter = round(degrees / 90)
         return quarter % 4 * 90 if abs(degrees - 90 * quarter) < SLANT else None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is a mark that has no look of its own, as a joiner or a place where a word may break."""
+        left, bottom, right, top = self.box
+        return unicodedata.category(self.text[-1]) == "Cf" and max(right - left, top - bottom) < NOTHING * self.em
 
     def reaches_over(self, other: "_Char") -> bool:
         """Whether the box goes far beyond the place where the next character of its line begins."""
@@ -226,7 +236,7 @@ def _whole(chars: Iterable[_Char]) -> Iterator[_Char]:
     """Characters, with those that one glyph stands for put together: a ligature that the file says the letters of."""
     last: _Char | None = None
     for char in chars:
-        if last and char.owner and (char.owner, char.origin) == (last.owner, last.origin) and not char.text.isspace():
+        if last and char.owner and (char.owner, char.box) == (last.owner, last.box) and not char.text.isspace():
             last = last._replace(text=last.text + char.text)
             continue
         if last:

@@ -205,7 +205,7 @@ class Errors:
     D213 = "training cannot start from {path}: it has no component '{name}'"
 
     # command line
-    D400 = "{path}: not {encoding} text. Name the encoding with --encoding"
+    D400 = "{path}: not {encoding} text. Name the encoding: --encoding, or 'encoding' among the settings of a job"
     D401 = "unknown text encoding '{encoding}'"
     D402 = "{path}: {reason}"
     D403 = "{path}: no kind of file that is read"

@@ -45,7 +45,8 @@ ARROWS = {
     "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patterns policies "
     "spans surrogates",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
-    "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline saving spans surrogates",
+    "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline saving "
+    "spans surrogates",
     "cli": "__init__ app audit background context dictionaries documents ehr errors evaluation io labels llm loading "
     "masked_lm medical notes offsets policies release sampling saving spans surrogates synth",
     "__init__": "context errors loading offsets spans",

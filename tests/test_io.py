@@ -35,7 +35,10 @@ def test_unknown_encoding_is_refused(encoding: str):
 def test_undecodable_bytes_name_the_file_and_not_the_content():
     with pytest.raises(InputError) as caught:
         decode("Núñez".encode("latin-1"), "utf-8", "note.txt")
-    assert str(caught.value) == "note.txt: not utf-8 text. Name the encoding with --encoding"
+    assert (
+        str(caught.value)
+        == "note.txt: not utf-8 text. Name the encoding: --encoding, or 'encoding' among the settings of a job"
+    )
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 

@@ -22,6 +22,7 @@ from .workshop import released_name
 
 __all__ = ["apply_review", "choices_of", "findings_of", "make_api", "read_uploads"]
 
+ENCODINGS = ("", "cp1252", "iso8859-15", "utf-16")  # that are offered; others are taken as well
 LONGEST_NAME = 200  # bytes of a name, which systems of files bound
 
 
@@ -288,7 +289,7 @@ def choices_of(service: ServiceSettings) -> dict[str, Any]:
     if service.project_key is None:
         given["style"].remove("surrogate")
     local = {"llm": list(service.llm), "prompts": list(PROMPTS), "labels": list(LABELS)}
-    return {"pipeline": list(service.pipelines), **given, **local}
+    return {"pipeline": list(service.pipelines), **given, "encoding": list(ENCODINGS), **local}
 
 
 def attachment(name: str) -> dict[str, str]:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import jinja2
 from fastapi import APIRouter, Form, Request, Response, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel
 
 from ..errors import DeidError, Errors, InputError, describe
 from ..labels import LABELS, SCHEMES
 from .api import apply_review, choices_of, findings_of, read_uploads
+from .forms import JobForm
 from .progress import show_file, show_job
 from .reporting import RATES, format_csv, measure_job
 from .segments import cut_parts, cut_text, place_released
@@ -191,35 +191,6 @@ def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> Non
         if result is None:
             raise InputError(Errors.D916)
         return Response(format_csv(result["rows"]), media_type="text/csv; charset=utf-8")
-
-
-class JobForm(BaseModel):
-    """The form of a job; what is left empty is as usual."""
-
-    pipeline: str = ""
-    operating_point: str = ""
-    style: str = ""
-    policy: str = ""
-    patient_id: str = ""
-    columns: str = ""
-    llm: str = ""
-    llm_prompt: str = ""
-    llm_name: str = ""
-    llm_labels: list[str] = []
-
-    def settings(self) -> JobSettings:
-        """The settings that it stands for. RAISES: InputError if there are no such (D927)."""
-        names = ("pipeline", "operating_point", "style", "policy", "patient_id")
-        given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name)}
-        rows = [line.rpartition("=") for line in self.columns.splitlines() if line.strip()]
-        given["columns"] = {name.strip(): action.strip() for name, _, action in rows}
-        if self.llm:
-            given["llm"] = {"location": self.llm, "prompt": self.llm_prompt, "model": self.llm_name}
-            given["llm"]["labels"] = self.llm_labels
-        try:
-            return JobSettings(**given)
-        except ValueError:
-            raise InputError(Errors.D927) from None
 
 
 def show_problem(request: Request, problem: str, status: int) -> Response:

@@ -35,7 +35,7 @@ class Queue:
     """The tasks of all files.
 
     database (Database): where they stand.
-    vessel (Vessel): seals the settings of jobs, which name a patient.
+    vessel (Vessel): seals the settings of jobs, which name a patient, and what is said of them.
     """
 
     def __init__(self, database: Database, vessel: Vessel) -> None:
@@ -144,9 +144,13 @@ class Queue:
             database.execute(
                 "UPDATE file SET task = ?, claimed = NULL, attempts = 0, state = ?, reason = ?, about = ? "
                 "WHERE id = ?",
-                (then, state, reason, json.dumps(known), task.file),
+                (then, state, self._seal(reason, task.file), json.dumps(known), task.file),
             )
         return kept
+
+    def _seal(self, reason: str, file: str) -> bytes | str:
+        """A reason as it is kept: one may quote the settings of a job, which are sealed too."""
+        return self.vessel.seal(reason.encode("utf-8", "replace"), file) if reason else ""
 
     def reclaim(self, worker: int | None = None) -> None:
         """Give back what a worker had taken that is no more. A file that brought one down twice has failed.
@@ -162,16 +166,21 @@ class Queue:
             )
             database.execute(f"UPDATE file SET claimed = NULL WHERE {theirs}", which)
 
-    def overdue(self, seconds: float, reason: str) -> set[int]:
-        """Give up on files that were taken longer ago than this.
+    def claims(self) -> dict[tuple[str, float], int]:
+        """What is in work: file and time of the taking → number of the worker that has it."""
+        with self.database.read() as database:
+            rows = database.execute("SELECT id, claimed, worker FROM file WHERE claimed IS NOT NULL").fetchall()
+        return {(row["id"], row["claimed"]): int(row["worker"] or 0) for row in rows}
 
-        RETURNS (set[int]): the workers that have them, which are to be stopped.
+    def give_up(self, file: str, claimed: float, reason: str) -> None:
+        """Give up on a file; whoever works on it is to be stopped.
+
+        file, claimed (str, float): as in `claims`.
+        reason (str): why, without content.
         """
-        since = (time.time() - seconds,)
         with self.database.change() as database:
-            workers = {row[0] for row in database.execute("SELECT worker FROM file WHERE claimed < ?", since)}
             database.execute(
-                "UPDATE file SET state = 'failed', task = NULL, claimed = NULL, reason = ? WHERE claimed < ?",
-                (reason, *since),
+                "UPDATE file SET state = 'failed', task = NULL, claimed = NULL, reason = ? "
+                "WHERE id = ? AND claimed = ?",
+                (reason, file, claimed),
             )
-        return workers

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import ConfigError, Errors
+from ..io import check_encoding
 from ..labels import LABELS
 from ..llm.prompts import shipped_prompts
 
@@ -120,6 +121,7 @@ class JobSettings(BaseModel):
     ocr_languages: list[str] = Field(
         default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
     )
+    encoding: str = Field(default="", description="Encoding of texts and tables that say none; empty for UTF-8")
     columns: dict[str, str] = Field(
         default_factory=dict, description="Columns of tables: name → text, keep, drop or label:NAME; others are text"
     )
@@ -133,6 +135,8 @@ class JobSettings(BaseModel):
         """
         chosen = self.model_copy(update={"pipeline": self.pipeline or service.pipelines[0]})
         _check("pipeline", chosen.pipeline, service.pipelines)
+        if chosen.encoding:
+            check_encoding(chosen.encoding)
         if chosen.llm:
             _check("llm", chosen.llm.location, service.llm)
             _check("prompt", chosen.llm.prompt, ("", *PROMPTS))

@@ -186,8 +186,11 @@ class Store:
 
     def _file(self, row: sqlite3.Row) -> FileRow:
         name = self.vessel.open(row["name"], row["id"]).decode("utf-8")
-        plain = {key: row[key] for key in FileRow._fields if key not in ("name", "about")}
-        return FileRow(name=name, about=json.loads(row["about"]), **plain)
+        reason = row["reason"]
+        if isinstance(reason, bytes):  # a constant is not sealed
+            reason = self.vessel.open(reason, row["id"]).decode("utf-8")
+        plain = {key: row[key] for key in FileRow._fields if key not in ("name", "about", "reason")}
+        return FileRow(name=name, about=json.loads(row["about"]), reason=reason, **plain)
 
     def note(self, file: str, **about: Any) -> None:
         """Note more of what is known of a file."""

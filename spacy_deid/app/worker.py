@@ -89,6 +89,7 @@ class Supervisor:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
         self._looked = -EXPIRE
+        self._since: dict[tuple[str, float], float] = {}  # when a claim was first seen
 
     def start(self) -> None:
         """Start the workers. What earlier ones had taken goes back into the queue."""
@@ -120,13 +121,21 @@ class Supervisor:
         """Start workers that do not run, stop those that take too long, delete what is old."""
         for worker in self.workers:
             worker.revive()
-        seconds = self.service.file_minutes * 60
-        for number in self.store.queue.overdue(seconds, Errors.D919.format(minutes=f"{self.service.file_minutes:g}")):
-            self.workers[number].kill()
+        self._stop_late()
         if time.monotonic() - self._looked > EXPIRE:
             self._looked = time.monotonic()
             self.store.expire(self.service.keep_hours * 3600)
             self.store.sweep()
+
+    def _stop_late(self) -> None:
+        """Stop workers that a file holds too long, by a clock that nobody sets."""
+        now = time.monotonic()
+        claims = self.store.queue.claims()
+        self._since = {claim: self._since.get(claim, now) for claim in claims}
+        for claim, since in self._since.items():
+            if now - since > self.service.file_minutes * 60:
+                self.store.queue.give_up(*claim, Errors.D919.format(minutes=f"{self.service.file_minutes:g}"))
+                self.workers[claims[claim]].kill()
 
 
 class _Worker:

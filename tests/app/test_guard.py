@@ -317,6 +317,8 @@ def test_files_are_sealed_if_there_is_a_key_for_them(start_service, tmp_path):
     job = service.wait(service.add((f"{CANARY}.txt", NOTE.encode())))
     assert job["files"][0]["state"] == "done"
     assert job["files"][0]["name"] == f"{CANARY}.txt"
+    failed = service.wait(service.add(("a.csv", b"note\nx\n"), columns={CANARY: "keep"}))
+    assert CANARY in failed["files"][0]["reason"]
     service.stop()
     for path in service.folder.rglob("*"):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes()

@@ -109,6 +109,18 @@ def test_any_name_is_taken_and_handed_out_again(service, name):
         assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
 
 
+def test_a_file_in_another_encoding_says_so_and_is_done_when_the_encoding_is_named(service):
+    note = NOTE.replace("😀", "").encode("cp1252")
+    job = service.add(("a.txt", note))
+    assert "encoding" in service.wait(job)["files"][0]["reason"]
+    assert service.client.post(f"/v1/jobs/{job}/start", json={"encoding": "none"}).status_code == 400
+    assert service.client.post(f"/v1/jobs/{job}/start", json={"encoding": "cp1252"}).status_code == 200
+    file = service.wait(job)["files"][0]
+    released = service.client.get(f"/v1/files/{file['id']}/download").content.decode("cp1252")
+    assert CANARY not in released
+    assert "Médico" in released
+
+
 def test_columns_of_a_table_are_replaced_as_a_whole(service):
     table = b"paciente,nota\nxyzzy,Sin fiebre.\nplugh,Alta.\n"
     columns = {"paciente": "label:PATIENT"}

@@ -124,8 +124,10 @@ def test_an_upload_that_was_not_finished_is_gone_after_a_restart(store):
 def test_a_file_that_takes_too_long_is_given_up(store):
     store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     task = store.queue.claim(3)
-    assert store.queue.overdue(60, "late") == set()
-    assert store.queue.overdue(-1, "late") == {3}
+    claim = (task.file, task.claimed)
+    assert store.queue.claims() == {claim: 3}
+    store.queue.give_up(*claim, "late")
+    assert store.queue.finish(task, "done") is False
     assert store.file(task.file).reason == "late"
     assert store.queue.claim().file != task.file
 

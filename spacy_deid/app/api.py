@@ -14,7 +14,7 @@ from ..labels import LABELS
 from .archive import zip_job
 from .progress import show_file, show_job
 from .reviewing import decide
-from .settings import PROMPTS, JobSettings, ServiceSettings
+from .settings import JobSettings, ServiceSettings
 from .store import FileRow, Store
 from .texts import Texts
 from .worker import Supervisor
@@ -288,7 +288,7 @@ def choices_of(service: ServiceSettings) -> dict[str, Any]:
     given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy")}
     if service.project_key is None:
         given["style"].remove("surrogate")
-    local = {"llm": list(service.llm), "prompts": list(PROMPTS), "labels": list(LABELS)}
+    local = {"llm": list(service.llm), "prompts": list(service.prompts), "labels": list(LABELS)}
     return {"pipeline": list(service.pipelines), **given, "encoding": list(ENCODINGS), **local}
 
 

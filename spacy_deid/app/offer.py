@@ -5,6 +5,7 @@ from pathlib import Path
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors
 from ..llm.endpoint import Endpoint
+from ..llm.prompts import load_prompt
 from ..loading import find_pipeline
 from ..surrogates.keys import ProjectKey
 from .settings import ServiceSettings
@@ -25,6 +26,8 @@ def check_offer(service: ServiceSettings) -> None:
         LocalStore.open(service.dictionaries)
     if service.project_key:
         ProjectKey.from_file(service.project_key)
+    for prompt in service.llm_prompts:
+        load_prompt(str(prompt), "en")
     for location in service.llm:
         if "://" in location:
             Endpoint(location, service.llm_allow).resolve()

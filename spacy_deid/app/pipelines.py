@@ -53,7 +53,8 @@ class Pipelines:
 
 def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any]:
     """The settings of ``deid_llm`` that were chosen; what is left empty is as usual."""
-    chosen = {"model_name": settings.model, "prompt": settings.prompt, "labels": settings.labels}
+    prompt = service.prompts.get(settings.prompt, "")
+    chosen = {"model_name": settings.model, "prompt": prompt, "labels": settings.labels}
     given = {name: value for name, value in chosen.items() if value}
     return {"model": settings.location, "allow": list(service.llm_allow), **given}
 

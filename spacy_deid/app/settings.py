@@ -17,7 +17,6 @@ __all__ = ["JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
 
 TOKEN_LENGTH = 16
 COLUMNS = ("text", "keep", "drop", *(f"label:{name}" for name in LABELS))
-# names, not paths: whoever asks is not to choose which files of this machine are read
 PROMPTS = tuple(sorted({name.partition("/")[2] for name in shipped_prompts()}))
 
 
@@ -55,6 +54,7 @@ class ServiceSettings:
     workers (int): processes that work on files, and as many that work on texts.
     worker_gb (float): gigabytes of memory that each may ask for; 0 for no bound.
     llm (tuple[str]): local LLMs that may be chosen: addresses of servers or GGUF files.
+    llm_prompts (tuple[Path]): files of prompts that may be chosen beside those that ship, by their names.
     llm_allow (tuple[str]): hosts beside this machine that an address may name.
     RAISES: ConfigError if others reach it and there is no token, or a short one (D907), or one that no header can
         carry (D922).
@@ -77,7 +77,16 @@ class ServiceSettings:
     workers: int = 1
     worker_gb: float = 8.0
     llm: tuple[str, ...] = ()
+    llm_prompts: tuple[Path, ...] = ()
     llm_allow: tuple[str, ...] = ()
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The prompts that may be chosen: name → name of one that ships, or path.
+
+        Whoever asks names no path: which files of this machine are read is not for them to say.
+        """
+        return {name: name for name in PROMPTS} | {path.stem: str(path) for path in self.llm_prompts}
 
     def __post_init__(self) -> None:
         public = next((host for host in (self.host, *self.names) if not is_loopback(host)), None)
@@ -139,7 +148,7 @@ class JobSettings(BaseModel):
             check_encoding(chosen.encoding)
         if chosen.llm:
             _check("llm", chosen.llm.location, service.llm)
-            _check("prompt", chosen.llm.prompt, ("", *PROMPTS))
+            _check("prompt", chosen.llm.prompt, ("", *service.prompts))
             for label in chosen.llm.labels:
                 _check("labels", label, tuple(LABELS))
         for action in chosen.columns.values():

@@ -45,6 +45,9 @@ def serve(
     llm: Annotated[list[str] | None, typer.Option(help="Local LLM that may be chosen: an address or a GGUF file.")] = (
         None
     ),
+    llm_prompt: Annotated[
+        list[Path] | None, typer.Option(help="File of a prompt that may be chosen beside those that ship.")
+    ] = None,
     llm_allow: Annotated[list[str] | None, typer.Option(help="Host beside this machine where an LLM may be.")] = None,
 ) -> None:
     """Serve the browser front end and the REST interface, at this machine alone unless told otherwise.
@@ -72,6 +75,7 @@ def serve(
             workers=workers,
             worker_gb=worker_gb,
             llm=tuple(llm or ()),
+            llm_prompts=tuple(llm_prompt or ()),
             llm_allow=tuple(llm_allow or ()),
         )
         app = parts.make_service(settings)

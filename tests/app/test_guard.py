@@ -48,6 +48,7 @@ def test_the_token_is_in_no_repr(tmp_path):
         ({"pipelines": ("es", "xq")}, "xq"),
         ({"dictionaries": Path("no-lists")}, "no-lists"),
         ({"project_key": Path("no.key")}, "no.key"),
+        ({"llm_prompts": (Path("no.toml"),)}, "no.toml"),
         ({"llm": ("no.gguf",)}, "no.gguf"),
         ({"llm": ("http://192.0.2.7:8080",)}, "192.0.2.7"),
     ],

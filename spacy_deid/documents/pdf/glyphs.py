@@ -174,18 +174,15 @@ class _Char(NamedTuple):
 
     def reaches_over(self, other: "_Char") -> bool:
         """Whether the box goes far beyond the place where the next character of its line begins."""
-        x, y = self.direction
-        norm = math.hypot(x, y)
-        if not norm or min(abs(x), abs(y)) > 0.1 * norm:
-            return False  # the boxes of text that stands aslant always do
-        x, y = x / norm, y / norm
+        (x, y), (left, bottom, right, top) = self.direction, self.box
         dx, dy = other.origin[0] - self.origin[0], other.origin[1] - self.origin[1]
-        along, across = dx * x + dy * y, abs(dx * y - dy * x)
-        left, bottom, right, top = self.box
-        end = max(
-            (px - self.origin[0]) * x + (py - self.origin[1]) * y for px in (left, right) for py in (bottom, top)
-        )
-        return 0.1 * self.em < along < end - BEYOND * self.em and across < BEYOND * self.em
+        if abs(y) <= 0.1 * abs(x):
+            along, across, end = (dx, dy, right - self.origin[0]) if x > 0 else (-dx, dy, self.origin[0] - left)
+        elif abs(x) <= 0.1 * abs(y):
+            along, across, end = (dy, dx, top - self.origin[1]) if y > 0 else (-dy, dx, self.origin[1] - bottom)
+        else:
+            return False  # the boxes of text that stands aslant always do
+        return 0.1 * self.em < along < end - BEYOND * self.em and abs(across) < BEYOND * self.em
 
 
 def _base(char: _Char, view: View, turn: int) -> float:

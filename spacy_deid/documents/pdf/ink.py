@@ -56,8 +56,9 @@ class Ink:
 
     def _part(self, values: np.ndarray, box: Box, edge: int) -> np.ndarray:
         """The pixels of a box and some around it."""
-        x0, y0 = (max(int(value * self._scale) - edge, 0) for value in box[:2])
-        x1, y1 = (max(int(value * self._scale) + 1 + edge, 0) for value in box[2:])
+        scale = self._scale
+        x0, y0 = max(int(box.x0 * scale) - edge, 0), max(int(box.y0 * scale) - edge, 0)
+        x1, y1 = max(int(box.x1 * scale) + 1 + edge, 0), max(int(box.y1 * scale) + 1 + edge, 0)
         return values[y0:y1, x0:x1]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ..errors import InputError
 from ..offsets import Edit
@@ -69,11 +69,11 @@ def write_picture(
     edits (Sequence[Edit]): edits of that.
     read (ReadSettings): how the file was read.
     settings (WriteSettings): how it is written.
-    RETURNS (bytes): the picture painted over; a blank one if it was not read; the same one if pictures are kept.
+    RETURNS (bytes): the picture painted over; a blank one if it was not read; its pixels if pictures are kept.
     """
     if inner is not None:
         return FORMAT.write(inner, edits, settings)
-    return (_readable(data, read) if read.pictures == "keep" else b"") or blank(data)
+    return (_bare(data, read) if read.pictures == "keep" else b"") or blank(data)
 
 
 def blank(data: bytes) -> bytes:
@@ -94,6 +94,24 @@ def blank(data: bytes) -> bytes:
 def picture_settings(settings: WriteSettings, read: bool) -> WriteSettings:
     """How a picture of the copy is verified: by OCR if it was read by OCR."""
     return replace(settings, ocr_pages=(1,) if read else ())
+
+
+def _bare(data: bytes, settings: ReadSettings) -> bytes:
+    """The pixels of a picture in its format, without what is written beside them: where it was taken, by whom."""
+    readable = _readable(data, settings)
+    if not readable:
+        return b""
+    out = io.BytesIO()
+    try:
+        with _opened(readable) as image:
+            if image.width * image.height > settings.max_pixels:
+                return b""
+            pixels = ImageOps.exif_transpose(image).copy()
+            pixels.info = {key: value for key, value in pixels.info.items() if key == "transparency"}
+            pixels.save(out, image.format, quality=95)
+    except (OSError, ValueError, TypeError, SyntaxError, Image.DecompressionBombError):
+        return b""
+    return out.getvalue()
 
 
 def _readable(data: bytes, settings: ReadSettings) -> bytes:

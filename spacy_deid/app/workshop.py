@@ -55,7 +55,12 @@ class Workshop:
         """How the documents of a job are read, and their copies once more."""
         lang = settings.pipeline or self.service.pipelines[0]
         languages = tuple(settings.ocr_languages) or (OCR.get(lang[:2], "eng"),)
-        return ReadSettings(encoding=settings.encoding or "utf-8", languages=languages, columns=settings.columns)
+        return ReadSettings(
+            encoding=settings.encoding or "utf-8",
+            languages=languages,
+            columns=settings.columns,
+            processes=2 if self.service.workers == 1 else 1,
+        )
 
     def parse(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Read a document. RETURNS (dict): its pages and what else is known of it."""

@@ -374,7 +374,7 @@ class Errors:
     D722 = "{path}: no column {missing}, which the policy of columns names"
     D723 = "{path}: column(s) {columns} hold lists, records or bytes, which are not searched. Keep or drop them"
     D790 = "{path}: --vault keeps notes, not documents. Redact documents in a run without it"
-    D791 = "its process was ended, by a fault of a library or for want of memory"
+    D791 = "its process was ended, by a fault of a library, for want of memory, or because it took too long"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"

@@ -30,6 +30,7 @@ __all__ = [
     "DOCUMENTS",
     "Columns",
     "DocumentRedaction",
+    "FileMinutes",
     "Files",
     "OcrLanguages",
     "Pictures",
@@ -67,6 +68,9 @@ Columns = Annotated[
     typer.Option(
         "--columns", help="TOML file of what becomes of each column of tables: text, label:NAME, keep, drop."
     ),
+]
+FileMinutes = Annotated[
+    float, typer.Option(min=0, help="Minutes that a document may take (on Linux); 0 for no limit.")
 ]
 PicturesOption = Annotated[Pictures, typer.Option(help="What becomes of pictures in documents that have text.")]
 
@@ -121,10 +125,12 @@ class DocumentRedaction:
 
     redaction (Redaction): pipeline, trace, review and tally.
     settings (ReadSettings): how documents are read.
+    minutes (float): that a document may take, 0 for no limit.
     """
 
     redaction: Redaction
     settings: ReadSettings = field(default_factory=ReadSettings)
+    minutes: float = 0
 
     def run(self, jobs: Sequence[Job], bar: Any) -> None:
         """Redact documents. Each is written whole or not at all; one that fails is noted and the others go on.
@@ -134,7 +140,7 @@ class DocumentRedaction:
         """
         if jobs:
             trust_columns(self.redaction.nlp)
-        for job, result in attempt_all(self._redact, jobs, self.redaction.n_process):
+        for job, result in attempt_all(self._redact, jobs, self.redaction.n_process, 60 * self.minutes):
             if isinstance(result, Failure):
                 self.redaction.tally.fail(job.source, result.reason)
             else:

@@ -2,6 +2,7 @@
 alone.
 """
 
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,9 @@ class Failure:
     reason: str
 
 
-_action: Callable[[Any], Any]  # what a process does; it has it from the one that it was forked from
+# what a process does, and how long; it has it from the one that it was forked from
+_action: Callable[[Any], Any]
+_seconds: float
 
 
 def can_fork() -> bool:
@@ -36,21 +39,24 @@ def can_fork() -> bool:
     return sys.platform == "linux"
 
 
-def attempt_all(action: Callable[[U], T], jobs: Sequence[U], n_process: int) -> Iterator[tuple[U, T | Failure]]:
+def attempt_all(
+    action: Callable[[U], T], jobs: Sequence[U], n_process: int, seconds: float = 0
+) -> Iterator[tuple[U, T | Failure]]:
     """Do something with each job.
 
     action (Callable[[U], T]): what to do. What it gives goes through a pipe and must be small.
     jobs (Sequence[U]): the jobs.
-    n_process (int): processes; with 1, or where none can be forked, it is this process.
+    n_process (int): processes; with 1 and no limit, or where none can be forked, it is this process.
+    seconds (float): how long a job may take until its process is ended, 0 for no limit. It is tried twice.
     YIELDS (tuple[U, T | Failure]): each job with what came of it, in the order that was given.
     """
-    if n_process == 1 or not can_fork():
+    if (n_process == 1 and not seconds) or not can_fork():
         yield from ((job, attempt(action, job)) for job in jobs)
         return
     waiting = deque(jobs)
     while waiting:
         taken: deque[tuple[U, Future[T | Failure]]] = deque()
-        with _pool(action, n_process) as pool:
+        with _pool(action, n_process, seconds) as pool:
             while waiting or taken:
                 _hand_out(pool, waiting, taken, n_process * _AHEAD)
                 if not taken or isinstance(taken[0][1].exception(), BrokenProcessPool):
@@ -58,7 +64,7 @@ def attempt_all(action: Callable[[U], T], jobs: Sequence[U], n_process: int) -> 
                 yield taken[0][0], taken.popleft()[1].result()
         # one of them ended its process, and with it all; which one, is seen when each has a process of its own
         for job, future in taken:
-            yield job, _alone(action, job) if future.exception() else future.result()
+            yield job, _alone(action, job, seconds) if future.exception() else future.result()
 
 
 def _hand_out(
@@ -71,27 +77,33 @@ def _hand_out(
             taken.append((waiting.popleft(), future))
 
 
-def _alone(action: Callable[[U], T], job: U) -> T | Failure:
+def _alone(action: Callable[[U], T], job: U, seconds: float) -> T | Failure:
     """Do one job in a process of its own."""
-    with _pool(action, 1) as pool:
+    with _pool(action, 1, seconds) as pool:
         future = pool.submit(_act, job)
         return Failure(Errors.D791) if isinstance(future.exception(), BrokenProcessPool) else future.result()
 
 
-def _pool(action: Callable[[U], T], n_process: int) -> ProcessPoolExecutor:
+def _pool(action: Callable[[U], T], n_process: int, seconds: float) -> ProcessPoolExecutor:
     """Processes that have what this one has loaded."""
-    return ProcessPoolExecutor(n_process, get_context("fork"), _begin, (action,))
+    return ProcessPoolExecutor(n_process, get_context("fork"), _begin, (action, seconds))
 
 
-def _begin(action: Callable[[Any], Any]) -> None:
+def _begin(action: Callable[[Any], Any], seconds: float) -> None:
     """What a process does first. Nothing is sent to it: it is a copy."""
-    global _action
-    _action = action
+    global _action, _seconds
+    _action, _seconds = action, seconds
+    # the system ends the process when its alarm goes off, also in the middle of a library that is not Python's
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def _act(job: Any) -> Any:
     """Do a job, in a process that was begun."""
-    return attempt(_action, job)
+    signal.setitimer(signal.ITIMER_REAL, _seconds)
+    try:
+        return attempt(_action, job)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def attempt(action: Callable[[U], T], job: U) -> T | Failure:

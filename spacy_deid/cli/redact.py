@@ -18,6 +18,7 @@ from .documents import (
     DOCUMENTS,
     Columns,
     DocumentRedaction,
+    FileMinutes,
     Files,
     OcrLanguages,
     Pictures,
@@ -82,6 +83,7 @@ def redact(
     ocr_language: OcrLanguages = None,
     columns: Columns = None,
     pictures: PicturesOption = Pictures.ocr,
+    file_minutes: FileMinutes = 30,
     encoding: Encoding = "utf-8",
     text_field: TextField = None,
     keep_field: Annotated[list[str] | None, typer.Option(help="Key of a JSONL row that is written as it is.")] = None,
@@ -135,7 +137,7 @@ def redact(
             redaction.tally.skipped = skipped
             with progress(len(jobs)) as bar:
                 redaction.run([job for job in jobs if not is_document(job)], bar)
-                DocumentRedaction(redaction, reading).run([job for job in jobs if is_document(job)], bar)
+                DocumentRedaction(redaction, reading, file_minutes).run([job for job in jobs if is_document(job)], bar)
         finish(redaction, output, report)
 
 

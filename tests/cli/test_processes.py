@@ -43,6 +43,13 @@ def test_a_job_that_ends_its_process_fails_alone():
 
 
 @needs_fork
+def test_a_job_that_takes_too_long_fails_alone():
+    done = dict(attempt_all(lambda job: time.sleep(job) or job, [0, 60, 0.1], 1, seconds=0.5))
+    assert "took too long" in done.pop(60).reason
+    assert done == {0: 0, 0.1: 0.1}
+
+
+@needs_fork
 def test_processes_have_what_was_loaded_and_are_not_this_one():
     loaded = object()
     done = list(attempt_all(lambda _: (id(loaded), os.getpid()), range(8), 2))

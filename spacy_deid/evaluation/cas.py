@@ -194,7 +194,8 @@ def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple
     """The annotations of a layer, each with the entity that it stands for."""
     length = len(cas.sofa_string)
     annotations = cas.select(layer.type)
-    if strays := _stored_ids(path, layer) - {annotation.xmiID for annotation in annotations}:
+    # one that another structure refers to, as a relation does, may rightly be in no view
+    if strays := _stored_ids(path, layer) - _reached_ids(cas):
         raise InputError(
             Errors.D755.format(path=path, number=min(strays), reason="it is in no view, so no annotation")
         )
@@ -208,6 +209,20 @@ def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple
             yield annotation, Entity(start, end, from_scheme(label, scheme) if label else UNLABELLED)
             continue
         raise InputError(Errors.D755.format(path=path, number=annotation.xmiID, reason=reason))
+
+
+def _reached_ids(cas: Any) -> set[int]:
+    """The ids of the structures that views have, and of those that they refer to."""
+    found: set[int] = set()
+    left = [structure for sofa in cas.sofas for structure in cas.get_view(sofa.sofaID).select_all_fs()]
+    while left:
+        structure = left.pop()
+        if structure.xmiID not in found:
+            found.add(structure.xmiID)
+            values = [getattr(structure, feature.name, None) for feature in structure.type.all_features]
+            inner = [part for value in values if isinstance(value, list) for part in value]
+            left += [value for value in (*values, *inner) if hasattr(value, "xmiID")]
+    return found
 
 
 def _stored_ids(path: Path, layer: Layer) -> set[int]:

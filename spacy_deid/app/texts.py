@@ -59,9 +59,11 @@ class Texts:
             self._taken -= 1
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes. What they are doing may take minutes, and nobody waits for it any more."""
+        for child in multiprocessing.active_children():
+            child.kill()
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown()
 
     def _open(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")

@@ -584,7 +584,7 @@ def test_progress_is_said_to_who_does_not_see_it(service, open_page, pages):
 @pytest.mark.slow
 def test_fifty_letters_in_one_job_with_a_live_bar(service, open_page):
     page = open_page()
-    upload(page, service, *[file(f"carta-{i:02d}.txt", f"{NOTE}Visita número {i}.\n") for i in range(50)])
+    upload(page, service, *[file(f"carta-{i:02d}.txt", f"{NOTE * 40}Visita número {i}.\n") for i in range(50)])
     page.click("form.grid button")
     values = []
     while page.get_attribute("#job", "data-busy") != "0":

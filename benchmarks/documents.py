@@ -31,6 +31,7 @@ import pikepdf
 import psutil
 import pypdfium2
 import typer
+from cas import find_files
 from gold_edits import carry_gold
 from letter_files import make_file, make_scan, pictures, set_pdf
 from PIL import Image
@@ -39,6 +40,7 @@ from spacy_deid.documents import ReadSettings, WriteSettings, read_document, red
 from spacy_deid.documents.verify import fold
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import MetricRow, read_folder, write_rows
+from spacy_deid.evaluation.cas import read_cas
 from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.offsets import Edit, apply_edits
 
@@ -120,6 +122,12 @@ def _edits(text: str) -> list[Edit]:
     return sorted(taken, key=lambda edit: edit.start)
 
 
+def _texts(folder: Path, scheme: str) -> list[AnnotatedText]:
+    """The letters of a folder: those in CAS JSON, if there are any, whatever else lies beside them."""
+    found = [read_cas(file, scheme=scheme) for file in find_files(folder, ".json")]
+    return found or read_folder(folder, scheme=scheme)
+
+
 @app.command()
 def letters(
     folder: Annotated[Path, typer.Argument(help="Folder of annotated letters")],
@@ -130,7 +138,7 @@ def letters(
     limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
 ) -> None:
     """Redact annotated letters as files, and try to get back what was removed."""
-    texts = read_folder(folder, scheme=scheme)[: limit or None]
+    texts = _texts(folder, scheme)[: limit or None]
     read = ReadSettings(languages=tuple(languages.split(",")), pictures="keep")
     command = f"python benchmarks/documents.py letters corpus/{folder.name} --data {data} --scheme {scheme}"
     for kind in kinds.split(","):
@@ -159,7 +167,7 @@ def clipboard(
     for kind in kinds.split(","):
         totals: Counter[str] = Counter()
         with Clipboard() as browser:
-            for text in read_folder(folder, scheme=scheme)[: limit or None]:
+            for text in _texts(folder, scheme)[: limit or None]:
                 totals += _copied(text, kind, browser.copy)
         stamp = _stamp(data, kind, f"{command} --kinds {kind}")
         known = totals["known"] / max(totals["strings"], 1)

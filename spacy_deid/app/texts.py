@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from ..errors import DeidError, Errors, describe
+from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
 from .isolation import stand_alone
 from .pipelines import Pipelines, add_places, run, stamp, take
 from .settings import JobSettings, ServiceSettings
@@ -84,8 +84,10 @@ def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
     """De-identify a text, in such a process. What is raised there is told here, where its traceback is."""
     try:
         return _deidentify(text, settings, trace)
-    except DeidError as error:
+    except (ConfigError, InputError, NotDeidentified) as error:
         raise type(error)(str(error)) from None
+    except DeidError as error:  # of a kind whose makings may not go through a pipe
+        raise DeidError(str(error)) from None
     except Exception as error:
         raise Unforeseen(describe(error)) from None
 

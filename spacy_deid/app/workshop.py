@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, Literal
 
-from ..documents.document import Document, ReadSettings, WriteSettings
+from ..documents.document import OCR_LANGUAGES, Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document, redact_document
 from ..errors import Errors, InputError
 from ..loading import patient_terms
@@ -17,9 +17,6 @@ from .settings import JobSettings, ServiceSettings
 from .store import FileRow, Store
 
 __all__ = ["Workshop", "released_name"]
-
-# Tesseract's name of the language that a pipeline is for
-OCR = {"es": "spa", "en": "eng", "fi": "fin"}
 
 
 class Workshop:
@@ -53,8 +50,8 @@ class Workshop:
 
     def reading(self, settings: JobSettings) -> ReadSettings:
         """How the documents of a job are read, and their copies once more."""
-        lang = settings.pipeline or self.service.pipelines[0]
-        languages = tuple(settings.ocr_languages) or (OCR.get(lang[:2], "eng"),)
+        lang = PurePath(settings.pipeline or self.service.pipelines[0]).name[:2]  # of a folder or a package as well
+        languages = tuple(settings.ocr_languages) or (OCR_LANGUAGES.get(lang, "eng"),)
         return ReadSettings(
             encoding=settings.encoding or "utf-8",
             languages=languages,

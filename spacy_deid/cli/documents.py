@@ -11,6 +11,7 @@ import typer
 from spacy.language import Language
 
 from ..documents import SUFFIXES, Document, ReadSettings, WriteSettings, read_document, redact_document
+from ..documents.document import OCR_LANGUAGES
 from ..documents.kinds import FORMATS
 from ..documents.tables import read_columns
 from ..errors import ConfigError, Errors
@@ -42,7 +43,6 @@ __all__ = [
 
 # .txt files are notes, read and written in batches
 DOCUMENTS = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS and kind != "txt")
-OCR = {"es": "spa", "en": "eng", "fi": "fin"}
 _GROUP = "deid/columns"
 _TABLES = {"csv", "xlsx", "parquet"}
 _LONGEST = 100_000  # characters of a table that go through the pipeline at once
@@ -105,7 +105,7 @@ def document_settings(
     RETURNS (ReadSettings): the settings.
     RAISES: ConfigError (D721).
     """
-    read = ReadSettings(encoding=encoding, languages=tuple(languages or [OCR.get(lang or "", "eng")]))
+    read = ReadSettings(encoding=encoding, languages=tuple(languages or [OCR_LANGUAGES.get(lang or "", "eng")]))
     policy = read_columns(columns, LABELS) if columns else {}
     processes = read.processes if n_process == 1 else 1
     return replace(read, pictures=Pictures(pictures).value, columns=policy, processes=processes)

@@ -11,6 +11,8 @@ import pytest
 import reportlab
 from pikepdf import Array, Dictionary, Name, String
 from PIL import Image, ImageDraw, ImageFont
+from reportlab.graphics.barcode.qr import QrCodeWidget
+from reportlab.graphics.shapes import Drawing
 from reportlab.lib.enums import TA_JUSTIFY
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import ParagraphStyle
@@ -46,6 +48,18 @@ def letter(text, *, size=11, rotate=0, left=72, top=770, font="Helvetica", gap=0
     return (
         changed(out.getvalue(), lambda pdf: pdf.pages[0].rotate(rotate, relative=False)) if rotate else out.getvalue()
     )
+
+
+def coded(text, number="4471902"):
+    """A page with a text and a QR code."""
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=A4)
+    page.drawString(72, 770, text)
+    drawing = Drawing(150, 150)
+    drawing.add(QrCodeWidget(number, barWidth=150, barHeight=150))
+    drawing.drawOn(page, 200, 400)
+    page.save()
+    return out.getvalue()
 
 
 def columns(paragraphs, *, count=2, hyphens=False):

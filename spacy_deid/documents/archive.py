@@ -5,16 +5,18 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..errors import Errors, InputError
 from .document import ReadSettings
 
-__all__ = ["DAMAGED", "open_archive", "pack"]
+__all__ = ["DAMAGED", "MOST_ELEMENTS", "check_elements", "open_archive", "pack"]
 
 MOST = 5000  # members
+MOST_ELEMENTS = 1_000_000  # of all XML in a file; a thousand pages with much formatting have half of them
 RATIO = 300  # how much larger a member may be than what is packed of it …
 SMALL = 5_000_000  # … if it is larger than this; the XML of a long table packs well
+_HEAD = 4096  # bytes in which XML must begin
 # what damaged files make the reader raise
 _UNPACKING = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
 DAMAGED = (*_UNPACKING, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
@@ -41,6 +43,23 @@ def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, by
         if isinstance(error, InputError):
             raise
         raise InputError(Errors.D715.format(path=name, reason="damaged: it cannot be unpacked")) from None
+
+
+def check_elements(parts: Iterable[bytes], name: str) -> None:
+    """Make sure that XML or HTML has not so many elements that reading it takes minutes. Counts without parsing.
+
+    parts (Iterable[bytes]): the parts of a file, in UTF-8 or UTF-16. Those that do not begin as XML are not counted.
+    name (str): name of the file, for the error.
+    RAISES: InputError (D715) if all parts together have more than `MOST_ELEMENTS` elements.
+    """
+    texts = [part for part in parts if part[:_HEAD].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")]
+    if sum(text.count(b"<") - text.count(b"</") - text.count(b"<\0/") for text in texts) > MOST_ELEMENTS:
+        raise InputError(
+            Errors.D715.format(
+                path=name,
+                reason=f"more than {MOST_ELEMENTS:,} elements (paragraphs, stretches of text, cells). Split it",
+            )
+        )
 
 
 def _suspicion(infos: list[zipfile.ZipInfo], largest: int) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ..offsets import Edit
+from .reading import Reading
 
 __all__ = ["OCR_LANGUAGES", "Document", "Format", "Found", "Page", "ReadSettings", "WriteSettings"]
 
@@ -32,12 +33,15 @@ class Document:
 
     name (str): name of the file, for errors.
     kind (str): "pdf", "docx", "txt", … as in `SUFFIXES`.
-    text (str): what is searched for PHI. Words do not break at the ends of lines, columns and pages.
+    text (str): what is searched for PHI. Words do not break at the ends of lines, columns and pages. It is what a
+        person reads: letters set apart are words, and characters that nobody sees are not in it.
     pages (tuple[Page, ...]): pages in order; none for a format without pages.
     warnings (tuple[str, ...]): what a person should look at. Never content.
     parts (Any): what the format needs to find each character in the file again; only its module looks in.
-    marks (tuple[tuple[int, int, str], ...]): characters that are known to be of a label without a search, as the cells
-        of a column of names. Whoever makes the edits adds them to what was found.
+    marks (tuple[tuple[int, int, str], ...]): start, end and label of what the file declares to be an identifier, as
+        the cells of a column with the policy "label:PATIENT". No copy is written with a mark that no edit covers.
+    settings (ReadSettings | None): how the file was read; None if `read_document` did not read it.
+    reading (Reading | None): where the characters of the text stand in that of the file; None if they are the same.
     """
 
     name: str = field(repr=False)
@@ -47,6 +51,8 @@ class Document:
     warnings: tuple[str, ...] = ()
     parts: Any = field(default=None, repr=False)
     marks: tuple[tuple[int, int, str], ...] = ()
+    settings: "ReadSettings | None" = field(default=None, repr=False)
+    reading: Reading | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,8 @@ class ReadSettings:
     ocr (str): which pages are read by OCR: "auto" those without usable text, "always" every page.
     pictures (str): what becomes of pictures on pages that have text: "ocr" reads them, "remove" paints them over,
         "keep" leaves them as they are.
+    codes (str): what becomes of bar codes and matrix codes on pages and in pictures: "remove" paints them over, and
+        a copy in which one is left is withheld; "keep" does not look for them.
     columns (Mapping[str, str]): what becomes of the columns of a table, by their names: "text" is searched, each cell
         by itself; "label:NAME" is of that label, whatever a cell says; "keep" stays as it is, unsearched; "drop" is
         left out. A column that is not named is text.
@@ -79,6 +87,7 @@ class ReadSettings:
     max_bytes: int = 500_000_000
     ocr: Literal["auto", "always"] = "auto"
     pictures: Literal["ocr", "remove", "keep"] = "ocr"
+    codes: Literal["remove", "keep"] = "remove"
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -89,11 +98,11 @@ class WriteSettings:
     dpi (int): resolution of the pages of a PDF.
     mark (str): how a replacement looks on a page: "box" draws it in a frame, "black" in white on black, "plain" as if
         it had always stood there, which is what surrogates want.
-    unread (str): what becomes of everything on a page read by OCR that was not read as text, as handwriting, stamps,
-        photographs and bar codes: "keep" or "remove".
+    unread (str): what becomes of what was not read: on a page read by OCR everything but the text, as handwriting,
+        stamps and photographs; on other pages what looks like text and could not be read. "keep" or "remove".
     verify_ocr (str): which pages are read by OCR once more after writing: those that came from "ocr", "all", "none".
     ocr_pages (tuple[int, ...]): which pages came from OCR; `redact_document` fills it in.
-    read (ReadSettings): how the copy is read again for verifying.
+    read (ReadSettings): how the copy is read again for verifying; `codes` should be that of the original.
     """
 
     dpi: int = 200

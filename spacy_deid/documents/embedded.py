@@ -11,7 +11,8 @@ from PIL import Image, ImageOps
 from ..errors import InputError
 from ..offsets import Edit
 from .document import Document, ReadSettings, WriteSettings
-from .image import FORMAT
+from .image import FORMAT, picture_codes
+from .pages.codes import cover_codes
 from .pages.tesseract import check_tesseract
 from .places import PlacedText
 
@@ -108,10 +109,22 @@ def _bare(data: bytes, settings: ReadSettings) -> bytes:
                 return b""
             pixels = ImageOps.exif_transpose(image).copy()
             pixels.info = {key: value for key, value in pixels.info.items() if key == "transparency"}
+            if settings.codes == "remove":
+                pixels = _without_codes(pixels)
             pixels.save(out, image.format, quality=95)
     except (OSError, ValueError, TypeError, SyntaxError, Image.DecompressionBombError):
         return b""
     return out.getvalue()
+
+
+def _without_codes(image: Image.Image) -> Image.Image:
+    """A picture with its bar codes and matrix codes painted over; the same picture if it has none."""
+    plain = image.convert("RGB")
+    codes = picture_codes(plain)
+    if not codes:
+        return image
+    cover_codes(plain, codes)
+    return plain
 
 
 def _readable(data: bytes, settings: ReadSettings) -> bytes:

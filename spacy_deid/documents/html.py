@@ -12,11 +12,14 @@ from lxml.html.defs import tags
 from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
+from .archive import check_elements
+from .css import clean_style
 from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .markup import Spot, remove, strings, unbroken, unwrap
+from .markup import Spot, append, remove, strings, unbroken, unwrap
 from .paragraphs import join_paragraphs
 from .places import PlacedText
 from .plain import encoding_of
+from .vocabulary import is_language
 
 __all__ = ["FORMAT"]
 
@@ -69,6 +72,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 def _parse(data: bytes, name: str, settings: ReadSettings) -> Any:
     """Parse a page, whatever mistakes it has."""
     page = decode(data, _encoding(data, name, settings), name)[0].removeprefix("\ufeff")
+    check_elements([b"<" + page.encode("utf-8", "replace")], name)  # a page may begin with text
     parser = _parser()
     try:
         root = document_fromstring(page.encode("utf-8", "replace"), parser=parser)
@@ -114,6 +118,8 @@ def _parser() -> Any:
 
 def _clean_text(root: Any) -> PlacedText:
     """Clean a page and read it."""
+    for element in root.iter():
+        _write_direction(element)
     for element in [*root.iterdescendants()]:
         kind = element.get("type", "").lower() if element.tag == "input" else ""
         if element.tag in _DROPPED or kind in _HIDDEN:
@@ -123,11 +129,35 @@ def _clean_text(root: Any) -> PlacedText:
     for element in root.iter():
         for key, value in element.items():
             simple = _SIMPLE.fullmatch(value) and "url" not in value.lower()
-            if key not in _SHOWN and not (key in _KEPT and simple):
+            if key not in _SHOWN and not (key in _KEPT and simple and (key != "lang" or is_language(value))):
                 del element.attrib[key]
+            elif key == "style":
+                element.set(key, clean_style(value))
     text = PlacedText()
     _add_block(root, text, as_is=False)
     return text
+
+
+def _write_direction(element: Any) -> None:
+    """Write what turns a text round as characters, which `read_as_seen` knows: `<bdo dir="rtl">`, and styles."""
+    style = element.get("style", "").lower()
+    if element.tag != "bdo" and "-override" not in style:
+        return
+    chain = [element, *element.iterancestors()]
+    said = next((direction for one in chain if (direction := _direction(one))), "ltr")
+    element.text = ("\u202e" if said == "rtl" else "\u202d") + (element.text or "")
+    append(element, len(element), "\u202c")
+    if element.tag == "bdo":
+        element.tag = "span"
+    for key in ("dir", "style"):
+        element.attrib.pop(key, None)
+
+
+def _direction(element: Any) -> str:
+    """The direction of writing that an element sets, "" if none."""
+    found = re.search(r"(?<![\w-])direction\s*:\s*(rtl|ltr)", element.get("style", "").lower())
+    said = element.get("dir", "").strip().lower()
+    return found[1] if found else said if said in ("rtl", "ltr") else ""
 
 
 def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:

@@ -12,17 +12,18 @@ from PIL import Image, ImageOps
 from ..errors import Errors, InputError
 from ..offsets import Edit
 from .document import Document, Format, Found, Page, ReadSettings, WriteSettings
-from .pages.again import is_read_again, read_again
-from .pages.glyphs import PageParts
+from .pages.again import is_read_again, read_again, refuse_codes
+from .pages.codes import coarse, cover_codes, find_codes
+from .pages.colours import without_colour
+from .pages.glyphs import PageParts, Quad
 from .pages.joining import TextBuilder
 from .pages.ocr import in_order, read_page
 from .pages.paint import paint_page
 from .pages.reading import Reading, add_reading
 from .pages.released import Release
-from .pages.skew import level
 from .pages.tesseract import check_tesseract
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "picture_codes"]
 
 KINDS = ("PNG", "JPEG", "TIFF")
 LONGEST = 20_000  # pixels of an edge
@@ -62,11 +63,30 @@ def _jobs(
     """What is to be done for each page of a picture."""
     for number, page in enumerate(_pages(image, name, settings), 1):
         sizes.append(page.size)
-        grey = page.convert("L")
-        scale = min(ENLARGED, max(1, round(SHARP / max(grey.height, 1))))
-        large = grey.resize((grey.width * scale, grey.height * scale)) if scale > 1 else grey
-        dpi = min(600, max(70, round(max(large.size) / PAGE_INCHES)))
-        yield partial(read_page, large, float(scale), dpi, settings, name, number)
+        yield partial(_read_page, without_colour(page), settings, name, number)
+
+
+def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: int) -> Reading:
+    """Read a page, and find its codes, which are no text."""
+    codes = picture_codes(image) if settings.codes == "remove" else []
+    cover_codes(image, codes)
+    scale = min(ENLARGED, max(1, round(SHARP / max(image.height, 1))))
+    large = image.resize((image.width * scale, image.height * scale)) if scale > 1 else image
+    dpi = min(600, max(70, round(max(large.size) / PAGE_INCHES)))
+    reading = read_page(large, float(scale), dpi, settings, name, number)
+    reading.add_codes(codes, number)
+    return reading
+
+
+def picture_codes(image: Image.Image) -> list[Quad]:
+    """Find the bar codes and matrix codes of a picture, whose resolution nobody knows.
+
+    image (Image): in grey or RGB.
+    RETURNS (list[Quad]): what they cover, in pixels.
+    """
+    small = coarse(image, max(image.size) / PAGE_INCHES)
+    scale = image.width / small.width
+    return [tuple((x * scale, y * scale) for x, y in quad) for quad in find_codes(small, image.copy)]
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -97,7 +117,7 @@ def _painted(
     page: Image.Image, part: PageParts, release: Release, number: int, settings: WriteSettings
 ) -> Image.Image:
     """The pixels of a page, painted over, and nothing else."""
-    painted, _ = paint_page(level(page, part.skew), part, release, number, settings)
+    painted, _ = paint_page(page, part, release, number, settings)
     bare = Image.new(painted.mode, painted.size)
     bare.paste(painted)
     return bare
@@ -109,8 +129,11 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
         values = [*image.info.values(), *image.getexif().values()]
         # the numbers are sizes and places of stripes, in which any short one stands by chance
         yield Found("metadata", " ".join(str(value) for value in values if isinstance(value, str | bytes)))
+        if settings.read.codes == "remove":
+            for number, page in enumerate(_pages(image, "copy", settings.read), 1):
+                refuse_codes(coarse(page, max(page.size) / PAGE_INCHES), page.copy, number)
         numbered = enumerate(_pages(image, "copy", settings.read), 1)
-        pages = ((number, page.convert("L")) for number, page in numbered if is_read_again(number, settings))
+        pages = ((number, without_colour(page)) for number, page in numbered if is_read_again(number, settings))
         yield from read_again(pages, settings)
 
 

@@ -20,15 +20,18 @@ from typing import Any, NamedTuple
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
+from .encoded import find_encoded
 from .formats import redact_document
 from .kinds import FORMATS, SUFFIXES, detect_kind, format_of
 from .places import PlacedText
+from .tables.cells import Tables, shown
 
 __all__ = ["FORMAT"]
 
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
 _LABEL = "a header's name"
 _LOST = "attachments that cannot be read are removed"
+_UNNAMED = "an attached table has none of the columns that the policy of columns names"
 _BODIES = ("text/plain", "text/html")
 _DEEPEST = 20
 _LONGEST = 50_000  # characters of the headers of a part, which cost far more than their length to take apart
@@ -58,7 +61,9 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     data (bytes): the file.
     name (str): its name, for errors.
     settings (ReadSettings): how attachments are read.
-    RETURNS (Document): headers, bodies and attachments. Of a text that comes as plain text and as HTML, the HTML.
+    RETURNS (Document): headers, bodies and attachments, with the marks of attached tables. Of a text that comes as
+        plain text and as HTML, the HTML. A file that is written as letters in a body, as by uuencode, is an
+        attachment.
     RAISES: InputError (D715).
     """
     data = _in_utf_8(data)
@@ -71,12 +76,16 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
         raise InputError(Errors.D715.format(path=name, reason="damaged: not a message that can be read")) from None
     if not headers:
         raise InputError(Errors.D715.format(path=name, reason="not a message: it has no headers"))
-    inner = replace(settings, columns={})
-    read_parts = [_read_part(leaf, name, inner) for leaf in leaves]
+    read_parts = [
+        part for leaf in leaves for part in _take_out_files(_read_part(leaf, name, settings), name, settings)
+    ]
     parts = _Parts(headers, [part for part in read_parts if part])
     warnings = [_LOST] if None in read_parts else []
     warnings += [warning for part in parts.parts for warning in part.document.warnings]
-    return Document(name, "eml", _text(parts).text, (), tuple(dict.fromkeys(warnings)), parts)
+    tables = [part.document.parts for part in parts.parts if isinstance(part.document.parts, Tables)]
+    warnings += [_UNNAMED for table in tables if settings.columns and not table.columns]
+    text = _text(parts)
+    return Document(name, "eml", text.text, (), tuple(dict.fromkeys(warnings)), parts, tuple(_marks(parts, text)))
 
 
 def _check(data: bytes, name: str) -> None:
@@ -132,7 +141,7 @@ def _leaves(message: Any) -> Iterator[Any]:
 
 
 def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
-    """Read a part; None for one that cannot be read."""
+    """Read a part. RETURNS (_Part | None): None for one that cannot be read."""
     kind = leaf.get_content_type()
     body = kind in _BODIES and leaf.get_content_disposition() != "attachment"
     try:
@@ -144,12 +153,66 @@ def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
         if kind == "text/html" and body:
             page = _decoded(leaf, data).encode("utf-8", "replace")
             return _Part(format_of("html", name).read(codecs.BOM_UTF8 + page, name, settings))
-        suffix = _suffix(leaf)
-        if SUFFIXES.get(suffix) not in FORMATS or not data:
-            return None
-        return _Part(format_of(detect_kind(data, "attachment" + suffix), name).read(data, name, settings), suffix)
     except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
         return None
+    return _read_file(data, _suffix(leaf), name, settings)
+
+
+def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> list[_Part | None]:
+    """Take files that are written as letters, as by uuencode, out of the text of a part.
+
+    part (_Part | None): what `_read_part` gave.
+    name (str): name of the message, for errors.
+    settings (ReadSettings): how the files are read.
+    RETURNS (list[_Part | None]): the part without the files, then the files as attachments; None for each file that
+        cannot be decoded or read, and for a page that cannot be read without its files.
+    """
+    if part is None or part.document.kind not in ("txt", "html"):
+        return [part]
+    document = part.document
+    files = find_encoded(document.text)
+    if not files:
+        return [part]
+    edits = [Edit(file.start, file.end, "", "") for file in files]
+    if document.kind == "txt":
+        kept = part._replace(document=replace(document, text=apply_edits(document.text, edits), warnings=()))
+    else:
+        page = format_of("html", name)
+        kept = part._replace(document=page.read(page.write(document, edits, WriteSettings()), name, settings))
+        if find_encoded(kept.document.text):
+            return [None]
+    suffixes = [PurePath(file.name).suffix.lower() for file in files]
+    read_files = [_read_file(file.data, end, name, settings) for file, end in zip(files, suffixes, strict=True)]
+    return [kept, *(inner for file in read_files for inner in _take_out_files(file, name, settings))]
+
+
+def _read_file(data: bytes, suffix: str, name: str, settings: ReadSettings) -> _Part | None:
+    """Read an attachment. RETURNS (_Part | None): None if it is empty, of no known kind, or cannot be read."""
+    if SUFFIXES.get(suffix) not in FORMATS or not data:
+        return None
+    try:
+        return _Part(_read_attachment(data, detect_kind(data, "attachment" + suffix), name, settings), suffix)
+    except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
+        return None
+
+
+def _read_attachment(data: bytes, kind: str, name: str, settings: ReadSettings) -> Document:
+    """Read an attachment. Of the policy of columns a table takes what names its columns."""
+    read = format_of(kind, name).read
+    document = read(data, name, replace(settings, columns={}))
+    if not settings.columns or not isinstance(document.parts, Tables):
+        return document
+    heads = {shown(head) for sheet in document.parts.sheets for head in (sheet.rows[0] if sheet.rows else ())}
+    named = {column: action for column, action in settings.columns.items() if column in heads}
+    return read(data, name, replace(settings, columns=named)) if named else document
+
+
+def _marks(parts: _Parts, text: PlacedText) -> Iterator[tuple[int, int, str]]:
+    """The marks of all parts, as places in the text of the message."""
+    starts = {piece.place: piece.start for piece in text.pieces}
+    for number, part in enumerate(parts.parts, len(parts.headers)):
+        for start, end, label in part.document.marks:
+            yield starts[number] + start, starts[number] + end, label
 
 
 def _decoded(leaf: Any, data: bytes) -> str:
@@ -215,7 +278,7 @@ def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, num
     """Write a body or an attachment. It is verified by itself, since its pages may have to be read again."""
     if part.document.kind == "txt" and part.document.parts is None:
         return MIMEText(apply_edits(part.document.text, edits), "plain", "utf-8")
-    data = redact_document(part.document, edits, settings)
+    data = redact_document(replace(part.document, marks=()), edits, settings)  # the message's marks include them
     if not part.suffix:
         return MIMEText(data.decode(), "html", "utf-8")
     if part.document.kind == "eml":

@@ -1,7 +1,6 @@
 """What DOCX and ODT have in common: edits go to the places of the text, and every XML part is searched."""
 
-import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import DeidError, Errors
@@ -16,9 +15,7 @@ __all__ = ["LEAST_ATTRIBUTE", "OfficeParts", "edit_places", "search_xml"]
 
 LEAST_ATTRIBUTE = 5  # letters of the shortest string that attributes are searched for
 _LEAST_JOINED = 6
-# words of the formats themselves, as "roman", "black" and "lowerRoman", and numbers: a patient may be called Roman
-_KEYWORD = re.compile(r"[a-z][A-Za-z\d]*|[\dA-F]+")
-NOTHING = re.compile("(?!)")
+_LEAST_NUMBER = 8  # digits of the shortest number that is searched for in numbers: sizes of drawings have seven
 
 
 class OfficeParts(NamedTuple):
@@ -61,19 +58,24 @@ def edit_places(
     return painted
 
 
-def search_xml(content: bytes, member: str, fonts: Container[str], own: re.Pattern[str] = NOTHING) -> Iterator[Found]:
+def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[Found]:
     """Every text and attribute of a part, and all text in one piece.
 
     content (bytes): the part.
     member (str): its name.
-    fonts (Container[str]): attributes that hold names of fonts, which can be names of persons and places.
-    own (re.Pattern[str]): values that programs have themselves, as names of styles.
-    YIELDS (Found): texts.
+    is_own (Callable[[str, str], bool]): takes the local name of an attribute and its value. Says whether the value is
+        a word of the format, which is not searched.
+    YIELDS (Found): texts. A value that stands in several attributes of one name comes once.
+    RAISES: InputError (D715) if it is not XML that can be read.
     """
     root = parse(content, "copy")
     yield Found(member, "".join(root.itertext()), _LEAST_JOINED)
+    seen = set()
     for attribute, value in strings(root):
         if not attribute:
             yield Found(member, value)
-        elif attribute not in fonts and not (_KEYWORD.fullmatch(value) or own.fullmatch(value)):
-            yield Found(f"{member}, {attribute}", value, LEAST_ATTRIBUTE)
+        elif (attribute, value) not in seen:
+            seen.add((attribute, value))
+            if not is_own(attribute, value):
+                number = not any(char.isalpha() and char not in "ABCDEF" for char in value)
+                yield Found(f"{member}, {attribute}", value, _LEAST_NUMBER if number else LEAST_ATTRIBUTE)

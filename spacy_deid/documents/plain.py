@@ -5,12 +5,15 @@ from collections.abc import Iterator, Sequence
 from ..io import check_encoding, decode, encode
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
+from .encoded import find_encoded
 
 __all__ = ["FORMAT", "encoding_of"]
 
+_ENCODED = "a file written as letters (uuencode, base64 or the like) is in the text, and was not read"
+
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Decode a text. A byte-order mark is obeyed and kept.
+    """Decode a text. A byte-order mark is obeyed and kept. There is a warning if a file is written in it as letters.
 
     data (bytes): the file.
     name (str): its name.
@@ -19,7 +22,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     RAISES: InputError (D400), ConfigError (D401).
     """
     text, encoding = decode(data, encoding_of(data, settings), name)
-    return Document(name, "txt", text, parts=encoding)
+    return Document(name, "txt", text, warnings=(_ENCODED,) if find_encoded(text) else (), parts=encoding)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:

@@ -3,13 +3,14 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import ahocorasick
 
 from ..errors import DeidError, Errors
 from .document import Found, WriteSettings
 from .kinds import format_of
+from .reading import read_as_seen
 
 __all__ = ["fold", "search", "unreleased", "verify"]
 
@@ -68,13 +69,28 @@ def search(
     wanted |= strict
     automaton = _automaton(wanted)
     allowed = _count(automaton, released)
-    for place, text, least in found:
+    for place, text, least in _as_seen(found):
         spelled = _words(text) if words else ""
         if any(len(fold(word)) >= least and word in spelled for word in words):
-            raise DeidError(Errors.D714.format(place=place, label="an identifier"))
+            raise _withheld(place, "an identifier")
         for string, count in _count(automaton, text).items():
             if len(string) >= least and (string in strict or count > allowed[string]):
-                raise DeidError(Errors.D714.format(place=place, label=wanted[string] or "a removed string"))
+                raise _withheld(place, wanted[string] or "a removed string")
+
+
+def _as_seen(found: Iterable[Found]) -> Iterator[Found]:
+    """The texts, and those that controls of writing direction turn round also as they are seen."""
+    for one in found:
+        yield one
+        reading = read_as_seen(one.text) if "\u202e" in one.text else None
+        if reading is not None:
+            yield one._replace(text=reading.text)
+
+
+def _withheld(place: str, label: str) -> DeidError:
+    """The error for a copy that still holds something, with what can be done about it."""
+    remedy = Errors.D724 if "picture" in place else Errors.D725
+    return DeidError(Errors.D714.format(place=place, label=label, remedy=remedy))
 
 
 def unreleased(identifiers: Sequence[str], released: str) -> list[str]:

@@ -14,6 +14,7 @@ from lxml import etree
 from PIL import Image, ImageDraw, ImageFont
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents.docx import FORMAT as DOCX
 from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit, apply_edits
 
@@ -44,6 +45,15 @@ def members(data: bytes) -> dict[str, bytes]:
 def zipped(files: dict[str, bytes | str]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def stored(files: dict[str, bytes]) -> bytes:
+    """As `zipped`, but not packed, so that repetitions are no bomb."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()
@@ -273,7 +283,7 @@ def test_edits_of_words_in_random_runs_read_again_as_they_should(data):
     letters = st.text("abäÖñ 1<&>\u200d𝒳", min_size=1, max_size=12)
     paragraphs = data.draw(st.lists(st.lists(letters, min_size=1, max_size=5), min_size=1, max_size=4))
     body = "".join(f"<w:p>{''.join(run(escape(text)) for text in runs)}</w:p>" for runs in paragraphs)
-    document = read_document(package(body), "a.docx")
+    document = DOCX.read(package(body), "a.docx", ReadSettings())  # with joiners and letters set apart, as they are
     assert document.text == "\n".join("".join(runs) for runs in paragraphs)
     edits, start = [], 0
     for line in document.text.split("\n"):
@@ -281,15 +291,10 @@ def test_edits_of_words_in_random_runs_read_again_as_they_should(data):
         for first, last in zip(cuts[::2], cuts[1::2], strict=False):
             edits.append(Edit(start + first, start + last, "X", data.draw(st.sampled_from(["[X]", "Müller & Co"]))))
         start += len(line) + 1
-    copy = document_without_verifying(document, edits)
-    assert read_document(copy, "a.docx").text == apply_edits(document.text, edits)
-
-
-def document_without_verifying(document, edits):
-    """Random letters stand in names of styles too, so the search before release is left out."""
-    from spacy_deid.documents.docx import FORMAT
-
-    return FORMAT.write(document, edits, WriteSettings())
+    copy = DOCX.write(
+        document, edits, WriteSettings()
+    )  # random letters stand in names of styles, so it is not verified
+    assert DOCX.read(copy, "a.docx", ReadSettings()).text == apply_edits(document.text, edits)
 
 
 def test_an_edit_over_paragraphs_takes_all_of_them():
@@ -340,14 +345,81 @@ def test_styles_that_somebody_made_are_numbered_and_keep_their_look():
     assert paragraph.style.font.bold
 
 
-@pytest.mark.parametrize("name", ["Roman", "Strong", "Light", "Black", "Grid", "Calibri"])
+WORDS = (
+    "Roman Strong Light Black Grid Calibri Office Table Theme Document Header Numbering Settings Style Styles Georgia"
+)
+
+
+@pytest.mark.parametrize("name", f"{WORDS} Relationship Package Content Image Microsoft Default Major Accent".split())
 def test_a_person_called_as_a_word_of_the_format_does_not_withhold_the_copy(name):
     original = docx.Document()
-    original.add_paragraph(f"Dr. {name} informa", style="List Bullet")
+    original.add_paragraph(f"Dr. {name} informa", style="List Bullet").runs[0].font.name = "Georgia"
+    original.sections[0].header.paragraphs[0].text = "Alta"
     document = read_document(save(original), "a.docx")
-    assert document.text == f"Dr. {name} informa"
+    assert document.text == f"Alta\n\nDr. {name} informa"
     copy = redact_document(document, every(document.text, name))
     assert docx.Document(io.BytesIO(copy)).paragraphs[0].text == "Dr. [P] informa"
+
+
+PLANTED = "Braulio"
+FONTS = f'<w:fonts {NAMESPACES}><w:font w:name="{{}}"/></w:fonts>'
+SCHEME = f'<a:theme xmlns:a="{DRAWN}" name=""><a:latin typeface="{{}}"/></a:theme>'
+
+
+@pytest.mark.parametrize("planted", [PLANTED, PLANTED.lower(), "Braulio_Sanz"])
+@pytest.mark.parametrize(
+    ("body", "parts"),
+    [
+        ('<w:p><w:r><w:rPr><w:rFonts w:ascii="{}"/></w:rPr><w:t>Soy Braulio</w:t></w:r></w:p>', {}),
+        ("", {"fontTable_xml": FONTS}),
+        ("", {"theme_xml": SCHEME}),
+        ('<w:p><w:pPr><w:shd w:themeFill="{}"/></w:pPr></w:p>', {}),
+        ('<w:p xmlns:q="http://schemas.openxmlformats.org/{}"><q:p/></w:p>', {}),
+    ],
+    ids=["font of a run", "font table", "theme", "value", "namespace"],
+)
+def test_a_name_in_place_of_a_word_of_the_format_is_found(body, parts, planted):
+    body = f"<w:p>{run('Soy Braulio')}</w:p>" + body.format(planted)
+    links = "".join(link(f"rId{i}", name[:-4], name.replace("_", ".")) for i, name in enumerate(parts))
+    data = package(body, links, **{name: part.format(planted) for name, part in parts.items()})
+    document = read_document(data, "a.docx")
+    with pytest.raises(DeidError, match="still holds PATIENT"):
+        redact_document(document, every(document.text, "Braulio"))
+
+
+@pytest.mark.parametrize("name", ["braulio", "Braulio"])
+def test_a_name_of_an_element_or_an_id_that_the_format_does_not_have_is_found(name):
+    data = members(package(f"<w:p>{run('Alta')}<w:{name}/></w:p>"))
+    with pytest.raises(DeidError, match="names of elements still holds PATIENT"):
+        verify(zipped(data), "docx", {"Braulio": "PATIENT"}, WriteSettings())
+    data = members(package("", link(name, "header", f"{name}.xml")))
+    with pytest.raises(DeidError, match="still holds PATIENT"):
+        verify(zipped(data), "docx", {"Braulio": "PATIENT"}, WriteSettings())
+
+
+@pytest.mark.parametrize(
+    ("content", "planted"),
+    [
+        ('<w:style w:styleId="x"><w:name w:val="Braulio"/></w:style>', "word/styles.xml"),
+        ('<w:p><w:bookmarkStart w:id="0" w:name="Braulio"/></w:p>', "word/document.xml"),
+        ('<item who="Braulio"/>', "customXml/item1.xml"),
+        ("<item/>", "word/Braulio.xml"),
+        ("<cp><creator>Braulio</creator></cp>", "docProps/core.xml"),
+        ('<w:p><w:r><w:fldSimple w:instr="AUTHOR Braulio"/></w:r></w:p>', "word/document.xml"),
+        ('<w:p><w:ins w:author="Braulio"/></w:p>', "word/document.xml"),
+    ],
+)
+def test_what_a_person_can_choose_is_searched(content, planted):
+    root = f"<w:document {NAMESPACES}>{content}</w:document>" if "w:" in content else content
+    data = members(package(f"<w:p>{run('Alta')}</w:p>")) | {planted: root}
+    with pytest.raises(DeidError, match="still holds PATIENT"):
+        verify(zipped(data), "docx", {"Braulio": "PATIENT"}, WriteSettings())
+
+
+def test_languages_that_are_none_are_taken_out():
+    body = f'<w:p><w:r><w:rPr><w:lang w:val="{NAME}" w:bidi="ar-SA"/></w:rPr><w:t>Soy {NAME}</w:t></w:r></w:p>'
+    xml = members(released(package(body)))["word/document.xml"]
+    assert b'<w:lang w:bidi="ar-SA"/>' in xml
 
 
 def test_names_of_lists_themes_and_namespaces_are_gone():
@@ -495,3 +567,9 @@ def test_a_copy_is_well_formed_for_other_readers():
     copy = members(redact_document(read_document(data, "a.docx"), [Edit(0, 1, "X", "\x00<")]))
     assert "\ufffd&lt;" in copy["word/document.xml"].decode()
     assert etree.fromstring(copy["[Content_Types].xml"]) is not None
+
+
+def test_a_document_of_more_elements_than_can_be_read_is_refused_before_it_is_parsed():
+    files = members(package("<w:p/>" * 1_000_001))
+    with pytest.raises(InputError, match=r"a\.docx: more than 1,000,000 elements"):
+        read_document(stored(files), "a.docx")

@@ -17,6 +17,7 @@ from pdf_letters import (
     with_text,
 )
 from pikepdf import Array, Dictionary, Name
+from PIL import ImageChops
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase.pdfmetrics import registerFont, stringWidth
 from reportlab.pdfbase.ttfonts import TTFont
@@ -184,6 +185,55 @@ def test_a_huge_picture_on_a_page_is_refused_before_it_is_unpacked():
 
     with pytest.raises(InputError, match="page 1: has a picture of more than 100000000 pixels"):
         read(changed(LETTER, show))
+
+
+def long(number):
+    """A number as it can stand in a PDF, which knows no exponents."""
+    return f"{float(number):.0f}.0"
+
+
+@needs_tesseract
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"BT F {long('1e36')} Tf 72 600 Td (Quintana) Tj ET",
+        f"BT F {long('-3e38')} Tf 72 600 Td (Quintana) Tj ET",
+        f"BT F {long('1e10')} Tf {long('3e38')} Tz 72 600 Td (Quintana) Tj ET",
+        f"BT F {long('3e38')} Tf 0 1 -1 0 300 300 Tm (Quintana) Tj ET",
+    ],
+    ids=["size", "negative", "stretch", "turned"],
+)
+def test_a_page_with_text_of_a_size_that_overflows_is_read_as_it_looks(code):
+    document = read(with_text(LETTER, code))
+    assert document.pages[0].ocr
+    assert document.text == ENGLISH
+
+
+@needs_tesseract
+def test_a_page_with_a_picture_whose_place_overflows_is_read_as_it_looks():
+    def show(pdf):
+        picture = pdf.make_stream(b"\0", Type=Name.XObject, Subtype=Name.Image, ColorSpace=Name.DeviceGray)
+        picture.Width, picture.Height, picture.BitsPerComponent = 1, 1, 8
+        pdf.pages[0].obj.Resources.XObject = Dictionary(I0=picture)
+        huge = long("1e38")
+        code = f"q Q q {huge} 0 0 {huge} 0 0 cm {huge} 0 0 {huge} 0 0 cm /I0 Do Q"
+        pdf.pages[0].contents_add(pdf.make_stream(code.encode()))
+
+    document = read_document(changed(LETTER, show), "letter.pdf")
+    assert document.pages[0].ocr
+    assert document.text == ENGLISH
+
+
+def same_luminance(text):
+    """A letter with a text in green on red, of which nothing is seen in grey."""
+    return with_text(LETTER, f"1 0 0 rg 60 590 250 30 re f BT F 14 Tf 0 0.51 0 rg 72 600 Td ({text}) Tj ET")
+
+
+def test_text_on_a_background_of_its_luminance_is_read():
+    data = same_luminance("Dr Quintana")
+    greys = [pictures(one, 100)[0].convert("L") for one in (data, same_luminance(""))]
+    assert ImageChops.difference(*greys).getextrema()[1] < 8
+    assert last_line(data) == "Dr Quintana"
 
 
 def test_a_drawing_that_holds_itself_is_read_once():

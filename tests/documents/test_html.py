@@ -150,3 +150,23 @@ def test_a_comment_that_holds_a_name_is_found():
 def test_bad_pages_are_refused(data, message):
     with pytest.raises(InputError, match=message):
         read_document(data, "a.html", ReadSettings())
+
+
+def test_a_page_of_more_elements_than_can_be_read_is_refused_before_it_is_parsed():
+    with pytest.raises(InputError, match=r"a\.html: more than 1,000,000 elements"):
+        read_document(b"Alta" + b"<br>" * 1_000_001, "a.html")
+
+
+@pytest.mark.parametrize(
+    "planted", ['lang="braulio"', 'style="font-family: braulio"', 'style="color: braulio"', 'style="braulio: red"']
+)
+def test_a_name_in_place_of_a_word_of_html_is_taken_out(planted):
+    document = read_document(f"<p {planted}>Soy Braulio</p>".encode(), "a.html")
+    copy = redact_document(document, [Edit(4, 11, "PATIENT", "[P]")])
+    assert b"braulio" not in copy.lower()
+
+
+def test_styles_that_are_none_but_css_stay():
+    page = b'<p style="font-family: Georgia, serif; color:#ff0000; border: 1px solid black" lang="es-ES">Alta</p>'
+    copy = redact_document(read_document(page, "a.html"), [])
+    assert b'<p style="font-family: georgia, serif; color:#ff0000; border: 1px solid black" lang="es-ES">' in copy

@@ -1,14 +1,16 @@
 """E-mail: headers, bodies and attachments."""
 
+import binascii
 import io
 import re
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from html import escape
 
 import docx
 import pytest
 
-from spacy_deid.documents import WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
 from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit
 
@@ -67,6 +69,77 @@ def test_attachments_are_redacted_by_their_kind_and_others_are_gone():
     assert [part.get_filename() for part in copy] == ["attachment-2.docx", "attachment-3.csv"]
     assert docx.Document(io.BytesIO(copy[0].get_content())).paragraphs[0].text == "Paciente [P]"
     assert copy[1].get_payload(decode=True) == b"nombre\n[P]\n"
+
+
+def uuencoded(data: bytes, name: str) -> str:
+    lines = [binascii.b2a_uu(data[i : i + 45]).decode() for i in range(0, len(data), 45)]
+    return f"begin 644 {name}\n{''.join(lines)}`\nend\n"
+
+
+PLAIN_FILE = f"Paciente {NAME}, vive en Toledo. ".encode() * 6
+
+
+@pytest.mark.parametrize("quote", ["", "> "])
+@pytest.mark.parametrize(
+    "change", [str, lambda block: block.replace("`", " "), lambda block: block[: block.find("`")]]
+)
+def test_a_uuencoded_file_in_a_body_is_an_attachment(quote, change):
+    block = change(uuencoded(PLAIN_FILE, "informe.txt")).splitlines(keepends=True)
+    message = letter()
+    message.set_content(f"Hola,\n{''.join(quote + line for line in block)}adiós, {NAME}\n", cte="8bit")
+    body, attached = released(message).iter_parts()
+    assert body.get_content() == "Hola,\nadiós, [P]\n"
+    assert attached.get_filename() == "attachment-2.txt"
+    assert attached.get_content() == PLAIN_FILE.decode().replace(NAME, "[P]")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        uuencoded(PLAIN_FILE, "informe.bin"),
+        uuencoded(PLAIN_FILE, "informe.txt").replace("M", "M\x20", 2),
+        "".join(uuencoded(PLAIN_FILE, "a.txt").splitlines(keepends=True)[1:-2]),
+        f"(This file must be converted with BinHex 4.0)\n\n:{'$f*TEQKPH' * 6}\n{'$f*TEQKPH' * 5}:\n",
+        "=ybegin line=128 size=9 name=a.txt\nabcdefg\n=yend size=9\n",
+        "UGFjaWVudGUgQnJhdWxpbyBO" * 3 + "\n" + f"{'A' * 72}\n" * 3 + "QUJD\n",
+        f"-----BEGIN PGP MESSAGE-----\n\n{'A' * 64}\n-----END PGP MESSAGE-----\n",
+    ],
+    ids=["unknown kind", "damaged", "without a beginning", "BinHex", "yEnc", "base64", "PGP"],
+)
+def test_an_encoded_file_that_cannot_be_read_is_removed_with_a_warning(block):
+    message = letter()
+    message.set_content(f"Hola,\n{block}adiós\n", cte="8bit")
+    assert read_document(message.as_bytes(), "a.eml").warnings == ("attachments that cannot be read are removed",)
+    assert released(message).get_content() == "Hola,\nadiós\n"
+
+
+def test_an_encoded_file_in_a_page_is_an_attachment():
+    page = escape(uuencoded(PLAIN_FILE, "informe.txt"))
+    message = letter()
+    message.set_content(f"<p>Hola</p><pre>{page}</pre><p>adiós</p>", subtype="html")
+    body, attached = released(message).iter_parts()
+    assert "begin" not in body.get_content()
+    assert attached.get_content() == PLAIN_FILE.decode().replace(NAME, "[P]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "begin 2 tablets a day\n\nthen one a day\nend\n",
+        "begin 500 MG\n5 MG AT NIGHT\n",
+        "MG 500\nMG 250\nMG 100\n",
+        "BEGIN TREATMENT\nEND\n",
+    ],
+)
+def test_prose_is_no_encoded_file(text):
+    message = letter()
+    message.set_content(text)
+    assert released(message).get_content() == text
+
+
+def test_a_text_with_an_encoded_file_has_a_warning():
+    (warning,) = read_document(uuencoded(PLAIN_FILE, "a.txt").encode(), "a.txt").warnings
+    assert "written as letters" in warning
 
 
 def test_a_message_in_a_message_is_redacted_too():
@@ -152,3 +225,25 @@ def test_a_thousand_attachments_are_all_redacted():
     copy = list(released(message).iter_attachments())
     assert copy[-1].get_content() == "999 [P]\n"
     assert len(copy) == 1000
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_an_attached_table_is_treated_by_the_policy_of_columns(inside):
+    message = EmailMessage()
+    message["Subject"] = "Visits"
+    message.set_content("Adjunto.")
+    message.add_attachment(f"patient,note,ward\n{NAME},Alta,{NAME}\n".encode(), "text", "csv", filename="a.csv")
+    message.add_attachment(b"code\n7\n", "text", "csv", filename="b.csv")
+    if inside:
+        outer = EmailMessage()
+        outer["Subject"] = "Fwd"
+        outer.set_content("Ver adjunto.")
+        outer.add_attachment(message)
+        message = outer
+    columns = ReadSettings(columns={"patient": "label:PATIENT", "ward": "keep"})
+    document = read_document(message.as_bytes(), "a.eml", columns)
+    assert [(document.text[start:end], label) for start, end, label in document.marks] == [(NAME, "PATIENT")]
+    assert document.warnings == ("an attached table has none of the columns that the policy of columns names",)
+    copy = message_from_bytes(redact_document(document, []), policy=policy.default)
+    tables = [part.get_payload(decode=True) for part in copy.walk() if part.get_content_type() == "text/csv"]
+    assert tables[0].decode().splitlines() == ["patient,note,ward", f"[PATIENT],Alta,{NAME}"]

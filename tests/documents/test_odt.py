@@ -16,6 +16,7 @@ from odf.text import H, P, Span
 from PIL import Image
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents.odt import FORMAT as ODT
 from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit, apply_edits
 
@@ -195,11 +196,12 @@ def test_edits_over_spans_read_again_as_they_should(data):
     parts = data.draw(st.lists(part, min_size=1, max_size=6))
     shown = {"\t": "<text:tab/>", "  ": '<text:s text:c="2"/>'}
     spans = [shown.get(part, f"<text:span>{escape(part)}</text:span>") for part in parts]
-    document = read_document(package(f"<text:p>x{''.join(spans)}x</text:p>"), "a.odt")
+    document = ODT.read(package(f"<text:p>x{''.join(spans)}x</text:p>"), "a.odt", ReadSettings())  # with wide blanks
     assert document.text == f"x{''.join(parts)}x"
     cuts = sorted(data.draw(st.sets(st.integers(0, len(document.text)), max_size=6)))
     edits = [Edit(a, b, "", "[X]") for a, b in zip(cuts[::2], cuts[1::2], strict=False)]
-    assert read_document(redact_document(document, edits), "a.odt").text == apply_edits(document.text, edits)
+    copy = ODT.read(redact_document(document, edits), "a.odt", ReadSettings())
+    assert copy.text == apply_edits(document.text, edits)
 
 
 def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_look_alike():
@@ -236,3 +238,9 @@ def test_text_in_a_part_that_is_not_read_is_found():
 def test_bad_files_are_refused(data, message):
     with pytest.raises(InputError, match=message):
         read_document(data, "a.odt")
+
+
+def test_a_document_of_more_elements_than_can_be_read_is_refused_before_it_is_parsed():
+    files = members(package("<text:p/>" * 1_000_001))
+    with pytest.raises(InputError, match=r"a\.odt: more than 1,000,000 elements"):
+        read_document(zipped(files), "a.odt")

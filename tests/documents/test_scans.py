@@ -20,6 +20,7 @@ from pdf_letters import (
     scan,
     unpacked,
     with_picture,
+    with_text,
 )
 from pikepdf import Dictionary, Name
 from PIL import Image
@@ -160,6 +161,7 @@ def test_a_name_that_can_be_read_in_the_picture_is_found():
     with pytest.raises(DeidError, match="PATIENT") as caught:
         verify(data, "pdf", {"Thornbury": "PATIENT"}, WriteSettings(verify_ocr="all"))
     assert "picture of page 1" in str(caught.value)
+    assert "--unread remove" in str(caught.value)
 
 
 def test_a_missing_language_is_named():
@@ -225,3 +227,16 @@ def test_a_name_in_the_metadata_of_a_picture_is_found():
     Image.new("L", (300, 300), 255).save(out, "JPEG", exif=exif)
     with pytest.raises(DeidError, match="metadata"):
         verify(out.getvalue(), "image", {"Braulio Sanz": "PATIENT"}, WriteSettings(verify_ocr="none"))
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg", "scan", "picture on a page"])
+def test_text_on_a_background_of_its_luminance_is_read(kind):
+    code = "1 0 0 rg 60 590 250 30 re f BT F 14 Tf 0 0.51 0 rg 72 600 Td (Dr Quintana) Tj ET"
+    page = pictures(with_text(letter(ENGLISH), code), 150)[0].crop((100, 400, 1000, 600))
+    out = io.BytesIO()
+    if kind == "picture on a page":
+        data, name = with_picture(letter(ENGLISH), page.resize((600, 133))), "a.pdf"
+    else:
+        page.save(out, "PDF" if kind == "scan" else kind, resolution=150)
+        data, name = out.getvalue(), "a.pdf" if kind == "scan" else f"a.{kind}"
+    assert "Dr Quintana" in read_document(data, name).text

@@ -7,7 +7,8 @@ from typing import Any
 
 from lxml import etree
 
-from ..markup import drop_foreign, remove, unbroken, without
+from ..markup import drop_foreign, remove, unbroken, unwrap, without
+from ..vocabulary import is_language
 from .changes import accept_changes
 from .fields import flatten_fields
 from .names import ALT_TEXTS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, R, W, w
@@ -31,6 +32,7 @@ _ATTRIBUTES = {"author", "initials", "date", "dateUtc", "userId", "providerId", 
 _ATTRIBUTES |= {"src", "althref", "equationxml", "ProcessContent", "PreserveElements", "PreserveAttributes"}
 _ATTRIBUTES |= {"MustUnderstand", "paraId", "textId", "gfxdata", "anchorId", "editId", "spid", "displacedByCustomXml"}
 _LEFT = TEXTS | {W + "instrText"}
+_LANGUAGES = w("lang themeFontLang")
 _NAMED = {"docPr", "cNvPr"}
 _VML_ID = re.compile(r"_x0000_t\d+")
 _LAYOUT = re.compile(r"[-\d.\s]*|left|right|center|top|bottom|inside|outside")
@@ -74,6 +76,7 @@ def _clean_part(part: Part) -> int:
     hidden = _drop_hidden(root)
     accept_changes(root)
     without(root, DROPPED, UNWRAPPED)
+    _write_direction(root)
     drop_dead_links(part)
     left = _LEFT if part.kind in READ else set()
     for element in root.iter():
@@ -81,6 +84,17 @@ def _clean_part(part: Part) -> int:
         _clean_text(element, left)
     _clean_namespaces(root)
     return hidden
+
+
+def _write_direction(root: Any) -> None:
+    """Write what turns a text round as characters, which the reading of a text knows."""
+    for turned in [*root.iter(W + "bdo")]:
+        texts = [*turned.iter(W + "t")]
+        if texts:
+            mark = "\u202e" if turned.get(W + "val") == "rtl" else "\u202d"
+            texts[0].text = mark + (texts[0].text or "")
+            texts[-1].text = (texts[-1].text or "") + "\u202c"
+        unwrap(turned)
 
 
 def _drop_hidden(root: Any) -> int:
@@ -125,6 +139,9 @@ def _clean_attributes(element: Any, kind: str) -> None:
         named = name == "name" and (tag.localname in _NAMED or kind == "theme")
         if named or (tag.localname == "comment" and name == "author"):
             element.set(key, "")  # must be there
+            continue
+        if (element.tag in _LANGUAGES or name in ("lang", "altLang")) and not is_language(element.get(key)):
+            del element.attrib[key]
             continue
         drawn = key == "id" and "vml" in (tag.namespace or "") and not _VML_ID.fullmatch(element.get(key))
         if drawn or name in _ATTRIBUTES or name.startswith("rsid"):

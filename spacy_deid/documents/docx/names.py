@@ -1,10 +1,7 @@
 """Names of Office Open XML: namespaces, and what is done with each element of a text document."""
 
-import re
-
 __all__ = [
     "ALT_TEXTS",
-    "BUILT_IN",
     "CHARACTERS",
     "DROPPED",
     "KNOWN",
@@ -72,24 +69,3 @@ DROPPED |= w("aliases altName") | {
 }
 # leaves what is in it: inserted text, links, content controls
 UNWRAPPED = w("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {W14 + "conflictIns"}
-
-# names of styles that Word has itself
-BUILT_IN = re.compile(
-    r"(Normal|Body Text|Body Text Indent|Heading \d|"
-    r"Title|Subtitle|Strong|Emphasis|Intense Emphasis|Subtle Emphasis|Quote|"
-    r"Intense Quote|Subtle Reference|Intense Reference|Book Title|Caption|Header|Footer|Hyperlink|FollowedHyperlink|"
-    r"Macro Text|Body Text( Indent| First Indent)? \d|Body Text First Indent|HTML Preformatted|Plain Text|Date|"
-    r"Salutation|Closing|Signature|E-mail Signature|Balloon Text|Comment (Text|Subject)|(Foot|End)note Text|"
-    r"Document Map|Message Header|Note Heading)( Char)?|"
-    r"(Default Paragraph|Line|Page|(Foot|End)note|Comment|Annotation) (Font|Number|Reference|Text|Subject)|"
-    r"Normal (Table|\(Web\)|Indent)|No (List|Spacing)|(TOC|Index) (\d|Heading)|"
-    r"TOA Heading|Table of (Figures|Authorities)|"
-    r"List( Paragraph| Bullet| Number| Continue)?( \d)?|Block Text|Envelope (Address|Return)|Bibliography|"
-    r"Placeholder Text|Macro|HTML (Top of Form|Bottom of Form|Acronym|Address|Cite|Code|Definition|Keyboard|Sample|"
-    r"Typewriter|Variable)|Unresolved Mention|Revision|Outline List \d|"
-    r"(Light|Medium|Dark|Colorful) (Shading|List|Grid)( \d)?( Accent \d)?|"
-    r"(Grid|List) Table \d( (Light|Dark|Colorful))?( - Accent \d| Accent \d)?|(Plain|Grid) Table (\d|Light)|"
-    r"Table (Normal|Grid|Theme|Contemporary|Elegant|Professional)|"
-    r"Table (Simple|Classic|Colorful|Columns|Grid|List|3D effects|Subtle|Web) \d",
-    re.IGNORECASE,
-)

@@ -5,20 +5,22 @@ not in the copy: properties, thumbnails, custom XML, glossaries, macros, embedde
 """
 
 import posixpath
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree
 
 from ...errors import Errors, InputError
-from ..archive import open_archive, pack
+from ..archive import check_elements, open_archive, pack
 from ..document import ReadSettings
 from ..markup import parse, serialize
 from .names import W
 
-__all__ = ["Package", "Part", "open_package"]
+__all__ = ["Package", "Part", "is_own_name", "is_own_value", "open_package"]
 
 MAIN = "document"
 # kind of part, by the end of the relationship's type → its content type; None for pictures
@@ -58,6 +60,9 @@ _SILENT |= {
     "toolbars",
 }
 _SILENT |= {"commentsExtended", "commentsIds", "commentsExtensible", "font", "printerSettings", "recipientData"}
+# content types by suffix
+_DEFAULTS = [("rels", "application/vnd.openxmlformats-package.relationships+xml"), ("xml", "application/xml")]
+_DEFAULTS += [(suffix, f"image/{suffix}") for suffix in ("png", "jpeg", "tiff")]
 _TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 _RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
@@ -116,9 +121,10 @@ def open_package(data: bytes, name: str, settings: ReadSettings) -> Package:
     name (str): its name, for errors.
     settings (ReadSettings): limits.
     RETURNS (Package): the parts that are known.
-    RAISES: InputError (D715) if it cannot be read.
+    RAISES: InputError (D715) if it cannot be read, or has too many elements.
     """
     members = {member.lower(): content for member, content in open_archive(data, name, settings).items()}
+    check_elements(members.values(), name)
     package = Package()
     starts = [target for kind, target, _ in _links(members, "", name).values() if kind == "officeDocument"]
     if not starts or starts[0].lower() not in members:
@@ -186,15 +192,36 @@ def _suffix(picture: bytes) -> str:
 def _content_types(parts: list[Part]) -> bytes:
     """Write which part is what."""
     root = etree.Element(f"{{{_TYPES}}}Types", nsmap={None: _TYPES})
-    defaults = {"rels": "application/vnd.openxmlformats-package.relationships+xml", "xml": "application/xml"}
-    defaults |= {suffix: f"image/{suffix}" for suffix in ("png", "jpeg", "tiff")}
-    for suffix, kind in defaults.items():
+    for suffix, kind in _DEFAULTS:
         etree.SubElement(root, f"{{{_TYPES}}}Default", Extension=suffix, ContentType=kind)
     for part in parts:
         kind = _MAIN_TYPE if part.kind == MAIN else KINDS[part.kind] or ""
         if kind:
             etree.SubElement(root, f"{{{_TYPES}}}Override", PartName="/" + part.name, ContentType=kind)
     return serialize(root)
+
+
+_OWN_NAME = re.compile(
+    rf"\[Content_Types\]\.xml|_rels/\.rels|word/(_rels/)?({MAIN}|{'|'.join(KINDS)})\d*\.xml(\.rels)?|"
+    r"word/media/image\d+\.(png|jpeg|tiff)"
+)
+
+
+def is_own_name(member: str) -> bool:
+    """Whether a part has a name as `Package.save` gives it: a kind and a number."""
+    return _OWN_NAME.fullmatch(member) is not None
+
+
+def is_own_value(value: str) -> bool:
+    """Whether a text is one of those that `Package.save` writes into content types and relationships of every copy."""
+    return value in _own_values() or is_own_name(value.removeprefix("/"))
+
+
+@cache
+def _own_values() -> frozenset[str]:
+    types = {kind for kind in KINDS.values() if kind} | {_MAIN_TYPE}
+    types |= {value for _, value in _DEFAULTS} | {suffix for suffix, _ in _DEFAULTS}
+    return frozenset(types | {_TYPE + kind for kind in (*KINDS, "officeDocument")})
 
 
 def _relationships(links: dict[str, tuple[str, str]]) -> bytes:

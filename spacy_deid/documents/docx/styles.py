@@ -3,7 +3,8 @@
 from typing import Any
 
 from ..markup import remove
-from .names import BUILT_IN, W, w
+from ..vocabulary import is_built_in_style
+from .names import W, w
 from .package import Package
 
 __all__ = ["rename_styles"]
@@ -23,7 +24,7 @@ def rename_styles(package: Package) -> None:
             style.set(W + "styleId", ids.setdefault(old, f"s{len(ids) + 1}"))
             _rename(style.find(W + "name"), f"Style {ids[old][1:]}")
         for exception in [*part.root.iter(W + "lsdException")]:
-            if not BUILT_IN.fullmatch(exception.get(W + "name", "")):
+            if not is_built_in_style(exception.get(W + "name", "")):
                 remove(exception)
     for part in package.of("numbering"):
         for name in [*part.root.iter(W + "name")]:
@@ -38,5 +39,5 @@ def rename_styles(package: Package) -> None:
 
 def _rename(name: Any, new: str) -> None:
     """Give a style another name if it is not one of Word's."""
-    if name is not None and not BUILT_IN.fullmatch(name.get(W + "val", "")):
+    if name is not None and not is_built_in_style(name.get(W + "val", "")):
         name.set(W + "val", new)

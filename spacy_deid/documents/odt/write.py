@@ -7,7 +7,7 @@ from lxml import etree
 
 from ...errors import Errors, InputError
 from ...offsets import Edit
-from ..archive import open_archive, pack
+from ..archive import check_elements, open_archive, pack
 from ..document import Document, ReadSettings, WriteSettings
 from ..embedded import add_picture, write_picture
 from ..markup import parse, serialize
@@ -60,6 +60,7 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, Plac
         raise InputError(Errors.D715.format(path=name, reason="encrypted"))
     if "content.xml" not in members:
         raise InputError(Errors.D715.format(path=name, reason="damaged: its text is missing"))
+    check_elements(members.values(), name)
     roots = {part: parse(members[part], name) for part in PARTS if part in members}
     if roots["content.xml"].find(f"{OFFICE}body/{OFFICE}text") is None:
         raise InputError(Errors.D715.format(path=name, reason="not an OpenDocument text"))

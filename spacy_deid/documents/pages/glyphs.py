@@ -1,18 +1,16 @@
-"""What stands on a page: glyphs in runs, runs in strips, and frames in which they stand upright.
+"""What stands on a page: glyphs in runs, and runs in strips.
 
 Coordinates count from the upper left corner of the page as it is shown, y downwards. Text that is turned is handled
-in the *frame of its turn*: the page turned so that the text stands upright.
+in the *frame of its turn* (frames.py): the page turned so that the text stands upright.
 """
 
 from array import array
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from PIL import Image
+__all__ = ["Box", "Glyph", "PageParts", "Quad", "Run", "Strip"]
 
-__all__ = ["Box", "Glyph", "PageParts", "Run", "Strip", "to_frame", "to_page", "upright"]
-
-_TURNS = {90: Image.Transpose.ROTATE_90, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_270}
+Quad = tuple[tuple[float, float], ...]  # the corners of a rectangle that may be turned, one after the other
 
 
 class Box(NamedTuple):
@@ -46,12 +44,12 @@ class Run:
     """Glyphs on one line without a wide gap, left to right.
 
     glyphs (list[Glyph]): them.
-    turn (int): degrees by which they are turned clockwise: 0, 90, 180 or 270.
+    turn (float): degrees by which they are turned clockwise.
     box (Box): what they cover.
     """
 
     glyphs: list[Glyph]
-    turn: int
+    turn: float
     box: Box = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +62,11 @@ class Run:
         self.box = Box(left, top, max(box.x1 for box in boxes), max(box.y1 for box in boxes))
 
     @property
+    def text(self) -> str:
+        """The characters of its glyphs, with the white space before them."""
+        return "".join(" " * glyph.space + glyph.text for glyph in self.glyphs)
+
+    @property
     def em(self) -> float:
         """The size of its largest font."""
         return max(glyph.em for glyph in self.glyphs)
@@ -73,7 +76,7 @@ class Run:
 class Strip:
     """A run whose glyphs know their characters in the document's text; what is painted anew if one is removed.
 
-    turn (int): as in `Run`.
+    turn (float): as in `Run`.
     top, bottom (float): what it covers in its frame.
     em (float): size of its font.
     room (float): how far to the right it may reach.
@@ -82,7 +85,7 @@ class Strip:
     start, end (array): characters of each glyph in the text. Empty for a hyphen at the end of a line.
     """
 
-    turn: int
+    turn: float
     top: float
     bottom: float
     em: float
@@ -103,6 +106,9 @@ class PageParts:
     ocr (bool): whether its text was read from a picture.
     skew (float): degrees clockwise by which it is turned before anything else, so that lines run level.
     blanks (list[Box]): what is painted over whatever the edits are.
+    codes (list[Quad]): bar codes and matrix codes, on the page before it is turned by `skew`. They are painted over
+        whatever the edits are.
+    unread (list[Box]): what looks like text and was not read; painted over if the settings say so.
     """
 
     width: float
@@ -111,38 +117,5 @@ class PageParts:
     ocr: bool = False
     skew: float = 0.0
     blanks: list[Box] = field(default_factory=list)
-
-
-def to_frame(box: Box, turn: int, width: float, height: float) -> Box:
-    """Carry a rectangle from the page to the frame of a turn.
-
-    box (Box): on the page.
-    turn (int): the turn.
-    width, height (float): of the page.
-    RETURNS (Box): in the frame.
-    """
-    x0, y0, x1, y1 = box
-    if turn == 90:
-        return Box(y0, width - x1, y1, width - x0)
-    if turn == 180:
-        return Box(width - x1, height - y1, width - x0, height - y0)
-    if turn == 270:
-        return Box(height - y1, x0, height - y0, x1)
-    return box
-
-
-def to_page(box: Box, turn: int, width: float, height: float) -> Box:
-    """Carry a rectangle from the frame of a turn back to the page. `width` and `height` are the page's."""
-    x0, y0, x1, y1 = box
-    if turn == 90:
-        return Box(width - y1, x0, width - y0, x1)
-    if turn == 180:
-        return Box(width - x1, height - y1, width - x0, height - y0)
-    if turn == 270:
-        return Box(y0, height - x1, y1, height - x0)
-    return box
-
-
-def upright(image: Image.Image, turn: int) -> Image.Image:
-    """An image of a page in the frame of a turn."""
-    return image.transpose(_TURNS[turn]) if turn else image
+    codes: list[Quad] = field(default_factory=list)
+    unread: list[Box] = field(default_factory=list)

@@ -1,8 +1,10 @@
 """Rows into the text of a document: lines of a paragraph joined, words that break at a line's end made whole."""
 
+import math
 import unicodedata
 from array import array
 
+from .frames import quarter
 from .glyphs import Glyph, Run, Strip
 from .order import Row
 from .runs import has_space
@@ -11,6 +13,7 @@ from .wrapping import wrapped_rows
 __all__ = ["TextBuilder"]
 
 HYPHENS = ("-", "\u2010", "\u2011")
+STEP = 3.0  # sizes of the font that the end of the longest line is rounded up to
 CELL = "  "  # between the cells of a row
 OPEN_ENDS = ("@", "/", "_")  # what an address that breaks at a line's end may end with
 
@@ -118,13 +121,19 @@ class TextBuilder:
 def _room(run: Run, runs: list[Run], margin: float, width: float) -> float:
     """How far a run may reach: to the next one beside it, or to the margin, as wide on the right as on the left.
 
-    A run that goes beyond the margin may go to the edge of the page: its own end would tell how long it was.
+    Where others reach further than the margin, it may reach as far. A run that goes beyond all others may go a little
+    further than its own end, which would tell how long it was. What stands aslant may not reach further than the runs
+    beside it, because text of another direction may follow.
     """
     box = run.box
     beside = [o.box.x0 for o in runs if o.box.x0 > box.x0 and o.box.y0 < box.y1 and o.box.y1 > box.y0 and o is not run]
     if beside:
         return max(box.x1, min(beside) - 0.4 * run.em)
-    return margin if box.x1 <= margin else width
+    others = max((other.box.x1 for other in runs if other is not run), default=0.0)
+    if run.turn != quarter(run.turn):
+        return max(box.x1, others)
+    edge = max(margin, others)
+    return edge if box.x1 <= edge else min(math.ceil(box.x1 / (STEP * run.em)) * STEP * run.em, width)
 
 
 def _composed(glyphs: list[Glyph]) -> list[Glyph]:

@@ -11,15 +11,17 @@ from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import ReadSettings
-from .glyphs import Box, Glyph, Run, upright
+from .frames import frame_size, to_frame, upright
+from .glyphs import Box, Glyph, Run
 from .reading import Reading
 from .runs import make_runs
-from .skew import find_skew, level
+from .skew import find_direction, find_skew, level
 from .tesseract import OcrWord, find_turn, read_words
 
-__all__ = ["in_order", "read_page", "read_picture"]
+__all__ = ["in_order", "read_page", "read_picture", "runs_of"]
 
 POOR = 55.0  # mean confidence below which a page may stand turned, and a person should look
+MOST = 4.0  # degrees of the largest inclination that a page is levelled for
 ORIGIN = Box(0, 0, 0, 0)
 Result = TypeVar("Result")
 
@@ -27,7 +29,7 @@ Result = TypeVar("Result")
 def read_page(image: Image.Image, scale: float, dpi: int, settings: ReadSettings, name: str, number: int) -> Reading:
     """Read a page, turned and inclined as it may be.
 
-    image (Image): in grey.
+    image (Image): in grey or RGB.
     scale (float): pixels of it to one unit of the page.
     dpi (int): its resolution.
     settings (ReadSettings): how OCR is done.
@@ -36,6 +38,9 @@ def read_page(image: Image.Image, scale: float, dpi: int, settings: ReadSettings
     RAISES: InputError (D718) if Tesseract fails or takes too long.
     """
     try:
+        if abs(_beyond_quarter(find_direction(image))) > MOST:
+            turned, words = _read_any_way(image, settings, dpi, sparse=False)
+            return Reading([runs_of(words, scale, turned)], ocr=True, warnings=_doubts(words, number))
         turn, skew = 0, find_skew(image)
         words = read_words(level(image, skew), settings, dpi)
         if _looks_turned(words) and (turn := find_turn(image, settings, dpi)):
@@ -43,26 +48,70 @@ def read_page(image: Image.Image, scale: float, dpi: int, settings: ReadSettings
             words = read_words(upright(level(image, skew), turn), settings, dpi)
     except subprocess.SubprocessError as error:
         raise _failed(error, settings, name, number) from None
-    warnings = [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
-    return Reading([_runs(words, scale, turn)], ocr=True, skew=skew, warnings=warnings)
+    return Reading([runs_of(words, scale, turn)], ocr=True, skew=skew, warnings=_doubts(words, number))
 
 
 def read_picture(
-    image: Image.Image, corner: Box, scale: float, settings: ReadSettings, name: str, number: int
+    image: Image.Image,
+    corner: Box,
+    page: tuple[float, float],
+    scale: float,
+    settings: ReadSettings,
+    name: str,
+    number: int,
 ) -> list[Run]:
-    """Read a picture on a page.
+    """Read a picture on a page, turned and inclined as it may be.
 
-    image (Image): the picture, in grey.
+    image (Image): the picture, in grey or RGB.
     corner (Box): where it is on the page.
+    page (tuple[float, float]): width and height of the page.
     scale, settings, name, number: as in `read_page`.
-    RETURNS (list[Run]): its words, on the page.
+    RETURNS (list[Run]): its words, in the frame of their turn.
     RAISES: InputError (D718).
     """
     try:
-        words = read_words(image, settings, settings.dpi, sparse=True)
+        turn, words = _read_any_way(image, settings, settings.dpi, sparse=True)
     except subprocess.SubprocessError as error:
         raise _failed(error, settings, name, number) from None
-    return _runs(words, scale, 0, corner)
+    # the frame of the picture lies in that of the page: the two have one direction, and share the picture's centre
+    size = image.width / scale, image.height / scale
+    middle = corner.x0 + size[0] / 2, corner.y0 + size[1] / 2
+    x, y, _, _ = to_frame(Box(*middle, *middle), turn, *page)
+    wide, high = frame_size(turn, *size)
+    return runs_of(words, scale, turn, Box(x - wide / 2, y - high / 2, x, y))
+
+
+def _read_any_way(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool) -> tuple[float, list[OcrWord]]:
+    """Read an image in the direction of its lines, then upside down, then in the other quarters.
+
+    RETURNS (tuple[float, list[OcrWord]]): the turn in which it reads best, and the words in its frame.
+    """
+    direction = find_direction(image) or -find_skew(image)
+    turns = [direction, direction + 180]
+    turns += [turn for turn in (0.0, 180.0, 90.0, 270.0) if all(_apart(turn, other) > MOST for other in turns)]
+    best: tuple[float, float, list[OcrWord]] = (-1.0, 0.0, [])
+    for turn in turns:
+        words = read_words(upright(image, turn), settings, dpi, sparse)
+        if words and not _looks_turned(words):
+            return turn % 360, words
+        certain = sum((word.confidence / 100) ** 2 * len(word.text) for word in words)
+        best = max(best, (certain, turn % 360, words), key=lambda found: found[0])
+    return best[1], best[2]
+
+
+def _apart(turn: float, other: float) -> float:
+    """The degrees between two turns."""
+    return abs((turn - other + 180) % 360 - 180)
+
+
+def _beyond_quarter(turn: float) -> float:
+    """The degrees from the nearest quarter to a turn."""
+    return (turn + 45) % 90 - 45
+
+
+def _doubts(words: list[OcrWord], number: int) -> list[str]:
+    """A warning if a page is hard to read."""
+    return [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
 
 
 def _failed(error: Exception, settings: ReadSettings, name: str, number: int) -> InputError:
@@ -85,8 +134,15 @@ def _confidence(words: list[OcrWord]) -> float:
     return sum(word.confidence * len(word.text) for word in words) / letters if letters else 0.0
 
 
-def _runs(words: list[OcrWord], scale: float, turn: int, corner: Box = ORIGIN) -> list[Run]:
-    """Words as glyphs that cannot be taken apart. All words of a line are as high as the line."""
+def runs_of(words: list[OcrWord], scale: float, turn: float, corner: Box = ORIGIN) -> list[Run]:
+    """Make runs of words. A word is one glyph, and all words of a line are as high as the line.
+
+    words (list[OcrWord]): in pixels, line by line.
+    scale (float): pixels to one unit of the page.
+    turn (float): as in `Run`.
+    corner (Box): its upper left corner is where the picture lies on the page.
+    RETURNS (list[Run]): on the page.
+    """
     glyphs = []
     for _, group in groupby(words, key=lambda word: word.line):
         line = list(group)

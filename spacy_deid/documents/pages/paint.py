@@ -12,14 +12,18 @@ from PIL import Image, ImageDraw, ImageFont
 
 from ...errors import DeidError, Errors
 from ..document import WriteSettings
-from .glyphs import Box, PageParts, Strip, to_page, upright
-from .released import Piece, Placed, Release, lay_out
+from .codes import cover_codes
+from .frames import quad_on_page, quarter, turned_back, upright
+from .glyphs import Box, PageParts, Quad, Strip
+from .released import SMALLEST, Piece, Placed, Release, lay_out
+from .skew import level
 
 __all__ = ["Line", "measure", "paint_page"]
 
 # Bitstream Vera, which comes with reportlab and may be used freely; it has the letters of western European languages
 FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
 SIZE = 0.86  # Vera runs large
+EDGE = 1.5  # pixels around what stands aslant that are taken with it
 PAD = 0.15  # room beside the text of a box, in sizes of the font
 Colour = int | tuple[int, ...]
 
@@ -34,9 +38,9 @@ class Line(NamedTuple):
 def paint_page(
     image: Image.Image, parts: PageParts, release: Release, number: int, settings: WriteSettings
 ) -> tuple[Image.Image, list[Line]]:
-    """Paint over what the edits remove, and write the replacements.
+    """Paint over what the edits remove and what is removed whatever they are, and write the replacements.
 
-    image (Image): the page in grey or colours.
+    image (Image): the page in grey or colours, as it was read. It comes out level.
     parts (PageParts): what stands on it.
     release (Release): the edits; pages come in order.
     number (int): of the page, from 1, for errors.
@@ -45,28 +49,68 @@ def paint_page(
     RAISES: DeidError (D719) if anything is left of what was removed.
     """
     scale = image.width / parts.width
+    cover_codes(image, parts.codes, scale)
+    image = level(image, parts.skew)
     lines = []
     for strip in parts.strips:
         pieces = release.pieces(strip)
         lines.append(Line(strip, lay_out(strip, pieces, measure)))
-    _blank(image, [(box, _colour(_crop(image, _pixels(box, scale)))) for box in parts.blanks], scale)
+    blanks = [*parts.blanks, *(parts.unread if settings.unread == "remove" else ())]
+    _blank(image, [(box, _colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
     if parts.ocr and settings.unread == "remove":
         image = _only_text(image, parts, scale)
     for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
         changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
-        image = upright(image, turn)
-        _paint_lines(image, changed, scale, number, release, settings)
-        image = upright(image, -turn % 360)
+        page = image.size
+        if turn != quarter(turn):
+            _blank_aslant(image, changed, parts, scale)
+        turned = upright(image, turn)
+        _paint_lines(turned, changed, scale, number, release, settings)
+        back = turned_back(turned, turn, page)
+        if turn == quarter(turn):
+            image = back
+        else:
+            image.paste(back, mask=_mask(page, [_quad(_reach(line), turn, parts, scale) for line in changed]))
     return image, lines
+
+
+def _blank_aslant(image: Image.Image, lines: list[Line], parts: PageParts, scale: float) -> None:
+    """Blank what was removed from lines that stand aslant, before the page is turned: turning blurs what is there."""
+    draw = ImageDraw.Draw(image)
+    for line in lines:
+        band = _quad(_band(line.strip), line.strip.turn, parts, scale)
+        colour = _middle(np.asarray(image)[np.asarray(_mask(image.size, [band]))])
+        for box in _removed(line):
+            draw.polygon(_quad(box, line.strip.turn, parts, scale), fill=colour)
+
+
+def _quad(box: Box, turn: float, parts: PageParts, scale: float) -> Quad:
+    """The pixels of a page that are corners of a rectangle in the frame of a turn, and a little more."""
+    edge = EDGE / scale
+    wider = Box(box.x0 - edge, box.y0 - edge, box.x1 + edge, box.y1 + edge)
+    return tuple((x * scale, y * scale) for x, y in quad_on_page(wider, turn, parts.width, parts.height))
+
+
+def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
+    """Where a page of some size is covered."""
+    mask = Image.new("1", size)
+    draw = ImageDraw.Draw(mask)
+    for quad in quads:
+        draw.polygon(quad, fill=1)
+    return mask
+
+
+def _reach(line: Line) -> Box:
+    """All that a line covers before and after the edits."""
+    band = _band(line.strip)
+    return band._replace(x1=max(band.x1, *(place.right for place in line.placed)))
 
 
 def _only_text(image: Image.Image, parts: PageParts, scale: float) -> Image.Image:
     """A page with nothing on it but the lines that were read."""
     bare = Image.new(image.mode, image.size, _colour(image))
-    for strip in parts.strips:
-        box = to_page(_band(strip), strip.turn, parts.width, parts.height)
-        left, top, _, _ = _pixels(box, scale)
-        bare.paste(_crop(image, _pixels(box, scale)), (int(left), int(top)))
+    bands = [_quad(_band(strip), strip.turn, parts, scale) for strip in parts.strips]
+    bare.paste(image, mask=_mask(image.size, bands))
     return bare
 
 
@@ -106,8 +150,13 @@ def _colour(part: Image.Image) -> Colour:
     values = np.asarray(part)
     if not values.size:
         return 255 if values.ndim == 2 else (255,) * part.im.bands
-    middle = np.median(values.reshape(-1, *values.shape[2:]), axis=0)
-    return int(middle) if values.ndim == 2 else tuple(int(value) for value in middle)
+    return _middle(values.reshape(-1, *values.shape[2:]))
+
+
+def _middle(values: "np.ndarray") -> Colour:
+    """The median of some pixels."""
+    middle = np.median(values, axis=0) if values.size else np.full(values.shape[1:], 255)
+    return int(middle) if values.ndim == 1 else tuple(int(value) for value in middle)
 
 
 def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float) -> None:
@@ -198,11 +247,15 @@ def _write(
     left, top, right, bottom = (int(value) for value in _pixels(band, scale))
     width, height = max(right - left, 1), max(bottom - top, 1)
     ink, paper = _inks(image, colour, settings.mark)
-    font = _font(max(6, round(min(em * SIZE * scale, height * 1.05))))
+    room = max(width - round(PAD * em * scale), 1)
+    size = min(em * SIZE * scale, height * 1.05)
+    font = _font(max(6, round(size)))
     natural = math.ceil(font.getlength(text)) + 2
+    if natural > room:
+        font = _font(max(6, int(size * max(SMALLEST, room / natural))))
+        natural = math.ceil(font.getlength(text)) + 2
     label = Image.new(image.mode, (natural, height), paper)
     ImageDraw.Draw(label).text((1, height / 2), text, font=font, fill=ink, anchor="lm")
-    room = max(width - round(PAD * em * scale), 1)
     label = label.resize((min(natural, room), height))
     draw = ImageDraw.Draw(image)
     outline = ink if settings.mark == "box" else None

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from .glyphs import Box, Glyph, PageParts, Run
+from .frames import frame_size
+from .glyphs import Box, Glyph, PageParts, Quad, Run
 from .joining import TextBuilder
 from .order import reading_order
 
@@ -18,6 +19,8 @@ class Reading:
     ocr (bool): whether the page was read from its picture.
     skew (float): as in `PageParts`.
     blanks (list[Box]): as in `PageParts`.
+    codes (list[Quad]): as in `PageParts`.
+    unread (list[Box]): as in `PageParts`.
     warnings (list[str]): what a person should look at.
     """
 
@@ -26,7 +29,19 @@ class Reading:
     ocr: bool = False
     skew: float = 0.0
     blanks: list[Box] = field(default_factory=list)
+    codes: list[Quad] = field(default_factory=list)
+    unread: list[Box] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def add_codes(self, codes: list[Quad], number: int) -> None:
+        """Add the codes of the page, with a warning if there are any.
+
+        codes (list[Quad]): what they cover.
+        number (int): the page, from 1.
+        """
+        self.codes = codes
+        if codes:
+            self.warnings.append(f"page {number}: bar codes are removed")
 
 
 def add_reading(builder: TextBuilder, reading: Reading, width: float, height: float) -> PageParts:
@@ -37,10 +52,11 @@ def add_reading(builder: TextBuilder, reading: Reading, width: float, height: fl
     width, height (float): of the page.
     RETURNS (PageParts): what is needed to write the page.
     """
-    parts = PageParts(width, height, [], reading.ocr, reading.skew, reading.blanks)
+    parts = PageParts(width, height, [], reading.ocr, reading.skew, reading.blanks, reading.codes)
+    parts.unread = reading.unread
     for runs in reading.blocks:
         if runs:
-            across = height if runs[0].turn in (90, 270) else width
+            across, _ = frame_size(runs[0].turn, width, height)
             parts.strips += builder.add_page(reading_order(runs), across)
     parts.strips += builder.add_slanted(reading.slanted)
     return parts

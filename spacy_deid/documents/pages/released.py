@@ -7,8 +7,9 @@ from typing import NamedTuple
 from ...offsets import Edit
 from .glyphs import Strip
 
-__all__ = ["Piece", "Placed", "Release", "lay_out"]
+__all__ = ["SMALLEST", "Piece", "Placed", "Release", "lay_out"]
 
+SMALLEST = 0.6  # share of its size that a replacement has at least
 GAP = 0.28  # white space between words, in sizes of the font
 
 
@@ -111,7 +112,9 @@ class Release:
 
 
 def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float], float]) -> list[Placed]:
-    """Find a place for the pieces of a strip, one after the other, squeezed if they need more room than there is.
+    """Find a place for the pieces of a strip, one after the other.
+
+    If they need more room than there is, replacements are made smaller, and if that is not enough, all is squeezed.
 
     What follows a replacement moves, and all gaps become alike, since those of a justified line depend on what stood
     between them. So the width of what was there cannot be measured.
@@ -121,20 +124,32 @@ def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float
     measure (Callable): (text, size of the font) → width.
     RETURNS (list[Placed]): the pieces with their places.
     """
-    at = origin = min(strip.left)
-    places: list[tuple[float, float]] = []
-    for i, piece in enumerate(pieces):
-        if piece.gap and i and at > origin:
-            at += GAP * strip.em
-        width = _width(strip, piece) if piece.text is None else measure(piece.text, strip.em)
-        places.append((at, at + width))
-        at += width
+    origin = min(strip.left)
     room = max(strip.room - origin, 1e-3)
+    places, at = _in_a_row(strip, pieces, measure, 1.0)
+    written = sum(measure(piece.text, strip.em) for piece in pieces if piece.text)
+    if at - origin > room and written:
+        places, at = _in_a_row(strip, pieces, measure, max(SMALLEST, 1 - (at - origin - room) / written))
     squeeze = min(1.0, room / (at - origin)) if at > origin else 1.0
     return [
         Placed(piece, origin + (left - origin) * squeeze, origin + (right - origin) * squeeze)
         for piece, (left, right) in zip(pieces, places, strict=True)
     ]
+
+
+def _in_a_row(
+    strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float], float], smaller: float
+) -> tuple[list[tuple[float, float]], float]:
+    """The edges of pieces one after the other, replacements so much smaller, and the end of the last."""
+    at = origin = min(strip.left)
+    places: list[tuple[float, float]] = []
+    for i, piece in enumerate(pieces):
+        if piece.gap and i and at > origin:
+            at += GAP * strip.em
+        width = _width(strip, piece) if piece.text is None else smaller * measure(piece.text, strip.em)
+        places.append((at, at + width))
+        at += width
+    return places, at
 
 
 def _width(strip: Strip, piece: Piece) -> float:

@@ -16,11 +16,11 @@ APART = 4  # letters that stand apart are a word from so many on
 ALIKE = 1.3  # how much wider than the others a gap between such letters may be
 
 
-def make_runs(glyphs: Iterable[Glyph], turn: int) -> list[Run]:
+def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
     """Put glyphs together that follow one another on a line, in the order in which they come.
 
     glyphs (Iterable[Glyph]): in the order of the file, all of one turn.
-    turn (int): their turn.
+    turn (float): their turn.
     RETURNS (list[Run]): the runs.
     """
     runs: list[list[Glyph]] = []

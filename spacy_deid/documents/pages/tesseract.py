@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import ReadSettings
+from .colours import views
 from .glyphs import Box
 
 __all__ = ["OcrWord", "check_tesseract", "find_turn", "read_words"]
@@ -26,7 +28,7 @@ class OcrWord(NamedTuple):
 
     text (str): the word.
     box (Box): in pixels.
-    line (tuple[int, ...]): the line that it belongs to.
+    line (tuple[int, ...]): the view of the picture and the line that it belongs to.
     line_box (Box): what that line covers.
     confidence (float): 0 to 100.
     """
@@ -54,16 +56,36 @@ def check_tesseract(languages: Sequence[str], name: str) -> None:
 
 
 def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool = False) -> list[OcrWord]:
-    """Read a picture.
+    """Read a picture, in grey and in each colour channel that shows text that grey does not.
 
-    image (Image): in grey.
+    image (Image): in grey or RGB.
     settings (ReadSettings): languages and the time that it may take.
     dpi (int): its resolution.
     sparse (bool): whether text stands here and there, as in a logo, and not in paragraphs.
     RETURNS (list[OcrWord]): words in Tesseract's order.
     RAISES: subprocess.SubprocessError if Tesseract fails or takes too long.
     """
-    out = _run(image, "+".join(settings.languages), SPARSE if sparse else PAGE, dpi, settings.page_seconds, "tsv")
+    found: list[OcrWord] = []
+    for number, view in enumerate(views(image, dpi)):
+        words = _read_view(view, settings, dpi, SPARSE if sparse else PAGE)
+        new = [word for word in words if not any(_overlap(word.box, other.box) for other in found)]
+        found += [word._replace(line=(number, *word.line)) for word in new]
+    return found
+
+
+def _overlap(first: Box, second: Box) -> bool:
+    """Whether the middle of one of two boxes lies in the other."""
+    return _holds_middle(first, second) or _holds_middle(second, first)
+
+
+def _holds_middle(outer: Box, inner: Box) -> bool:
+    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
+    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
+
+
+def _read_view(image: Image.Image, settings: ReadSettings, dpi: int, mode: int) -> list[OcrWord]:
+    """Read a picture in grey, with one of Tesseract's modes."""
+    out = _run(image, "+".join(settings.languages), mode, dpi, settings.page_seconds, "tsv")
     words, line_box = [], Box(0, 0, 0, 0)
     for row in csv.reader(io.StringIO(out), delimiter="\t", quoting=csv.QUOTE_NONE):
         if len(row) != 12 or not row[0].isdigit():
@@ -98,11 +120,33 @@ def _languages() -> tuple[str, ...]:
     return tuple(done.stdout.split("\n")[1:-1])
 
 
+@lru_cache(maxsize=1)
+def _tie() -> tuple[str, ...]:
+    """What starts a command that ends with this process, if the system has it: setpriv of util-linux 2.33."""
+    path = shutil.which("setpriv")
+    if sys.platform != "linux" or path is None:
+        return ()
+    command = (path, "--pdeathsig", "KILL")
+    return () if subprocess.run([*command, "true"], capture_output=True, check=False).returncode else command
+
+
 def _run(image: Image.Image, language: str, mode: int, dpi: int, seconds: int, *outputs: str) -> str:
     """Run Tesseract on a picture, with one thread, since pages are read side by side."""
     packed = io.BytesIO()
     image.save(packed, "PPM")
-    command = ["tesseract", "stdin", "stdout", "-l", language, "--psm", str(mode), "--dpi", str(dpi), *outputs]
+    command = [
+        *_tie(),
+        "tesseract",
+        "stdin",
+        "stdout",
+        "-l",
+        language,
+        "--psm",
+        str(mode),
+        "--dpi",
+        str(dpi),
+        *outputs,
+    ]
     done = subprocess.run(
         command,
         input=packed.getvalue(),

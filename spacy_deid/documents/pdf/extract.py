@@ -2,13 +2,17 @@
 
 import io
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pikepdf
 from PIL import Image
 
 from ..document import Found, WriteSettings
-from ..pages.again import is_read_again, read_again
+from ..pages.again import is_read_again, read_again, refuse_codes
+from ..pages.codes import COARSE_DPI
+from ..pages.colours import without_colour
+from ..pages.glyphs import Box
 from .layer import CMAP, GLYPHS, font_program
 from .opening import open_pdf
 from .rendering import render
@@ -28,7 +32,36 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """
     yield from _pages(data, settings)
     yield from _objects(data)
+    _refuse_codes(data, settings)
     yield from _pictures(data, settings)
+
+
+def _refuse_codes(data: bytes, settings: WriteSettings) -> None:
+    """Make sure that no page shows a code.
+
+    RAISES: DeidError (D727).
+    """
+    if settings.read.codes != "remove":
+        return
+    with open_pdf(data, NAME, settings.read) as pdf:
+        for index in range(len(pdf)):
+            page = pdf.get_page(index)
+            width, height = page.get_size()
+            pixels = settings.read.max_pixels
+            shown = partial(render, page, width, height, max_pixels=pixels)
+            small = without_colour(shown(dpi=COARSE_DPI))
+            words = list(_text_boxes(page, small.width / width, height))
+            refuse_codes(small, partial(shown, dpi=settings.dpi), index + 1, words)
+            page.close()
+
+
+def _text_boxes(page: Any, scale: float, height: float) -> Iterator[Box]:
+    """Where a page of a copy has text, in pixels of its picture. `height` is the page's in points."""
+    textpage = page.get_textpage()
+    for index in range(textpage.count_rects()):
+        left, bottom, right, top = textpage.get_rect(index)
+        yield Box(left * scale - 1, (height - top) * scale - 1, right * scale + 1, (height - bottom) * scale + 1)
+    textpage.close()
 
 
 def _pictures(data: bytes, settings: WriteSettings) -> Iterator[Found]:
@@ -43,7 +76,8 @@ def _rendered(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Im
         if is_read_again(index + 1, settings):
             page = pdf.get_page(index)
             width, height = page.get_size()
-            yield index + 1, render(page, width, height, settings.dpi, settings.read.max_pixels, grey=True)
+            image = render(page, width, height, settings.dpi, settings.read.max_pixels)
+            yield index + 1, without_colour(image)
             page.close()
 
 

@@ -4,13 +4,15 @@ import ctypes
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pypdfium2.raw as raw
 
-from ..pages.glyphs import Box, Glyph, to_frame
+from ..pages.frames import is_within, to_frame, to_page
+from ..pages.glyphs import Box, Glyph, Quad
 from .ink import SEEN, Ink, forget_spoken
+from .objects import is_doubtful
 
 __all__ = ["PageGlyphs", "View", "read_glyphs"]
 
@@ -20,8 +22,13 @@ SLANT = 6  # degrees from which text stands aslant
 INVISIBLE, CLIPPING = 3, 4
 BEYOND = 0.3  # sizes of the font from which a character's box reaches too far over the next one
 MANY = 3  # characters of a page that may do so, as long strokes of letters do
+BENT, SHARP = 0.5, 60.0  # degrees between two characters of a bent line
+CLOSE = 3.0  # sizes of the font between them
 NOTHING = 0.1  # sizes of the font that a mark without a look covers at most
+# sizes of the font that letters which stand aslant reach above and below their line, and that are taken at most
+ABOVE, BELOW, LARGEST = 0.95, 0.25, 1.7
 UNKNOWN = "\ufffd"
+LARGEST = 14_400  # points of a font that is as large as the largest page
 
 
 class View(NamedTuple):
@@ -63,26 +70,57 @@ class View(NamedTuple):
 class PageGlyphs:
     """What a page shows.
 
-    turns (dict[int, list[Glyph]]): glyphs by the degrees that they are turned, in the frame of their turn.
-    slanted (list[Glyph]): glyphs that stand neither level nor upright, on the page.
+    turns (dict[float, list[Glyph]]): glyphs by the degrees that they are turned, in the frame of their turn.
+    slanted (list[Glyph]): glyphs of bent lines, and distorted ones that stand aslant, on the page.
     hidden (list[Box]): what covers characters that cannot be seen.
     unmapped (int): characters that the file gives no meaning.
     invisible (int): characters that are not drawn, as those of a text layer behind a scan.
     loose (bool): whether text is shown outside the boxes that the file gives its characters, or these are far too
         large, as with fonts that say false sizes. Such a page can only be read as it looks.
+    unplaced (bool): whether a character has no size or place that a page can have, so that nothing tells where it is
+        seen. Such a page is `loose` as well.
+    doubtful (set[int]): `id` of the glyphs whose shapes may be others than their characters.
     """
 
-    turns: dict[int, list[Glyph]]
+    turns: dict[float, list[Glyph]]
     slanted: list[Glyph] = field(default_factory=list)
     hidden: list[Box] = field(default_factory=list)
     unmapped: int = 0
     invisible: int = 0
     loose: bool = False
+    unplaced: bool = False
+    doubtful: set[int] = field(default_factory=set)
+
+    def forget(self, glyphs: set[int]) -> None:
+        """Take glyphs out.
+
+        glyphs (set[int]): their `id`.
+        """
+        if glyphs:
+            self.turns = {
+                turn: [glyph for glyph in some if id(glyph) not in glyphs] for turn, some in self.turns.items()
+            }
+            self.slanted = [glyph for glyph in self.slanted if id(glyph) not in glyphs]
 
     @property
     def count(self) -> int:
         """Characters that are seen."""
         return sum(map(len, self.turns.values())) + len(self.slanted)
+
+    def without(self, codes: list[Quad], size: tuple[float, float]) -> "PageGlyphs":
+        """What is left without the characters that draw a code, as those of a font of bars do.
+
+        codes (list[Quad]): the codes, on the page.
+        size (tuple[float, float]): width and height of the page.
+        """
+        if not codes:
+            return self
+        turns = {
+            turn: [glyph for glyph in glyphs if not is_within(to_page(glyph.box, turn, *size), codes)]
+            for turn, glyphs in self.turns.items()
+        }
+        slanted = [glyph for glyph in self.slanted if not is_within(glyph.box, codes)]
+        return replace(self, turns={turn: glyphs for turn, glyphs in turns.items() if glyphs}, slanted=slanted)
 
 
 def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
@@ -104,11 +142,16 @@ def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
     last: _Char | None = None
     overlaps = 0
     space = False
-    for char in _whole(_chars(textpage)):
+    chars = list(_whole(_chars(textpage)))
+    bent = _bent(chars)
+    for i, char in enumerate(chars):
         if char.text.isspace() or char.generated:
             space = True
             continue
         if char.is_nothing:
+            continue
+        if not char.is_placed:
+            found.unplaced = True
             continue
         box = char.shown(view)
         boxes.append(box)
@@ -118,12 +161,30 @@ def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
             found.invisible += 1
         elif _is_on(box, *view.size) and _is_seen(char, box, ink, found):
             found.unmapped += char.unmapped
-            turn = char.turn(view)
+            turn = None if i in bent else char.turn(view)
             glyph = _glyph(char, box, view, turn or 0, space)
             (found.slanted if turn is None else found.turns.setdefault(turn, [])).append(glyph)
+            if char.doubtful:
+                found.doubtful.add(id(glyph))
         space = False
     textpage.close()
-    found.loose = overlaps > MANY or not ink.is_within(boxes)
+    found.loose = found.unplaced or overlaps > MANY or not ink.is_within(boxes)
+    return found
+
+
+def _bent(chars: list["_Char"]) -> set[int]:
+    """The numbers of the characters of lines that are bent, as around a stamp.
+
+    Each is turned against the one beside it. Those that happen to stand level belong to the others.
+    """
+    found: set[int] = set()
+    last: int | None = None
+    for i, char in enumerate(chars):
+        if char.text.isspace() or char.generated:
+            continue
+        if last is not None and char.is_turned_against(chars[last]):
+            found |= {last, i}
+        last = i
     return found
 
 
@@ -135,9 +196,16 @@ def _is_seen(char: "_Char", box: Box, ink: Ink, found: PageGlyphs) -> bool:
     return seen >= SEEN
 
 
-def _glyph(char: "_Char", box: Box, view: View, turn: int, space: bool) -> Glyph:
+def _glyph(char: "_Char", box: Box, view: View, turn: float, space: bool) -> Glyph:
     """A character as it stands on the page."""
     width, height = view.size
+    if turn % 90:
+        # the file's box is the upright one around it, so its own is made of the place where it begins and its size
+        x, base, _, _ = to_frame(Box(*view.point(*char.origin), *view.point(*char.origin)), turn, width, height)
+        edge, em = 0.05 * char.em, char.em
+        return Glyph(
+            char.text, Box(x - edge, base - ABOVE * em, x + char.advance + edge, base + BELOW * em), base, em, space
+        )
     inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
     return Glyph(char.text, to_frame(inside, turn, width, height), _base(char, view, turn), char.em, space)
 
@@ -154,23 +222,42 @@ class _Char(NamedTuple):
     direction: tuple[float, float]
     em: float
     owner: int
+    doubtful: bool
+    is_distorted: bool
+    advance: float
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether its size and place are numbers that can be calculated with."""
+        return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST
 
     def shown(self, view: View) -> Box:
         """What it covers on the page as shown."""
         return view.box(*self.box)
 
-    def turn(self, view: View) -> int | None:
-        """Quarters of a circle that it is turned clockwise as shown, in degrees; None if it stands aslant."""
+    def turn(self, view: View) -> float | None:
+        """The degrees that it is turned clockwise as shown; None if it stands aslant and is distorted or huge."""
         x, y = self.direction
         degrees = math.degrees(math.atan2(-y, x)) + view.rotation
-        quarter = round(degrees / 90)
-        return quarter % 4 * 90 if abs(degrees - 90 * quarter) < SLANT else None
+        quarters = round(degrees / 90)
+        if abs(degrees - 90 * quarters) < SLANT:
+            return quarters % 4 * 90
+        left, bottom, right, top = self.box
+        is_large = max(right - left, top - bottom) > LARGEST * self.em
+        return None if self.is_distorted or is_large else round(degrees, 1) % 360
 
     @property
     def is_nothing(self) -> bool:
         """Whether it is a mark that has no look of its own, as a joiner or a place where a word may break."""
         left, bottom, right, top = self.box
         return unicodedata.category(self.text[-1]) == "Cf" and max(right - left, top - bottom) < NOTHING * self.em
+
+    def is_turned_against(self, other: "_Char") -> bool:
+        """Whether it stands at another angle than a character close by, but not across it."""
+        (x, y), (u, v) = self.direction, other.direction
+        apart = abs(math.degrees(math.atan2(x * v - y * u, x * u + y * v)))
+        far = math.hypot(self.origin[0] - other.origin[0], self.origin[1] - other.origin[1])
+        return BENT < apart < SHARP and far < CLOSE * self.em
 
     def reaches_over(self, other: "_Char") -> bool:
         """Whether the box goes far beyond the place where the next character of its line begins."""
@@ -185,7 +272,7 @@ class _Char(NamedTuple):
         return 0.1 * self.em < along < end - BEYOND * self.em and abs(across) < BEYOND * self.em
 
 
-def _base(char: _Char, view: View, turn: int) -> float:
+def _base(char: _Char, view: View, turn: float) -> float:
     """Height of the line that a character stands on, in the frame of its turn."""
     x, y = view.point(*char.origin)
     return to_frame(Box(x, y, x, y), turn, *view.size).y0
@@ -196,7 +283,7 @@ def _chars(textpage: Any) -> Iterator[_Char]:
     numbers = [ctypes.c_double() for _ in range(6)]
     box, origin = [ctypes.byref(n) for n in numbers[:4]], [ctypes.byref(n) for n in numbers[4:]]
     loose, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
-    modes: dict[int, int] = {}
+    modes: dict[int, tuple[int, bool]] = {}
     codes = (raw.FPDFText_GetUnicode(textpage, i) for i in range(textpage.count_chars()))
     for i, code in _paired(codes):
         raw.FPDFText_GetCharBox(textpage, i, *box)
@@ -210,10 +297,32 @@ def _chars(textpage: Any) -> Iterator[_Char]:
         covered = _covered((left, bottom, right, top), loose, matrix)
         generated = raw.FPDFText_IsGenerated(textpage, i) == 1
         unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1 or _is_private(code)
-        owner, mode = (0, 0) if generated else _owner(textpage, i, modes)
+        owner, mode, doubtful = (0, 0, False) if generated else _owner(textpage, i, modes)
         hyphen = code in (2, 0xAD) or raw.FPDFText_IsHyphen(textpage, i) == 1
         text = "-" if hyphen else _character(code)
-        yield _Char(text, generated, unmapped, mode, covered, (x, y), (sign * matrix.a, sign * matrix.b), em, owner)
+        direction = (sign * matrix.a, sign * matrix.b)
+        is_aslant = min(abs(matrix.a), abs(matrix.b)) > 0.05 * max(abs(matrix.a), abs(matrix.b))
+        is_distorted = is_aslant and (sign < 0 or _is_distorted(matrix))
+        advance = _advance(textpage, i, code, em) if is_aslant and not is_distorted else em
+        yield _Char(
+            text, generated, unmapped, mode, covered, (x, y), direction, em, owner, doubtful, is_distorted, advance
+        )
+
+
+def _is_distorted(matrix: Any) -> bool:
+    """Whether a transformation does more than to turn and enlarge."""
+    a, b, c, d = matrix.a, matrix.b, matrix.c, matrix.d
+    size = math.hypot(a, b) * math.hypot(c, d)
+    return not 0.95 * size < a * d - b * c or not 0.8 * math.hypot(c, d) < math.hypot(a, b) < 1.25 * math.hypot(c, d)
+
+
+def _advance(textpage: Any, i: int, code: int, em: float) -> float:
+    """The width of a character by its font, from where it stands; the size of the font if the width is unknown."""
+    width = ctypes.c_float()
+    item = raw.FPDFText_GetTextObject(textpage, i)
+    font = raw.FPDFTextObj_GetFont(item) if item else None
+    known = font and raw.FPDFFont_GetGlyphWidth(font, code, em, ctypes.byref(width))
+    return width.value if known and width.value > 0.1 * em else em
 
 
 def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
@@ -258,13 +367,17 @@ def _paired(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
     yield from high
 
 
-def _owner(textpage: Any, i: int, modes: dict[int, int]) -> tuple[int, int]:
-    """The object of the page that a character belongs to, and its rendering mode, which is asked once."""
+def _owner(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[int, int, bool]:
+    """The object of the page that a character belongs to, its rendering mode, and whether it is doubtful.
+
+    modes (dict): mode and doubt by object, so that they are asked once.
+    """
     textobject = raw.FPDFText_GetTextObject(textpage, i)
     key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
     if key not in modes:
-        modes[key] = raw.FPDFTextObj_GetTextRenderMode(textobject) if key else 0
-    return key, modes[key]
+        mode = raw.FPDFTextObj_GetTextRenderMode(textobject) if key else 0
+        modes[key] = mode, bool(key) and is_doubtful(textobject)
+    return key, *modes[key]
 
 
 def _is_private(code: int) -> bool:

@@ -13,8 +13,8 @@ from .rendering import render
 __all__ = ["SEEN", "Ink", "forget_spoken"]
 
 DPI = 100  # resolution at which is looked
-SEEN = 3  # steps of grey that can be seen
-STRONG = 40  # steps of grey of a letter, and not of its soft edge
+SEEN = 3  # steps of a colour channel that can be seen
+STRONG = 40  # steps of a channel of a letter, and not of its soft edge
 LOOSE = 60  # pixels of strong ink outside all characters: two letters, or the rings of two signs like "©"
 EDGE = 2  # pixels that ink may stand outside a character's box
 
@@ -28,24 +28,27 @@ class Ink:
     """
 
     def __init__(self, page: Any, size: tuple[float, float], max_pixels: int) -> None:
-        image = render(page, *size, DPI, max_pixels, grey=True)
+        image = render(page, *size, DPI, max_pixels)
         self._scale = image.width / size[0]
-        self._shown = np.asarray(image).astype(np.int16)
+        self._shown = np.asarray(image)
         texts = [placed.item for placed in objects(page) if placed.kind == raw.FPDF_PAGEOBJ_TEXT]
         _switch(texts, False)
-        bare = np.asarray(render(page, *size, DPI, max_pixels, grey=True))
+        bare = np.asarray(render(page, *size, DPI, max_pixels))
         _switch(texts, True)
-        self._text = np.abs(self._shown - bare)
+        self._text = _difference(self._shown, bare)
 
     def of(self, box: Box) -> int:
-        """Steps of grey that the text changes in a box: none where it is white, covered, clipped or switched off."""
+        """Steps that the text changes in a box, in the channel where it changes most.
+
+        RETURNS (int): 0 to 255; 0 where the text is white, covered, clipped or switched off.
+        """
         part = self._part(self._text, box, 1)
         return int(part.max()) if part.size else 0
 
     def contrast(self, box: Box) -> int:
-        """Steps of grey between the lightest and the darkest pixel of a box, whatever has drawn them."""
-        part = self._part(self._shown, box, 1)
-        return int(part.max()) - int(part.min()) if part.size else 0
+        """Steps between the lightest and the darkest pixel of a box, in the channel where they are furthest apart."""
+        part = self._part(self._shown, box, 1).reshape(-1, 3)
+        return int((part.max(axis=0) - part.min(axis=0)).max()) if part.size else 0
 
     def is_within(self, boxes: Iterable[Box]) -> bool:
         """Whether all text stands in these boxes. If not, they cannot tell what must be painted over."""
@@ -60,6 +63,13 @@ class Ink:
         x0, y0 = max(int(box.x0 * scale) - edge, 0), max(int(box.y0 * scale) - edge, 0)
         x1, y1 = max(int(box.x1 * scale) + 1 + edge, 0), max(int(box.y1 * scale) + 1 + edge, 0)
         return values[y0:y1, x0:x1]
+
+
+def _difference(first: "np.ndarray", second: "np.ndarray") -> "np.ndarray":
+    """The largest difference of each pixel over its channels: colours of one luminance differ in a channel only."""
+    apart = np.maximum(first, second) - np.minimum(first, second)
+    most: np.ndarray = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
+    return most
 
 
 def _switch(items: Iterable[Any], on: bool) -> None:

@@ -1,6 +1,7 @@
 """A new PDF of pictures with an invisible text layer, and nothing else in it."""
 
 import io
+import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,8 @@ import numpy as np
 import pikepdf
 from PIL import Image
 
-from ..pages.glyphs import Box, PageParts, Strip, to_frame, to_page, upright
+from ..pages.frames import quarter, to_frame, to_page, upright
+from ..pages.glyphs import Box, PageParts, Strip
 from ..pages.paint import Line
 from ..pages.released import Placed
 
@@ -20,8 +22,6 @@ __all__ = ["CMAP", "GLYPHS", "PictureWriter", "font_program"]
 GLYPH = 0.5  # width of every glyph of the font, in sizes of it
 SHADES = 0.12  # share of pixels between black and white from which a page is a photograph
 QUALITY = 80
-# the directions along and across a line, by its turn, in the coordinates of a PDF
-_DIRECTIONS = {0: (1, 0, 0, 1), 90: (0, -1, 1, 0), 180: (-1, 0, 0, -1), 270: (0, 1, -1, 0)}
 CMAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 /CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def
 /CMapName /Adobe-Identity-UCS def /CMapType 2 def
@@ -59,7 +59,7 @@ class PictureWriter:
         parts (PageParts): its size.
         lines (Sequence[Line]): its text, in order.
         """
-        turn = Counter(line.strip.turn for line in lines).most_common(1)[0][0] if lines else 0
+        turn = Counter(quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
         width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
         picture = self._pdf.make_indirect(self._make_picture(upright(image, turn)))
         content = f"q {width:.3f} 0 0 {height:.3f} 0 0 cm /Im0 Do Q\n".encode()
@@ -154,7 +154,8 @@ def _shown(line: Line, parts: PageParts, turn: int, height: float) -> bytes:
     """The operators that write a line on a page that is turned, and as high as that."""
     out = []
     strip = line.strip
-    a, b, c, d = _DIRECTIONS[(strip.turn - turn) % 360]
+    angle = math.radians(strip.turn - turn)
+    a, b = round(math.cos(angle), 5), -round(math.sin(angle), 5)
     size = max(strip.bottom - strip.top, 1.0)
     for word in _words(line):
         # the line stands a fifth of its height above the lower edge
@@ -164,7 +165,7 @@ def _shown(line: Line, parts: PageParts, turn: int, height: float) -> bytes:
         units = word.text.encode("utf-16-be", "replace")
         stretch = 100 * max(word.box.x1 - word.box.x0, 0.1) / (GLYPH * size * len(units) / 2)
         code = (units + (b"\0 " if word.space else b"")).hex()
-        place = f"{a} {b} {c} {d} {x:.2f} {height - y:.2f} Tm"
+        place = f"{a} {b} {-b} {a} {x:.2f} {height - y:.2f} Tm"
         out.append(f"/F0 {size:.2f} Tf {stretch:.1f} Tz {place} <{code}> Tj\n")
     return "".join(out).encode()
 

@@ -38,6 +38,8 @@ def find_pictures(page: Any, view: View) -> list[Picture]:
         points = [view.point(*point(matrix, x, y)) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
         xs, ys = [x for x, _ in points], [y for _, y in points]
         box = Box(max(min(xs), 0), max(min(ys), 0), min(max(xs), width), min(max(ys), height))
+        if not all(map(math.isfinite, (*xs, *ys, *matrix))):  # it could be anywhere
+            box, matrix = Box(0, 0, width, height), (width, 0.0, 0.0, height, 0.0, 0.0)
         if box.x1 > box.x0 and box.y1 > box.y0:
             found.append(Picture(box, _dots(item, matrix)))
     return [one for one in _united(found) if min(one.box.x1 - one.box.x0, one.box.y1 - one.box.y0) >= SMALL]

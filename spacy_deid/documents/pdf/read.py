@@ -7,12 +7,16 @@ from typing import Any
 
 from ...errors import Errors, InputError
 from ..document import Document, Page, ReadSettings
-from ..pages.glyphs import Box, PageParts, Run
+from ..pages.codes import COARSE_DPI, cover_codes, find_codes, is_words
+from ..pages.colours import without_colour
+from ..pages.frames import is_within, quad_on_page, quarter, to_page
+from ..pages.glyphs import Box, PageParts, Quad, Run
 from ..pages.joining import TextBuilder
 from ..pages.ocr import in_order, read_page, read_picture
 from ..pages.reading import Reading, add_reading
 from ..pages.runs import make_runs
 from ..pages.tesseract import check_tesseract
+from .drawn import with_drawn
 from .glyphs import PageGlyphs, View, read_glyphs
 from .opening import flat_page, open_pdf
 from .pictures import Picture, find_pictures, most_pixels, share
@@ -24,6 +28,7 @@ UNMAPPED = 0.3  # share of characters without meaning from which a text layer ca
 COVERED = 0.5  # share of a page that a picture must cover for the page to be a scan
 FEW = 200  # characters that a scan may have beside, as a stamp of the fax
 SCANNED = 0.9  # share of a page that a scan covers, so that nothing beside it needs more dots
+CODE_DPI = 300  # resolution at which codes are decoded
 COARSE = 200  # dots an inch that are always taken
 LARGEST = 14_400  # points along an edge, the most that a page may have (ISO 32000-1, annex C)
 Job = Callable[[], Reading]
@@ -61,13 +66,38 @@ def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, 
             sizes.append(view.size)
             _check_size(page, view, settings, name, index + 1)
             found, pictures = read_glyphs(page, view, settings.max_pixels), find_pictures(page, view)
+            codes = _find_codes(page, view, found, settings) if settings.codes == "remove" else []
             if settings.ocr == "always" or _is_scan(found, share(pictures, view)):
-                yield _page_job(page, view, pictures, settings, name, index + 1)
-            elif pictures:
-                boxes = [picture.box for picture in pictures]
-                yield _pictures_job(page, view, found, boxes, settings, name, index + 1)
+                job = _page_job(page, view, pictures, codes, settings, name, index + 1)
             else:
-                yield partial(_text_page, found)
+                found, boxes = found.without(codes, view.size), [picture.box for picture in pictures]
+                job = partial(_text_page, found)
+                if boxes:
+                    job = _pictures_job(page, view, found, boxes, codes, settings, name, index + 1)
+                job = with_drawn(job, page, view, found, codes, settings, name, index + 1)
+            yield partial(_with_codes, job, codes, index + 1) if codes else job
+
+
+def _find_codes(page: Any, view: View, found: PageGlyphs, settings: ReadSettings) -> list[Quad]:
+    """The bar codes and matrix codes that a page shows, whatever they are drawn with.
+
+    found (PageGlyphs): its text, whose lines of words are not searched.
+    """
+    width, height = view.size
+    shown = partial(render, page, width, height, max_pixels=settings.max_pixels)
+    small = without_colour(shown(dpi=COARSE_DPI))
+    scale = width / small.width
+    runs = [run for turn, glyphs in found.turns.items() if turn == 0 for run in make_runs(glyphs, turn)]
+    words = [Box(*(edge / scale for edge in run.box)) for run in runs if is_words(run.text)]
+    codes = find_codes(small, partial(shown, dpi=CODE_DPI), words=words)
+    return [tuple((x * scale, y * scale) for x, y in quad) for quad in codes]
+
+
+def _with_codes(job: Job, codes: list[Quad], number: int) -> Reading:
+    """What a job reads, with the codes of the page."""
+    reading = job()
+    reading.add_codes(codes, number)
+    return reading
 
 
 def _check_size(page: Any, view: View, settings: ReadSettings, name: str, number: int) -> None:
@@ -78,7 +108,7 @@ def _check_size(page: Any, view: View, settings: ReadSettings, name: str, number
     reason = ""
     if min(view.size) <= 0:
         reason = "nothing of it is shown: its boxes do not meet"
-    elif max(view.size) > LARGEST:
+    elif not max(view.size) <= LARGEST:  # nor if it is no number
         reason = f"larger than {LARGEST} points"
     elif most_pixels(page) > settings.max_pixels:
         reason = f"has a picture of more than {settings.max_pixels} pixels"
@@ -93,55 +123,75 @@ def _is_scan(found: PageGlyphs, covered: float) -> bool:
 
 
 def _text_page(found: PageGlyphs) -> Reading:
-    """A page from its text layer, the text of the commonest turn first."""
-    turns = sorted(found.turns.items(), key=lambda item: -len(item[1]))
+    """A page from its text layer: the text of the commonest turn first, what stands aslant last."""
+    turns = sorted(found.turns.items(), key=lambda item: (item[0] != quarter(item[0]), -len(item[1])))
     return Reading([make_runs(glyphs, turn) for turn, glyphs in turns], found.slanted, blanks=found.hidden)
 
 
-def _page_job(page: Any, view: View, pictures: list[Picture], settings: ReadSettings, name: str, number: int) -> Job:
+def _page_job(
+    page: Any,
+    view: View,
+    pictures: list[Picture],
+    codes: list[Quad],
+    settings: ReadSettings,
+    name: str,
+    number: int,
+) -> Job:
     """Read a page by OCR, unless there is nothing on it. More dots than a scan has cost time and show nothing."""
     finest = max((picture.dpi for picture in pictures), default=0.0)
     dpi = settings.dpi if share(pictures, view) < SCANNED else min(settings.dpi, max(COARSE, math.ceil(finest)))
-    image = render(page, *view.size, dpi, settings.max_pixels, grey=True)
-    low, high = image.getextrema()
-    if low == high:
+    image = without_colour(render(page, *view.size, dpi, settings.max_pixels))
+    scale = image.width / view.size[0]
+    cover_codes(image, codes, scale)
+    if len(image.getcolors(2) or (0, 0)) < 2:
         return partial(Reading, [])
     check_tesseract(settings.languages, name)
-    scale = image.width / view.size[0]
     return partial(read_page, image, scale, round(72 * scale), settings, name, number)
 
 
 def _pictures_job(
-    page: Any, view: View, found: PageGlyphs, pictures: list[Box], settings: ReadSettings, name: str, number: int
+    page: Any,
+    view: View,
+    found: PageGlyphs,
+    pictures: list[Box],
+    codes: list[Quad],
+    settings: ReadSettings,
+    name: str,
+    number: int,
 ) -> Job:
     """Read the text of a page, and what is to be done with its pictures."""
     if settings.pictures != "ocr":
         blanks = pictures if settings.pictures == "remove" else []
-        return partial(_with_pictures, found, [], blanks, number)
+        return partial(_with_pictures, found, [], blanks, view.size, number)
     check_tesseract(settings.languages, name)
-    image = render(page, *view.size, settings.dpi, settings.max_pixels, grey=True)
+    image = without_colour(render(page, *view.size, settings.dpi, settings.max_pixels))
     scale = image.width / view.size[0]
+    cover_codes(image, codes, scale)
     jobs: list[Callable[[], list[Run]]] = []
     for box in pictures:
         left, top, right, bottom = (round(value * scale) for value in box)
         crop = image.crop((left, top, right, bottom))
-        jobs.append(partial(read_picture, crop, box, scale, settings, name, number))
-    return partial(_with_pictures, found, jobs, [], number)
+        jobs.append(partial(read_picture, crop, box, view.size, scale, settings, name, number))
+    return partial(_with_pictures, found, jobs, [], view.size, number)
 
 
-def _with_pictures(found: PageGlyphs, jobs: list[Callable[[], list[Run]]], blanks: list[Box], number: int) -> Reading:
+def _with_pictures(
+    found: PageGlyphs,
+    jobs: list[Callable[[], list[Run]]],
+    blanks: list[Box],
+    page: tuple[float, float],
+    number: int,
+) -> Reading:
     """A page from its text layer and its pictures. What is text already is not read again in a picture behind it."""
     reading = _text_page(found)
     reading.blanks = [*reading.blanks, *blanks]
-    printed = [run for block in reading.blocks for run in block if run.turn == 0]
+    printed = [quad_on_page(run.box, run.turn, *page) for block in reading.blocks for run in block]
     for job in jobs:
-        reading.blocks.append([run for run in job() if not any(_covers(other.box, run.box) for other in printed)])
+        runs = (
+            (run.turn, [glyph for glyph in run.glyphs if not is_within(to_page(glyph.box, run.turn, *page), printed)])
+            for run in job()
+        )
+        reading.blocks.append([Run(glyphs, turn) for turn, glyphs in runs if glyphs])
     if not blanks:
         reading.warnings.append(f"page {number}: has pictures")
     return reading
-
-
-def _covers(text: Box, run: Box) -> bool:
-    """Whether the middle of a run lies on a text."""
-    x, y = (run.x0 + run.x1) / 2, (run.y0 + run.y1) / 2
-    return text.x0 <= x <= text.x1 and text.y0 <= y <= text.y1

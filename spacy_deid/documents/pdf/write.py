@@ -11,13 +11,13 @@ from PIL import Image
 
 from ...offsets import Edit
 from ..document import Document, ReadSettings, WriteSettings
+from ..pages.colours import without_colour
 from ..pages.glyphs import PageParts
 from ..pages.paint import paint_page
 from ..pages.released import Release
-from ..pages.skew import level
 from .layer import PictureWriter
 from .opening import flat_page, open_pdf
-from .rendering import render, without_colour
+from .rendering import render
 
 __all__ = ["write"]
 
@@ -38,7 +38,6 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
         for index, parts in enumerate(pages):
             with flat_page(pdf, index, document.name) as page:
                 image = without_colour(render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels))
-            image = level(image, parts.skew)
             writer.add(*_painted(image, parts, release, index + 1, settings))
     return writer.save()
 

@@ -31,7 +31,7 @@ _PARTS = {"drawing": "drawings and pictures", "comments": "comments", "pivot": "
 _PARTS |= {"embeddings": "embedded objects", "externallink": "links to other workbooks", "vba": "macros"}
 _LEAST_ATTRIBUTE = 5
 _MOST_FILLED = 5_000_000  # cells that hold something, each of which takes some hundred bytes
-_CELL = re.compile(rb"<(?:\w+:)?c[ />]")
+_COUNTED = re.compile(rb"<(?:\w+:)?(?:c|row|si)[\s/>]")
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _HEAD = 4096
 
@@ -78,14 +78,17 @@ def _checked(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]
     if any(_STRICT in part[:_HEAD] for part in sheets):
         reason = "not a workbook in the usual (transitional) Office Open XML. Save it again as .xlsx"
         raise InputError(Errors.D715.format(path=name, reason=reason))
-    if sum(map(_count_cells, sheets)) > _MOST_FILLED:
-        raise InputError(Errors.D715.format(path=name, reason=f"more than {_MOST_FILLED} cells"))
+    counted = [*sheets, *(part for member, part in members.items() if "sharedstrings" in member.lower())]
+    if sum(map(_count_elements, counted)) > _MOST_FILLED:
+        raise InputError(
+            Errors.D715.format(path=name, reason=f"more than {_MOST_FILLED} cells, rows and texts of cells")
+        )
     return members
 
 
-def _count_cells(sheet: bytes) -> int:
-    """How many cells a sheet has at most."""
-    return sum(1 for _ in _CELL.finditer(sheet))
+def _count_elements(part: bytes) -> int:
+    """How many cells, rows and shared texts a part has at most."""
+    return sum(1 for _ in _COUNTED.finditer(part))
 
 
 @cache

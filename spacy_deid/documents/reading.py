@@ -1,0 +1,226 @@
+"""A text as a person reads it, and where each character of it stands in the text of the file.
+
+Letters set apart become words, text that controls of writing direction turn round is turned back, characters that
+nobody sees are left out, and a number or an e-mail address that a line end breaks becomes one. Detectors see the
+reading; edits of it are made in the text of the file, which keeps everything else as it is.
+"""
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..offsets import Edit
+from .wide import wide_blanks
+
+__all__ = ["Reading", "read_as_seen"]
+
+# marks of writing direction, places where a word may break or must not, joiners, tags
+_UNSEEN = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f"
+_CUT = re.compile(f"[{_UNSEEN}]+")
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\n]")
+_FROM_RIGHT, _FROM_LEFT = "\u202e", "\u202d"
+_DEEPEST = 125  # controls in one another, as in Unicode
+_BEGINS, _ENDS = set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068"), set("\u202c\u2069")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+
+_BREAK = r"[ \t]{0,20}\r?\n[ \t]{0,20}"
+_SHORT = 48  # characters of a line whose end can break a number
+_CUES = (
+    r"dni|nif|nie|nhc|nss|nuhsa|cip|sip|mrn|nhs|ssn|hetu|henkilötunnus|iban|historia|colegiado|afiliaci[oó]n|p[oó]liza|"
+    r"tel|tel[eé]fono|telephone|tfno|tlf|tfn|m[oó]vil|phone|mobile|cell|fax|puh|puhelin|potilasnumero|pasaporte|passport|"
+    r"record number|hospital number|id number|expediente"
+)
+_NUMBER = re.compile(
+    rf"\b(?P<cue>{_CUES})\b[ .:#ºª°]{{0,6}}(?:n[oº°.]{{0,3}}|number|numero|número)?[ .:#º°]{{0,6}}"
+    rf"(?P<first>\+?[A-Z]{{0,2}}\d[\d .-]{{0,40}})(?P<end>{_BREAK})(?P<rest>\d[\d .-]{{0,40}}[A-Z]?)"
+    r"(?=[,;)]|\.?[ \t]{0,20}(?:\r?\n|\Z))",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{1,2}[-. ]+\d{1,2}[-. ]+(\d{2}|\d{4})\.?|\d{4}-\d\d-\d\d|(19|20)\d\d")
+_NUMBER_LINE = re.compile(r"[,;.) \t]{0,20}\r?\n[ \t]*\d+([.,]\d+)?[ \t]*(\r?\n|\Z)")
+_FEWEST, _MOST = 6, 24  # digits of a number
+_PHONES = set("tel teléfono telefono telephone tfno tlf tfn móvil movil phone mobile cell fax puh puhelin".split())
+_COMPLETE = {True: 9, False: 10}  # digits that leave nothing to follow, of a telephone and of other numbers
+
+_TOP = r"(?:es|com|org|net|fi|eu|cat|info|uk|us|gov|edu|eus|gal|int)"
+_MAIL = [
+    # the name before the sign is broken behind a label: "Correo: bra" – "ulio@hospital.es"
+    re.compile(
+        r"\b(?:e-?mail|correo(?: electr[oó]nico)?|mail|sähköposti|s-posti)[ .:]{1,3}"
+        rf"[\w.+-]{{1,40}}(?P<end>{_BREAK})"
+        r"(?=[\w.+-]{1,40}@[\w-]{1,60}(?:\.[\w-]{1,60})+)",
+        re.IGNORECASE,
+    ),
+    # what is behind the sign is broken: "braulio@hosp" – "ital.es", "braulio@hospital." – "es"
+    re.compile(rf"[\w.+-]@(?P<end>{_BREAK})(?=[\w-]{{1,60}}(?:\.[\w-]{{1,60}})+)"),
+    re.compile(rf"[\w.+-]@[\w-]{{1,40}}(?P<end>{_BREAK})(?=[\w-]{{0,60}}\.{_TOP}(?![\w@]))"),
+    re.compile(rf"[\w.+-]@(?:[\w-]{{1,40}}\.){{0,3}}(?!{_TOP}\.)[\w-]{{1,40}}\.(?P<end>{_BREAK})(?={_TOP}(?![\w@]))"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as it is read.
+
+    text (str): what is read.
+    raw (str): the text of the file.
+    where (Sequence[int]): for each character of the text, its place in `raw`.
+    """
+
+    text: str = field(repr=False)
+    raw: str = field(repr=False)
+    where: Sequence[int] = field(repr=False)
+
+    def raw_edits(self, edits: Sequence[Edit]) -> list[Edit]:
+        """Turn edits of the reading into edits of the text of the file.
+
+        What was left out within an edit goes with it; so do controls of writing direction around it, which would
+        turn the replacement round. Edits that come to overlap become one.
+
+        edits (Sequence[Edit]): in the order of the text.
+        RETURNS (list[Edit]): in the order of `raw`.
+        """
+        found = sorted((self._raw_edit(edit) for edit in edits), key=lambda edit: (edit.start, edit.end))
+        out: list[Edit] = []
+        for edit in found:
+            last = out[-1] if out else None
+            if last is not None and edit.start < last.end:
+                both = last.replacement + f" {edit.replacement}" * (edit.replacement not in ("", last.replacement))
+                out[-1] = Edit(last.start, max(last.end, edit.end), last.label, both)
+            else:
+                out.append(edit)
+        return out
+
+    def raw_span(self, start: int, end: int) -> tuple[int, int]:
+        """Where a span of the reading stands in the text of the file: start and end of the least that holds it."""
+        if start == end:
+            at = self.where[start] if start < len(self.where) else len(self.raw)
+            return at, at
+        places = self.where[start:end]
+        return min(places), max(places) + 1
+
+    def _raw_edit(self, edit: Edit) -> Edit:
+        """An edit of the text of the file."""
+        start, end = self.raw_span(edit.start, edit.end)
+        while (
+            start < end and start and self.raw[start - 1] in _BEGINS and end < len(self.raw) and self.raw[end] in _ENDS
+        ):
+            start, end = start - 1, end + 1
+        return Edit(start, end, edit.label, edit.replacement)
+
+    def read_marks(self, marks: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
+        """Turn marks of the text of the file into marks of the reading; those of nothing that is read go."""
+        if not marks:
+            return ()
+        places = sorted(range(len(self.where)), key=self.where.__getitem__)
+        ordered = [self.where[place] for place in places]
+        out = []
+        for start, end, label in marks:
+            inside = places[bisect_left(ordered, start) : bisect_left(ordered, end)]
+            if inside:
+                out.append((min(inside), max(inside) + 1, label))
+        return tuple(sorted(out))
+
+
+def read_as_seen(text: str) -> Reading | None:
+    """Read a text as a person does.
+
+    text (str): the text of a file.
+    RETURNS (Reading | None): the reading; None if it is the text itself.
+    """
+    cuts: dict[int, tuple[int, str]] = {}
+    for start, end, instead in _changes(text):
+        cuts.setdefault(start, (end, instead))
+    order = _order(text)
+    if not cuts and order is None:
+        return None
+    letters: list[str] = []
+    where = array("I")
+    done = 0
+    for start in sorted(cuts):
+        end, instead = cuts[start]
+        if start < done:
+            continue
+        letters.append(text[done:start])
+        where.extend(range(done, start))
+        letters.append(instead)
+        where.extend([start] * len(instead))
+        done = end
+    letters.append(text[done:])
+    where.extend(range(done, len(text)))
+    read = "".join(letters)
+    if order is not None:
+        turned = sorted(range(len(read)), key=lambda i: order[where[i]])
+        read, where = "".join(read[i] for i in turned), array("I", (where[i] for i in turned))
+    return Reading(read, text, where)
+
+
+def _changes(text: str) -> Iterator[tuple[int, int, str]]:
+    """What is read otherwise: start, end, and what is read instead."""
+    for found in _CUT.finditer(text):
+        if found[0].strip("\u200c\u200d\u200e\u200f") or _joins_latin(text, found.start(), found.end()):
+            yield found.start(), found.end(), ""
+    yield from wide_blanks(text)
+    yield from _broken_numbers(text)
+    for pattern in _MAIL if "@" in text else ():
+        for found in pattern.finditer(text):
+            yield found.start("end"), found.end("end"), ""
+
+
+def _joins_latin(text: str, start: int, end: int) -> bool:
+    """Whether joiners stand beside a letter or digit of a script that needs none; in others they belong to words."""
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    return any(char.isalnum() and char < "\u0590" for char in around)
+
+
+def _broken_numbers(text: str) -> Iterator[tuple[int, int, str]]:
+    """Line ends within numbers that a label names, as "NHC: 20481" – "736"."""
+    for found in _NUMBER.finditer(text):
+        first, rest = found["first"].strip(), found["rest"].strip()
+        digits = [sum(map(str.isdigit, part)) for part in (first, rest)]
+        line = found.end("first") - (text.rfind("\n", 0, found.start("first")) + 1)
+        cue = found["cue"].lower()
+        limit = _MOST if cue == "iban" else _COMPLETE[cue in _PHONES] + 2 * first.startswith("+")
+        if line > _SHORT or digits[0] < 2 or digits[1] < 2 or not _FEWEST <= sum(digits) <= max(limit, 12):
+            continue
+        if digits[0] >= limit or _DATE.fullmatch(rest) or _NUMBER_LINE.match(text, found.end("rest")):
+            continue
+        yield found.start("end"), found.end("end"), " " * (" " in first)
+
+
+def _order(text: str) -> list[int] | None:
+    """For each place, its rank in the order in which it is seen; None if no control turns anything round."""
+    if _FROM_RIGHT not in text:
+        return None
+    order = list(range(len(text)))
+    stack: list[tuple[str, int]] = []
+    turned: list[tuple[int, int]] = []
+
+    def close(end: int) -> None:
+        kind, start = stack.pop()
+        if not kind:
+            return
+        within = next((one for one, _ in reversed(stack[:_DEEPEST]) if one in (_FROM_RIGHT, _FROM_LEFT)), _FROM_LEFT)
+        if kind in (_FROM_RIGHT, _FROM_LEFT) and kind != within and not _RIGHT_TO_LEFT.search(text, start, end):
+            turned.append((start, end))
+
+    for found in _DIRECTION.finditer(text):
+        char = found[0]
+        if char in _BEGINS:
+            stack.append((char if len(stack) < _DEEPEST else "", found.end()))
+        elif char in _ENDS:
+            if stack:
+                close(found.start())
+        else:  # the end of a paragraph ends all of them
+            while stack:
+                close(found.start())
+    while stack:
+        close(len(text))
+    for start, end in turned:  # those within others come first
+        order[start:end] = order[start:end][::-1]
+    ranks = [0] * len(text)
+    for rank, place in enumerate(order):
+        ranks[place] = rank
+    return ranks

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from .. import __version__
 from ..errors import ConfigError, Errors, InputError
 from ..labels import LABELS
-from .archive import zip_job
+from .archive import check_warnings, zip_job
 from .progress import show_file, show_job
 from .reviewing import decide
-from .settings import JobSettings, ServiceSettings
+from .settings import SCANS, JobSettings, ServiceSettings
 from .store import FileRow, Store
 from .texts import Texts
 from .worker import Supervisor
@@ -49,6 +49,7 @@ class TextAnswer(BaseModel):
 
     text: str
     spans: list[Span]
+    warnings: list[str] = Field(description="Why a person should look at the text before it is passed on; no content")
     pipeline: dict[str, Any] = Field(description="Name, version and fingerprint of what decided")
 
 
@@ -156,15 +157,20 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
         return store.decisions(job)
 
     @api.get("/jobs/{job}/download", tags=["jobs"])
-    def download_job(job: str, names: bool = False, with_text: bool = False) -> Response:
-        """All released files as a ZIP with the table of findings: offsets and labels, texts only with `with_text`."""
+    def download_job(
+        job: str, names: bool = False, with_text: bool = False, accept_warnings: bool = False
+    ) -> Response:
+        """All released files as a ZIP with the table of findings: offsets and labels, texts only with `with_text`.
+
+        If a file has warnings, only with `accept_warnings`: somebody has to look at its copy first.
+        """
         row = store.job(job)
-        parts = zip_job(store, row, keep_names=names, with_text=with_text)
+        parts = zip_job(store, row, keep_names=names, with_text=with_text, accept_warnings=accept_warnings)
         return StreamingResponse(parts, media_type="application/zip", headers=attachment(f"{row.id}.zip"))
 
     @api.get("/files/{file}", tags=["files"])
     def file(file: str) -> dict[str, Any]:
-        """A file: state, pages, numbers."""
+        """A file: state, pages, numbers, and the warnings on what a person should look at."""
         return show_file(store.file(file))
 
     @api.get("/files/{file}/findings", tags=["files"])
@@ -182,10 +188,10 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
         return Response(data, media_type="text/plain; charset=utf-8")
 
     @api.get("/files/{file}/download", tags=["files"])
-    def download(file: str, names: bool = False) -> Response:
-        """The released file."""
+    def download(file: str, names: bool = False, accept_warnings: bool = False) -> Response:
+        """The released file. If it has warnings, only with `accept_warnings`: somebody has to look at it first."""
         row = store.file(file)
-        data = released_of(store, row)
+        data = released_of(store, row, accept_warnings)
         headers = attachment(released_name(row, names))
         return Response(data, media_type="application/octet-stream", headers=headers)
 
@@ -241,11 +247,16 @@ def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
     return found
 
 
-def released_of(store: Store, file: FileRow) -> bytes:
-    """The released file. RAISES: InputError if it is not done (D902, D915) or behind its review (D913)."""
+def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
+    """The released file.
+
+    RAISES: InputError if it is not done (D902, D915), is behind its review (D913), or has warnings that are not
+        accepted (D935).
+    """
     findings_of(store, file)
     if file.about.get("open"):
         raise InputError(Errors.D913)
+    check_warnings([file], accept_warnings)
     data = store.get(file.id, "released")
     if data is None:
         raise InputError(Errors.D902.format(state=file.state, wanted="de-identify it first"))
@@ -285,7 +296,7 @@ def parse_settings(text: str) -> JobSettings:
 def choices_of(service: ServiceSettings) -> dict[str, Any]:
     """What may be chosen."""
     fields = JobSettings.model_fields
-    given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy")}
+    given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy", *SCANS)}
     if service.project_key is None:
         given["style"].remove("surrogate")
     local = {"llm": list(service.llm), "prompts": list(service.prompts), "labels": list(LABELS)}

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..errors import Errors, InputError
+from .settings import FACTS
 from .store import FileRow, JobRow, NotFound, Store
 from .workshop import released_name
 
-__all__ = ["inert", "zip_job"]
+__all__ = ["check_warnings", "inert", "zip_job"]
 
 FIELDS = (
     "file",
@@ -31,15 +32,26 @@ FIELDS = (
 STRANGE = re.compile(r'[<>:"|?*]|[. ]+$')
 
 
-def zip_job(store: Store, job: JobRow, *, keep_names: bool, with_text: bool) -> Iterator[bytes]:
+def check_warnings(files: Sequence[FileRow], accepted: bool) -> None:
+    """Refuse copies with warnings unless somebody said that they were looked at. RAISES: InputError (D935)."""
+    warned = sum(bool(file.about.get("warnings")) for file in files)
+    if warned and not accepted:
+        raise InputError(Errors.D935.format(count=warned))
+
+
+def zip_job(
+    store: Store, job: JobRow, *, keep_names: bool, with_text: bool, accept_warnings: bool = False
+) -> Iterator[bytes]:
     """Pack the released files of a job, a file at a time.
 
     store (Store): where they are.
     job (JobRow): the job.
     keep_names (bool): whether files keep their names, which may be patients'; else they have numbers.
     with_text (bool): whether the table has the original texts of the spans: then it is as confidential as the notes.
-    RETURNS (Iterator[bytes]): a ZIP with the files, "findings.csv", "failed.csv" and "job.json".
-    RAISES: InputError if no file is done (D902) or one has decisions that are not applied (D913).
+    accept_warnings (bool): whether somebody accepts the warnings that files have.
+    RETURNS (Iterator[bytes]): a ZIP with the files, "findings.csv", "warnings.csv", "failed.csv" and "job.json".
+    RAISES: InputError if no file is done (D902), one has decisions that are not applied (D913), or one has warnings
+        that are not accepted (D935).
     """
     files = store.files(job.id)
     done = [file for file in files if file.state == "done" and file.task is None]
@@ -47,6 +59,7 @@ def zip_job(store: Store, job: JobRow, *, keep_names: bool, with_text: bool) -> 
         raise InputError(Errors.D902.format(state="not de-identified", wanted="no file of the job is done"))
     if any(file.about.get("open") for file in done):
         raise InputError(Errors.D913)
+    check_warnings(done, accept_warnings)
     return _pack(store, job, files, done, keep_names, with_text)
 
 
@@ -67,9 +80,11 @@ def _pack(
             for file in done:
                 writer.writerows(_rows(store, file, names[file.id], with_text))
                 yield out.take()
+        noted = [(inert(names[file.id]), warning) for file in done for warning in file.about.get("warnings", ())]
+        archive.writestr("warnings.csv", _table(("file", "warning"), noted))
         left = [file for file in files if file not in done]
         archive.writestr("failed.csv", _failed(left, keep_names))
-        about = {"settings": {**job.settings, "patient_id": ""}, "decisions": store.decisions(job.id)}
+        about = {"settings": {**job.settings, **dict.fromkeys(FACTS, "")}, "decisions": store.decisions(job.id)}
         archive.writestr("job.json", json.dumps(about, indent=2))
     yield out.take()
 
@@ -139,10 +154,14 @@ def _rows(store: Store, file: FileRow, name: str, with_text: bool) -> Iterator[d
 
 def _failed(files: Sequence[FileRow], keep: bool) -> str:
     """The table of files that are not in the archive."""
+    rows = [(inert(released_name(file, keep)), file.state, file.reason) for file in files]
+    return _table(("file", "state", "reason"), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as CSV."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("file", "state", "reason"))
-    writer.writerows((inert(released_name(file, keep)), file.state, file.reason) for file in files)
+    csv.writer(out, lineterminator="\n").writerows([head, *rows])
     return out.getvalue()
 
 

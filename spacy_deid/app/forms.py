@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..errors import Errors, InputError
-from .settings import JobSettings
+from .settings import FACTS, SCANS, JobSettings
 
 __all__ = ["JobForm"]
 
@@ -18,8 +18,17 @@ class JobForm(BaseModel):
     style: str = ""
     policy: str = ""
     patient_id: str = ""
+    note_date: str = ""
+    patient_name: str = ""
+    patient_sex: str = ""
     encoding: str = ""
     columns: str = ""
+    ocr_languages: str = ""
+    ocr: str = ""
+    pictures: str = ""
+    codes: str = ""
+    unread: str = ""
+    verify_ocr: str = ""
     llm: str = ""
     llm_prompt: str = ""
     llm_name: str = ""
@@ -27,8 +36,9 @@ class JobForm(BaseModel):
 
     def settings(self) -> JobSettings:
         """The settings that it stands for. RAISES: InputError if there are no such (D927)."""
-        names = ("pipeline", "operating_point", "style", "policy", "patient_id", "encoding")
+        names = ("pipeline", "operating_point", "style", "policy", "encoding", *FACTS, *SCANS)
         given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name)}
+        given["ocr_languages"] = self.ocr_languages.replace(",", " ").split()
         rows = [line.rpartition("=") for line in self.columns.splitlines() if line.strip()]
         given["columns"] = {name.strip(): action.strip() for name, _, action in rows}
         if self.llm:

@@ -1,10 +1,8 @@
 """What a process that works on notes is not allowed: to outlive the service, to eat the memory, to print anything."""
 
-import multiprocessing
 import os
-import signal
-import threading
 
+from ..processes import follow_parent
 from .logs import keep_content_out
 
 __all__ = ["stand_alone"]
@@ -18,7 +16,7 @@ def stand_alone(gigabytes: float) -> None:
     if hasattr(os, "setsid"):
         os.setsid()
         _limit_memory(gigabytes)
-    threading.Thread(target=_follow, name="follow", daemon=True).start()
+    follow_parent(by_system=True)
     # what libraries print, also those not written in Python, may be of a note
     log = open(os.dup(2), "w", encoding="utf-8")  # noqa: SIM115
     keep_content_out(log)
@@ -34,13 +32,3 @@ def _limit_memory(gigabytes: float) -> None:
     if gigabytes:
         most = int(gigabytes * 1e9)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _follow() -> None:
-    """Stop with the service, however that was stopped: another one may be started in its place at once."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        if hasattr(os, "killpg"):
-            os.killpg(0, signal.SIGKILL)
-        os._exit(1)

@@ -1,11 +1,11 @@
 """One service for one folder: two of them would take each other's work, and clean up after each other."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ConfigError, Errors
+from ..io import hold
 
 __all__ = ["only_one"]
 
@@ -18,16 +18,7 @@ def only_one(folder: Path) -> Iterator[None]:
     RAISES: ConfigError if another process holds it (D918).
     """
     try:
-        import fcntl
-    except ImportError:  # not a POSIX system: nobody is kept out
-        yield
-        return
-    place = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError(Errors.D918.format(path=folder)) from None
-        yield
-    finally:
-        os.close(place)
+        with hold(folder / "lock"):
+            yield
+    except BlockingIOError:
+        raise ConfigError(Errors.D918.format(path=folder)) from None

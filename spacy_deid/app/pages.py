@@ -1,6 +1,7 @@
 """The pages, made on the server."""
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.resources import files
 from typing import Annotated, Any
@@ -16,8 +17,8 @@ from .forms import JobForm
 from .progress import show_file, show_job
 from .reporting import RATES, format_csv, measure_job
 from .segments import cut_parts, cut_text, place_released
-from .settings import JobSettings, ServiceSettings
-from .store import NotFound, Store
+from .settings import SCANS, JobSettings, ServiceSettings
+from .store import FileRow, NotFound, Store
 from .tokens import COOKIE, Tokens
 from .words import LANGUAGES, choose_language, load_words
 
@@ -83,6 +84,11 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
         if not 0 <= number < len(spans):
             raise InputError(Errors.D910.format(start=number, end=number))
         return render(request, "why", span=spans[number])
+
+    @pages.get("/files/{file}/download")
+    def confirm(request: Request, file: str) -> Response:
+        row = store.file(file)
+        return show_confirmation(request, row.job, [row], f"/v1/files/{row.id}/download", {})
 
     @pages.post("/files/{file}/apply")
     def apply(file: str) -> Response:
@@ -155,6 +161,11 @@ def add_jobs(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
             return show_job_page(request, service, store, job, 400, problem=describe(error))
         return RedirectResponse(f"/jobs/{job}", 303)
 
+    @pages.get("/jobs/{job}/download")
+    def confirm(request: Request, job: str, names: bool = False, with_text: bool = False) -> Response:
+        row, given = store.job(job), {"names": names, "with_text": with_text}
+        return show_confirmation(request, row.id, store.files(row.id), f"/v1/jobs/{row.id}/download", given)
+
     @pages.post("/jobs/{job}/cancel")
     def cancel(job: str) -> Response:
         store.queue.cancel(store.job(job).id)
@@ -225,8 +236,30 @@ def show_job_page(
     """The page of one job."""
     shown = show_job(store, store.job(job))
     ready = [file for file in shown["files"] if file["state"] == "done"]
-    about = {"ready": bool(ready), "behind": any(file.get("open") for file in ready), "here": f"/jobs/{job}"}
+    usual = JobSettings().model_dump()
+    about = {
+        "ready": bool(ready),
+        "behind": any(file.get("open") for file in ready),
+        "warned": any(file.get("warnings") for file in ready),
+        "usual_scans": all(shown["settings"].get(name, usual[name]) == usual[name] for name in SCANS),
+        "here": f"/jobs/{job}",
+    }
     return render(request, "job", status, job=shown, choices=choices_of(service), problem=problem, **about)
+
+
+def show_confirmation(
+    request: Request, job: str, files: Sequence[FileRow], path: str, given: Mapping[str, bool]
+) -> Response:
+    """The page that shows the warnings of files and asks to confirm before they can be downloaded.
+
+    job (str): id of their job.
+    files (Sequence[FileRow]): what is to be downloaded.
+    path (str): where; given (Mapping[str, bool]): parameters of it that are set.
+    """
+    warned = [file for file in map(show_file, files) if file["state"] == "done" and file.get("warnings")]
+    chosen = [name for name, value in given.items() if value]
+    link = f"{path}?" + "&".join(f"{name}=true" for name in ("accept_warnings", *chosen))
+    return render(request, "confirm", job=job, warned=warned, link=link)
 
 
 def show_review(request: Request, store: Store, id: str, number: int = 1) -> Response:

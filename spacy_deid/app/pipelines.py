@@ -1,6 +1,5 @@
 """Pipelines as the settings of a job or a text want them, and what is taken out of the Docs that they make."""
 
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -12,13 +11,11 @@ from .. import __version__
 from ..loading import load, use_llm, use_style
 from ..offsets import Edit, map_offsets
 from ..saving import fingerprint
-from ..spans import Evidence, write_evidence
-from .settings import JobSettings, LlmSettings, ServiceSettings
+from .settings import FACTS, JobSettings, LlmSettings, ServiceSettings
 
-__all__ = ["Pipelines", "add_places", "ehr_of", "run", "stamp", "take"]
+__all__ = ["Pipelines", "add_places", "ehr_of", "stamp", "take"]
 
 LOADED = 3  # pipelines that are held at once
-MARKS = "deid/columns"
 
 
 class Pipelines:
@@ -44,8 +41,6 @@ class Pipelines:
 
     def _make(self, name: str, point: str, llm: str) -> Language:
         nlp = load(name, operating_point=point or None, dictionaries=self.service.dictionaries)
-        nlp.max_length = sys.maxsize
-        trust_columns(nlp)
         if llm:
             use_llm(nlp, **llm_config(LlmSettings.model_validate_json(llm), self.service))
         return nlp
@@ -59,29 +54,6 @@ def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any
     return {"model": settings.location, "allow": list(service.llm_allow), **given}
 
 
-def trust_columns(nlp: Language) -> None:
-    """Let a pipeline take the label of a column for that of its cells, before what any detector says."""
-    for name in nlp.pipe_names:
-        if nlp.get_pipe_meta(name).factory == "deid_merge":
-            merge = cast(Any, nlp.get_pipe(name))
-            merge.sources = [MARKS, *merge.sources]
-
-
-def run(nlp: Language, text: str, settings: JobSettings, marks: Sequence[tuple[int, int, str]] = ()) -> Doc:
-    """Run a pipeline on a text.
-
-    nlp (Language): what `Pipelines.get` gave, in a memory zone.
-    text (str): the text.
-    settings (JobSettings): whose text it is.
-    marks (Sequence[tuple[int, int, str]]): characters that are known to be of a label, as cells of a column of names.
-    RETURNS (Doc): with its decisions.
-    """
-    doc = nlp.make_doc(text)
-    doc._.ehr = ehr_of(settings)
-    write_evidence(doc, MARKS, [Evidence(start, end, label, "columns") for start, end, label in marks])
-    return nlp(doc)
-
-
 @lru_cache(LOADED)
 def _fingerprint(nlp: Language) -> str:
     """The fingerprint of a pipeline, which takes a while."""
@@ -90,7 +62,7 @@ def _fingerprint(nlp: Language) -> str:
 
 def ehr_of(settings: JobSettings) -> dict[str, Any]:
     """What is known beside the text."""
-    return {"patient_id": settings.patient_id} if settings.patient_id else {}
+    return {key: value for name, key in FACTS.items() if (value := getattr(settings, name))}
 
 
 def take(doc: Doc) -> tuple[list[dict[str, Any]], list[Edit], str]:
@@ -110,5 +82,5 @@ def stamp(nlp: Language, settings: JobSettings) -> dict[str, Any]:
     """What decided: it heads the findings of a file."""
     name = f"{nlp.lang}_{nlp.meta['name']}"
     pipeline = {"name": name, "version": nlp.meta["version"], "fingerprint": _fingerprint(nlp)}
-    given = settings.model_dump(exclude={"patient_id"})
+    given = settings.model_dump(exclude=set(FACTS))
     return {"pipeline": pipeline, "spacy_deid": __version__, "settings": given}

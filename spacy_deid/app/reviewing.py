@@ -76,7 +76,13 @@ def edit_reviewed(nlp: Language, text: str, spans: Sequence[dict[str, Any]], ehr
     doc._.ehr = ehr
     decided = [span for span in spans if stands(span)]
     reviewer = [
-        Evidence(span["start"], span["end"], span["label"], REVIEWER, 1.0, str(span.get("reviewed", "agreed")))
+        # A reviewer who did not decide on a span has said nothing: its score does not speak for keeping a name.
+        Evidence(
+            *(span["start"], span["end"], span["label"], REVIEWER),
+            score=float("reviewed" in span),
+            rule=str(span.get("reviewed", "agreed")),
+            validated=True,
+        )
         for span in decided
     ]
     write_evidence(doc, REVIEWER, reviewer, version="1")
@@ -98,7 +104,11 @@ def stands(span: dict[str, Any]) -> bool:
 def _said(span: dict[str, Any]) -> list[Evidence]:
     """What detectors said of a span, within its bounds: beyond them another decision holds."""
     return [
-        Evidence(max(item["start"], span["start"]), min(item["end"], span["end"]), item["label"], item["source"])
+        Evidence(
+            *(max(item["start"], span["start"]), min(item["end"], span["end"]), item["label"], item["source"]),
+            score=item.get("score", 1.0),
+            validated=item.get("validated", False),
+        )
         for item in span["evidence"]
         if item["start"] < span["end"] and span["start"] < item["end"]
     ]

@@ -3,6 +3,7 @@
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,11 +13,13 @@ from ..errors import ConfigError, Errors
 from ..io import check_encoding
 from ..labels import LABELS
 from ..llm.prompts import shipped_prompts
+from ..surrogates.sealed import check_outside
 
-__all__ = ["JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
+__all__ = ["SCANS", "JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
 
 TOKEN_LENGTH = 16
 COLUMNS = ("text", "keep", "drop", *(f"label:{name}" for name in LABELS))
+SCANS = ("ocr", "pictures", "codes", "unread", "verify_ocr")  # settings of scans and pictures
 PROMPTS = tuple(sorted({name.partition("/")[2] for name in shipped_prompts()}))
 
 
@@ -94,6 +97,12 @@ class ServiceSettings:
             raise ConfigError(Errors.D907.format(host=public, length=TOKEN_LENGTH))
         if not all("!" <= character <= "~" for character in self.token):
             raise ConfigError(Errors.D922)
+        for key in filter(None, (self.project_key, self.files_key)):
+            check_outside(key, self.data, "the folder of the service's jobs")
+
+
+# setting → key of ``doc._.ehr``: what says who the patient is, and is in nothing that is handed out
+FACTS = {"patient_id": "patient_id", "note_date": "note_date", "patient_name": "name", "patient_sex": "sex"}
 
 
 class LlmSettings(BaseModel):
@@ -127,8 +136,26 @@ class JobSettings(BaseModel):
     patient_id: str = Field(
         default="", description="Whose documents they are: one identity, and what dictionaries know of the patient"
     )
+    note_date: str = Field(default="", description="Date of the documents in ISO 8601, which surrogates refer to")
+    patient_name: str = Field(default="", description="The patient's full name, for surrogates of its parts")
+    patient_sex: Literal["", "female", "male"] = Field(default="", description="The patient's sex, for surrogates")
     ocr_languages: list[str] = Field(
         default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
+    )
+    ocr: Literal["auto", "always"] = Field(
+        default="auto", description="Pages that OCR reads: those without usable text, or every page"
+    )
+    pictures: Literal["ocr", "remove", "keep"] = Field(
+        default="ocr", description="Pictures in documents that have text: read by OCR, removed, or kept unread"
+    )
+    codes: Literal["remove", "keep"] = Field(
+        default="remove", description="Bar codes and matrix codes: removed, or not looked for"
+    )
+    unread: Literal["keep", "remove"] = Field(
+        default="keep", description="What OCR did not read on a scan, as handwriting, stamps and photographs"
+    )
+    verify_ocr: Literal["ocr", "all", "none"] = Field(
+        default="ocr", description="Pages of the copy that OCR reads again: those it read before, all, or none"
     )
     encoding: str = Field(default="", description="Encoding of texts and tables that say none; empty for UTF-8")
     columns: dict[str, str] = Field(
@@ -140,8 +167,10 @@ class JobSettings(BaseModel):
         """Make sure that the service offers what is asked for.
 
         RETURNS (JobSettings): with the pipeline's name filled in.
-        RAISES: ConfigError (D908, D914).
+        RAISES: ConfigError (D422, D908, D914).
         """
+        if self.note_date and not _is_date(self.note_date):
+            raise ConfigError(Errors.D422.format(name="note_date", wanted="date in ISO 8601, as 2024-11-30"))
         chosen = self.model_copy(update={"pipeline": self.pipeline or service.pipelines[0]})
         _check("pipeline", chosen.pipeline, service.pipelines)
         if chosen.encoding:
@@ -156,6 +185,14 @@ class JobSettings(BaseModel):
         if chosen.style == "surrogate" and service.project_key is None:
             raise ConfigError(Errors.D914)
         return chosen
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text is a date in ISO 8601."""
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _check(setting: str, value: str, known: Sequence[str]) -> None:

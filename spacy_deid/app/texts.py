@@ -9,8 +9,9 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
+from ..loading import check_length
 from .isolation import stand_alone
-from .pipelines import Pipelines, add_places, run, stamp, take
+from .pipelines import Pipelines, add_places, ehr_of, stamp, take
 from .settings import JobSettings, ServiceSettings
 
 __all__ = ["Texts", "Unforeseen"]
@@ -44,7 +45,7 @@ class Texts:
         text (str): the note.
         settings (JobSettings): how.
         trace (bool): whether to give the evidence of each span.
-        RETURNS (dict): "text", "spans" and "pipeline".
+        RETURNS (dict): "text", "spans", "warnings" and "pipeline".
         RAISES: DeidError if it cannot be released; Unforeseen if its process was ended (D930), by this text or by
             another one that was in work.
         """
@@ -95,8 +96,13 @@ def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
 def _deidentify(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
     nlp = _pipelines.get(settings)
     with nlp.memory_zone():
-        spans, edits, released = take(run(nlp, text, settings))
+        check_length(nlp, text)
+        doc = nlp.make_doc(text)
+        doc._.ehr = ehr_of(settings)
+        doc = nlp(doc)
+        (spans, edits, released), warnings = take(doc), list(doc._.deid_warnings)
     add_places(spans, edits, len(text))
     for span in spans:
         span["evidence"] = span["evidence"] if trace else []
-    return {"text": released, "spans": spans, "pipeline": stamp(nlp, settings)["pipeline"]}
+    pipeline = stamp(nlp, settings)["pipeline"]
+    return {"text": released, "spans": spans, "warnings": warnings, "pipeline": pipeline}

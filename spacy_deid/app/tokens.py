@@ -18,7 +18,10 @@ IDLE = 12 * 3600.0  # seconds without a request after which a browser has to sig
 
 
 class Tokens:
-    """Compares tokens. An address that guesses is not listened to for a minute.
+    """Compares tokens. After too many wrong ones from an address, further wrong ones are refused for a minute.
+
+    The right token is always accepted, so that nobody behind the same address, as of a proxy, can lock others out. A
+    token has at least 16 characters, too many to guess.
 
     token (str): the token; "" if everybody may ask.
     """
@@ -41,7 +44,7 @@ class Tokens:
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def status(self, request: Request) -> int:
-        """Whether a request may be answered: 200, 401 without the token, 429 after too many wrong ones."""
+        """Whether a request may be answered: 200, 401 without the token, 429 for one more wrong one after too many."""
         if not self._token:
             return 200
         # a proxy that asks who somebody is may send on what it was told, in a header of another scheme
@@ -59,12 +62,17 @@ class Tokens:
         return True
 
     def compare(self, request: Request, given: str) -> int:
-        """Whether what was given is the token, 200, 401 or 429: in a time that does not tell how much of it is."""
+        """Compare what was given with the token, in a time that does not depend on how much of it is right.
+
+        request (Request): the request, for its address.
+        given (str): what was given.
+        RETURNS (int): 200 for the token; 401 for another one, 429 after too many others from this address.
+        """
+        if hmac.compare_digest(given.encode(), self._token.encode()):
+            return 200
         address = request.client.host if request.client else ""
         if self._guesses(address):
             return 429
-        if hmac.compare_digest(given.encode(), self._token.encode()):
-            return 200
         self._failures.setdefault(address, deque(maxlen=FAILURES)).append(time.monotonic())
         self._failures.move_to_end(address)
         if len(self._failures) > ADDRESSES:

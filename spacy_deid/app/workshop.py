@@ -3,15 +3,18 @@
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Literal
 
 from ..documents.document import OCR_LANGUAGES, Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document, redact_document
+from ..documents.marks import cover_marks
 from ..errors import Errors, InputError
 from ..loading import patient_terms
-from ..offsets import Edit
-from .pipelines import Pipelines, add_places, ehr_of, run, stamp, take
+from ..offsets import Edit, apply_edits
+from ..redaction import find_kept, run_pipeline
+from .pipelines import Pipelines, add_places, ehr_of, stamp, take
 from .reviewing import edit_reviewed, stands
 from .settings import JobSettings, ServiceSettings
 from .store import FileRow, Store
@@ -55,6 +58,9 @@ class Workshop:
         return ReadSettings(
             encoding=settings.encoding or "utf-8",
             languages=languages,
+            ocr=settings.ocr,
+            pictures=settings.pictures,
+            codes=settings.codes,
             columns=settings.columns,
             processes=2 if self.service.workers == 1 else 1,
         )
@@ -64,14 +70,7 @@ class Workshop:
         began = time.monotonic()
         document = self.read(file, settings)
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
-        return {
-            "kind": document.kind,
-            "pages": len(document.pages),
-            "ocr": [page.number for page in document.pages if page.ocr],
-            "characters": len(document.text),
-            "warnings": list(document.warnings),
-            "parse_seconds": round(time.monotonic() - began, 3),
-        }
+        return {**about(document), "parse_seconds": round(time.monotonic() - began, 3)}
 
     def deidentify(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Run the pipeline on a document and write it anew."""
@@ -79,8 +78,11 @@ class Workshop:
         nlp = self.pipelines.get(settings)
         document = self.read(file, settings)
         with nlp.memory_zone():
-            spans, edits, text = take(run(nlp, document.text, settings, document.marks))
-        return self._finish(file, document, edits, text, spans, settings, began)
+            doc = run_pipeline(document, nlp, ehr_of(settings))
+            (spans, edits, _), kept = take(doc), find_kept(doc)
+            # gone after a review, in which somebody read the text
+            document = replace(document, warnings=(*document.warnings, *doc._.deid_warnings))
+        return self._finish(file, document, cover_marks(document, edits, kept), kept, spans, settings, began)
 
     def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Write a document by what a reviewer decided."""
@@ -92,16 +94,17 @@ class Workshop:
         found = json.loads(self.store.get(file.id, "findings") or b"{}")
         with nlp.memory_zone():
             doc = edit_reviewed(nlp, document.text, found["spans"], ehr_of(settings))
-            actions, edits, text = take(doc)
+            (actions, edits, _), kept = take(doc), find_kept(doc)
         spans = reviewed(found["spans"], actions)
-        return self._finish(file, document, edits, text, spans, settings, began)
+        kept += [(span["start"], span["end"]) for span in spans if span.get("reviewed") == "released"]
+        return self._finish(file, document, cover_marks(document, edits, kept), kept, spans, settings, began)
 
     def _finish(
         self,
         file: FileRow,
         document: Document,
         edits: Sequence[Edit],
-        text: str,
+        kept: Sequence[tuple[int, int]],
         spans: list[dict[str, Any]],
         settings: JobSettings,
         began: float,
@@ -110,21 +113,34 @@ class Workshop:
         mark: Literal["plain", "box"] = "plain" if settings.style == "surrogate" else "box"
         nlp = self.pipelines.get(settings)
         known = patient_terms(nlp, settings.patient_id) if settings.patient_id else []
-        how = WriteSettings(mark=mark, read=self.reading(settings))
-        data = redact_document(document, edits, how, known=known)
+        scans: dict[str, Any] = {"unread": settings.unread, "verify_ocr": settings.verify_ocr}
+        how = WriteSettings(mark=mark, read=self.reading(settings), **scans)
+        data = redact_document(document, edits, how, known=known, kept=kept)
         add_places(spans, edits, len(document.text))
         self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "released", data)
+        text = apply_edits(document.text, edits)
         self.store.put(file.id, "released_text", text.encode("utf-8", "surrogatepass"))
         self.store.put(file.id, "findings", json.dumps({**stamp(nlp, settings), "spans": spans}).encode())
         return {
+            **about(document),  # it may have been read with other settings before
             "seconds": round(time.monotonic() - began, 3),
-            "characters": len(document.text),
             "spans": len(spans),
             "labels": sorted({edit.label for edit in edits if edit.label}),
             "changed": len(edits),
             "open": 0,
         }
+
+
+def about(document: Document) -> dict[str, Any]:
+    """What is known of a document that was read: numbers and warnings, never content."""
+    return {
+        "kind": document.kind,
+        "pages": len(document.pages),
+        "ocr": [page.number for page in document.pages if page.ocr],
+        "characters": len(document.text),
+        "warnings": list(document.warnings),
+    }
 
 
 def reviewed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -140,7 +140,7 @@ def test_what_is_filled_in_while_files_are_read_stays(service, open_page):
     assert page.get_attribute("#job", "data-busy") != "0"
     page.select_option("#style", "numbered")
     page.fill("#patient_id", "77")
-    page.click("summary >> nth=0")
+    page.click("details:has(#columns) > summary")
     page.fill("#columns", "a = drop")
     page.wait_for_selector("#job[data-busy='0']")
     assert [page.input_value(f"#{name}") for name in ("style", "patient_id", "columns")] == [
@@ -159,6 +159,30 @@ def test_results_appear_when_a_job_ends(service, open_page):
     assert page.is_visible("text=Download all as ZIP")
     assert page.inner_text("#count") == "1 / 1"
     assert page.inner_text("#left") == ""
+
+
+def test_a_copy_with_warnings_is_downloaded_after_a_confirmation(service, open_page):
+    page = open_page()
+    deidentify(page, service, file("carta.html", f"<p>{NOTE}</p><img src='a.png'>"), file())
+    warning = "pictures and embedded objects are removed"
+    assert page.inner_text("#files .warnings li") == warning
+    assert page.locator("#files a[download]").count() == 1
+    job = page.url
+    for link, wanted in (("#files a:text('Download') >> nth=0", CANARY), ("#outcome a >> nth=1", "linde")):
+        page.goto(job)
+        page.click(link)
+        page.wait_for_url("**/download*")
+        assert page.inner_text("main li") == warning
+        with page.expect_download() as one:
+            page.click("#confirm")
+        data = Path(one.value.path()).read_bytes()
+        if link.startswith("#files"):
+            assert wanted.encode() not in data
+        else:  # the confidential one, as it was asked for
+            assert wanted in zipfile.ZipFile(io.BytesIO(data)).read("findings.csv").decode().lower()
+    page.goto(job)
+    page.click("tbody a >> nth=0")
+    assert page.inner_text(".warnings li") == warning
 
 
 def test_a_job_is_deleted_in_two_steps(service, open_page):
@@ -415,9 +439,9 @@ def test_one_file_and_all_are_downloaded(service, open_page):
     with page.expect_download() as every:
         page.click("text=Download all as ZIP")
     archive = zipfile.ZipFile(every.value.path())
-    names = ["released/document-001.txt", "released/document-002.txt", "findings.csv", "failed.csv", "job.json"]
-    assert archive.namelist() == names
-    assert not any(CANARY.encode() in archive.read(name) for name in names)
+    tables = ["findings.csv", "warnings.csv", "failed.csv", "job.json"]
+    assert archive.namelist() == ["released/document-001.txt", "released/document-002.txt", *tables]
+    assert not any(CANARY.encode() in archive.read(name) for name in archive.namelist())
 
 
 @pytest.mark.parametrize("format", ["brat", "i2b2", "cas"])
@@ -512,17 +536,19 @@ def _reload_until(page, state):
 @pytest.fixture(scope="module")
 def pages(service):
     """One page of each kind: their paths."""
-    job = service.wait(service.add(("carta.txt", NOTE.encode()), ("kaputt.pdf", b"no pdf")))
-    file = next(file["id"] for file in job["files"] if file["state"] == "done")
+    page = ("pagina.html", b"<p>Alta.</p><img src='a.png'>")
+    job = service.wait(service.add(("carta.txt", NOTE.encode()), ("kaputt.pdf", b"no pdf"), page))
+    file, _, warned = (file["id"] for file in job["files"])
     truth = [("files", ("carta.txt", NOTE.encode())), ("files", ("carta.ann", b"T1\tPATIENT 8 15\tAurelio\n"))]
     assert service.client.post(f"/jobs/{job['id']}/report", files=truth).status_code == 303
     span = service.client.get(f"/v1/files/{file}/findings").json()["spans"][0]
     decision = {"action": "release", "start": span["start"], "end": span["end"]}
     assert service.client.post(f"/v1/files/{file}/decisions", json=decision).status_code == 200
-    return ["/", "/login", f"/jobs/{job['id']}", f"/files/{file}", f"/jobs/{job['id']}/report"]
+    paths = ["/", "/login", f"/jobs/{job['id']}", f"/files/{file}", f"/jobs/{job['id']}/report"]
+    return [*paths, f"/files/{warned}/download"]
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_a_page_is_accessible(service, open_page, pages, number):
     page = open_page(service.url + pages[number])
     assert page.evaluate("document.querySelectorAll('h1').length") == 1
@@ -541,7 +567,7 @@ def test_a_page_is_accessible(service, open_page, pages, number):
     )
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_text_stands_out_from_its_ground(service, open_page, pages, number):
     colours = open_page(service.url + pages[number]).evaluate(COLOURS)
     assert len(colours) >= 8
@@ -563,7 +589,7 @@ def test_the_focus_is_seen_and_goes_through_the_page_in_order(service, open_page
     assert seen[-3:] == ["files", "pipeline", "Read the files"]
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_the_focus_stands_out_from_its_ground(service, open_page, pages, number):
     page = open_page(service.url + pages[number])
     seen = set()

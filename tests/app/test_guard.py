@@ -1,5 +1,7 @@
 """Who may ask: tokens, hosts, origins, sizes; and what every answer says to browsers."""
 
+import io
+import logging
 import os
 import socket
 import subprocess
@@ -8,9 +10,11 @@ import time
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from starlette.exceptions import HTTPException
 
+from spacy_deid.app.logs import _Bounded
 from spacy_deid.app.service import make_service
 from spacy_deid.app.settings import JobSettings, ServiceSettings, is_loopback
 from spacy_deid.errors import ConfigError
@@ -42,6 +46,13 @@ def test_the_token_is_in_no_repr(tmp_path):
     assert TOKEN not in repr(ServiceSettings(tmp_path, token=TOKEN))
 
 
+@pytest.mark.parametrize("name", ["project_key", "files_key"])
+def test_a_key_in_the_folder_of_the_jobs_is_refused(tmp_path, name):
+    with pytest.raises(ConfigError, match="Move it to a folder of its own"):
+        ServiceSettings(tmp_path / "data", **{name: tmp_path / "data" / "a.key"})
+    assert ServiceSettings(tmp_path / "data", **{name: tmp_path / "keys" / "a.key"})
+
+
 @pytest.mark.parametrize(
     ("offer", "named"),
     [
@@ -67,11 +78,11 @@ def test_settings_that_are_not_offered_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "llm", [{"prompt": "/etc/other.toml"}, {"prompt": "../es/zero_shot.v1"}, {"labels": ["PATIENT", "NOTHING"]}]
+    "llm", [{"prompt": "/etc/other.toml"}, {"prompt": "../es/zero_shot.v2"}, {"labels": ["PATIENT", "NOTHING"]}]
 )
 def test_a_language_model_reads_no_file_that_a_request_names(tmp_path, llm):
     service = ServiceSettings(tmp_path, llm=("model.gguf",))
-    given = {"location": "model.gguf", "prompt": "zero_shot.v1", "labels": ["PATIENT"]}
+    given = {"location": "model.gguf", "prompt": "zero_shot.v2", "labels": ["PATIENT"]}
     assert JobSettings(llm=given).check(service).llm
     with pytest.raises(ConfigError, match="not offered"):
         JobSettings(llm=given | llm).check(service)
@@ -155,11 +166,13 @@ def test_behind_a_proxy_with_tls_the_cookie_is_for_tls_alone(guarded):
     assert guarded.client.get("/", headers={"host": "other.example"}).status_code == 421
 
 
-def test_who_guesses_tokens_is_not_listened_to_and_others_are(guarded):
+def test_who_guesses_tokens_is_not_answered_and_cannot_lock_out_who_knows_it(guarded):
     guesser = {"x-forwarded-for": "10.9.9.9"}
     answers = [guarded.client.post("/login", data={"token": f"guess{i}"}, headers=guesser) for i in range(12)]
     assert [answer.status_code for answer in answers] == [401] * 10 + [429] * 2
-    assert guarded.client.post("/login", data={"token": TOKEN}, headers=guesser).status_code == 429
+    assert guarded.client.post("/login", data={"token": TOKEN}, headers=guesser).status_code == 303
+    bearer = {"authorization": f"Bearer {TOKEN}"} | guesser
+    assert guarded.client.get("/v1/jobs", headers=bearer).status_code == 200
     assert guarded.client.get("/v1/jobs").status_code == 200
 
 
@@ -323,3 +336,62 @@ def test_files_are_sealed_if_there_is_a_key_for_them(start_service, tmp_path):
     service.stop()
     for path in service.folder.rglob("*"):
         assert not path.is_file() or CANARY.encode() not in path.read_bytes()
+
+
+def half_open(port, sent):
+    """A connection that sends the beginning of a request and no more."""
+    one = socket.create_connection(("127.0.0.1", port), timeout=60)
+    one.sendall(sent)
+    return one
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ", b"GE"])
+def test_a_connection_that_sends_no_whole_request_is_closed(service, sent):
+    one = half_open(service.port, sent)
+    with one:
+        assert one.recv(1) == b""
+
+
+def test_a_connection_that_drips_is_closed_as_well(service):
+    with half_open(service.port, b"GET /v1/health HTTP/1.1\r\n") as one, pytest.raises(ConnectionError):
+        drip(one, 200)
+
+
+def drip(one, lines):
+    """Send a header line every tenth of a second."""
+    for i in range(lines):
+        one.sendall(f"X-{i}: a\r\n".encode())
+        time.sleep(0.1)
+
+
+def test_many_half_open_connections_keep_nobody_out(service):
+    many = [half_open(service.port, b"GET / HTTP/1.1\r\n") for _ in range(400)]
+    try:
+        assert httpx.get(f"{service.url}/v1/health", trust_env=False, timeout=5).status_code == 200
+        open_now = [c for c in psutil.Process(service.process.pid).net_connections() if c.status == "ESTABLISHED"]
+        assert len(open_now) <= 200
+    finally:
+        for one in many:
+            one.close()
+
+
+def test_a_request_after_an_answer_has_its_deadline_too(service):
+    with half_open(service.port, b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") as one:
+        assert one.recv(65536).startswith(b"HTTP/1.1 200")
+        one.sendall(b"GET /v1/hea")
+        while one.recv(65536):
+            pass
+
+
+def test_the_log_is_bounded_and_says_what_it_left_out():
+    out, clock = io.StringIO(), iter([*[0.0] * 100, 61.0, 62.0])
+    handler = logging.StreamHandler(out)
+    handler.addFilter(_Bounded(clock.__next__))
+    logger = logging.Logger("spacy_deid.app")
+    logger.addHandler(handler)
+    for i in range(102):
+        logger.error("broken %d", i)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 22
+    assert lines[20] == "broken 100 (80 more like this were left out)"
+    assert lines[21] == "broken 101"

@@ -9,9 +9,12 @@ import sys
 import time
 import zipfile
 
+import docx
 import psutil
 import pytest
-from pdf_letters import letter
+from canned_server import canned_server, with_canaries
+from pdf_letters import coded, letter, needs_tesseract
+from PIL import Image
 
 from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
@@ -65,10 +68,25 @@ def test_dictionaries_are_searched_for_the_patient_of_a_job_and_of_a_text(rich):
 
 
 def test_the_patient_is_not_in_what_is_handed_out(rich):
-    job = rich.wait(rich.add(("a.txt", NOTE.encode()), style="surrogate", patient_id=CANARY))
+    facts = {"patient_name": f"{CANARY} {CANARY}", "patient_sex": "female", "note_date": "1987-06-05"}
+    job = rich.wait(rich.add(("a.txt", NOTE.encode()), style="surrogate", patient_id=CANARY, **facts))
+    assert job["files"][0]["state"] == "done"
     found = rich.client.get(f"/v1/files/{job['files'][0]['id']}/findings").text
     archive = zipfile.ZipFile(io.BytesIO(rich.client.get(f"/v1/jobs/{job['id']}/download").content))
-    assert CANARY not in found + "".join(archive.read(name).decode() for name in archive.namelist())
+    handed_out = found + "".join(archive.read(name).decode() for name in archive.namelist())
+    assert not [word for word in (CANARY, "1987-06-05", "female") if word in handed_out]
+
+
+def test_the_name_of_the_patient_decides_on_surrogates_and_a_wrong_date_is_refused(rich):
+    text = {"text": "Paciente: Bustarviejo.", "style": "surrogate", "patient_id": "7"}
+    name = {"patient_name": "Trinidad Bustarviejo Linde"}
+    released = [rich.client.post("/v1/deidentify", json=text | more).json()["text"] for more in ({}, name)]
+    assert released[0] != released[1]
+    assert "Bustarviejo" not in "".join(released)
+    answer = rich.client.post("/v1/deidentify", json=text | {"note_date": "05/06/1987"})
+    assert 400 <= answer.status_code < 500
+    assert "note_date" in answer.text
+    assert "1987" not in answer.text
 
 
 def test_a_language_model_that_is_not_there_fails_the_file_clearly(rich):
@@ -82,6 +100,21 @@ def test_a_language_model_that_is_not_there_fails_the_file_clearly(rich):
     assert answer.status_code in (400, 422)
     assert CANARY not in answer.text
     assert rich.wait(rich.add(("a.txt", NOTE.encode())))["files"][0]["state"] == "done"
+
+
+def test_a_text_in_which_the_model_finds_no_person_comes_with_a_warning(tmp_path):
+    with canned_server(with_canaries({"STREET": []})) as (url, _):
+        running = Service(tmp_path / "data", "--llm", url)
+        try:
+            answers = [
+                running.client.post("/v1/deidentify", json={"text": NOTE} | llm).json()
+                for llm in ({"llm": {"location": url}}, {})
+            ]
+        finally:
+            running.stop()
+    assert [len(answer["warnings"]) for answer in answers] == [1, 0]
+    assert answers[0]["warnings"][0].startswith("the language model (deid/llm) found no person")
+    assert CANARY not in answers[0]["warnings"][0]
 
 
 def test_reasons_and_tables_name_no_file(service):
@@ -119,6 +152,18 @@ def test_a_file_in_another_encoding_says_so_and_is_done_when_the_encoding_is_nam
     released = service.client.get(f"/v1/files/{file['id']}/download").content.decode("cp1252")
     assert CANARY not in released
     assert "Médico" in released
+
+
+def test_persons_are_told_apart_in_the_whole_of_a_long_table(service):
+    patients = ["Braulio Sanz", *[""] * 60, "Nadia Ferrer", *[""] * 60, "Nadia Ferrer", "Braulio Sanz"]
+    table = "paciente,nota\n" + "".join(f"{patient},{'Sin fiebre ni tos. ' * 50}\n" for patient in patients)
+    assert len(table) > 110_000
+    settings = {"columns": {"paciente": "label:PATIENT"}, "style": "numbered"}
+    job = service.wait(service.add(("a.csv", table.encode()), **settings))
+    assert job["files"][0]["state"] == "done", job["files"][0]["reason"]
+    released = service.client.get(f"/v1/files/{job['files'][0]['id']}/download").text.splitlines()[1:]
+    numbers = {"Braulio Sanz": "[PATIENT_1]", "Nadia Ferrer": "[PATIENT_2]", "": ""}
+    assert [line.split(",")[0] for line in released] == [numbers[patient] for patient in patients]
 
 
 def test_columns_of_a_table_are_replaced_as_a_whole(service):
@@ -215,3 +260,79 @@ def test_a_program_that_speaks_no_http_is_no_matter(service):
         connection.recv(1000)
     assert service.client.get("/v1/health").status_code == 200
     assert CANARY not in service.log.read_text(encoding="utf8")
+
+
+PAGE = ("Zubeldiagoyena.html", b"<p>Alta</p><img src='a.png'>")
+
+
+def test_a_copy_with_warnings_is_downloaded_only_if_they_are_accepted(service):
+    job = service.wait(service.add(PAGE, ("b.txt", NOTE.encode())))
+    warned, plain = job["files"]
+    assert warned["warnings"] == ["pictures and embedded objects are removed"]
+    assert plain["warnings"] == []
+    assert service.client.get(f"/v1/files/{plain['id']}/download").status_code == 200
+    for path in (f"/v1/files/{warned['id']}/download", f"/v1/jobs/{job['id']}/download"):
+        refused = service.client.get(path)
+        assert refused.status_code == 400
+        assert "accept_warnings=true" in refused.json()["detail"]
+        accepted = service.client.get(f"{path}?accept_warnings=true")
+        assert accepted.status_code == 200
+    archive = zipfile.ZipFile(io.BytesIO(accepted.content))
+    expected = "file,warning\ndocument-001.html,pictures and embedded objects are removed\n"
+    assert archive.read("warnings.csv").decode() == expected
+
+
+@needs_tesseract
+@pytest.mark.parametrize("given", [{"ocr": "always"}, {"verify_ocr": "all"}])
+def test_how_scans_are_read_is_a_setting(service, given):
+    job = service.add(("a.pdf", letter("Alta sin dolor.")), ocr_languages=["tlh"])
+    assert service.wait(job)["files"][0]["state"] == "done"
+    service.client.post(f"/v1/jobs/{job}/start", json={"ocr_languages": ["tlh"], **given})
+    assert "no data for language tlh" in service.wait(job)["files"][0]["reason"]
+
+
+def test_codes_are_removed_unless_they_are_to_be_kept(service):
+    job = service.add(("a.pdf", coded("Alta sin dolor.")))
+    assert "page 1: bar codes are removed" in service.wait(job)["files"][0]["warnings"]
+    service.client.post(f"/v1/jobs/{job}/start", json={"codes": "keep"})
+    file = service.wait(job)["files"][0]
+    assert file["state"] == "done"
+    assert "page 1: bar codes are removed" not in file["warnings"]
+
+
+def test_warnings_are_those_of_the_settings_that_a_file_was_done_with(service):
+    picture, document = io.BytesIO(), docx.Document()
+    Image.new("L", (300, 100), 255).save(picture, "PNG")
+    document.add_paragraph("Alta")
+    document.add_picture(picture)
+    document.save(out := io.BytesIO())
+    job = service.add(("a.docx", out.getvalue()), pictures="keep")
+    assert service.wait(job)["files"][0]["warnings"] == ["pictures are kept and were not read"]
+    service.client.post(f"/v1/jobs/{job}/start", json={"pictures": "remove"})
+    assert service.wait(job)["files"][0]["warnings"] == ["pictures are removed"]
+
+
+def test_the_form_has_the_settings_of_scans(service):
+    job = service.add(("a.txt", NOTE.encode()), start=False)
+    service.wait(job)
+    chosen = {"ocr": "always", "pictures": "remove", "codes": "keep", "unread": "remove", "verify_ocr": "all"}
+    answer = service.client.post(f"/jobs/{job}/start", data={**chosen, "ocr_languages": "spa, eng"})
+    assert answer.status_code == 303
+    settings = service.wait(job)["settings"]
+    assert {name: settings[name] for name in chosen} == chosen
+    assert settings["ocr_languages"] == ["spa", "eng"]
+
+
+def test_a_declared_column_is_released_by_a_reviewer_alone(service):
+    table = f"patient,note\n{CANARY},Alta\n".encode()
+    job = service.wait(service.add(("a.csv", table), columns={"patient": "label:PATIENT"}))
+    path = f"/v1/files/{job['files'][0]['id']}"
+    assert service.client.get(f"{path}/download").content == b"patient,note\n[PATIENT],Alta\n"
+    (span,) = service.client.get(f"{path}/findings").json()["spans"]
+    assert [item["source"] for item in span["evidence"]] == ["columns"]
+    decision = {"action": "release", "start": span["start"], "end": span["end"]}
+    assert service.client.post(f"{path}/decisions", json=decision).status_code == 200
+    service.client.post(f"{path}/apply")
+    service.wait(job["id"])
+    assert service.client.get(f"{path}/download").content == table
+    assert CANARY in service.client.get(f"{path}/text?released=true").text

@@ -5,6 +5,7 @@ import pytest
 import spacy_deid
 from spacy_deid.app.reviewing import decide, edit_reviewed
 from spacy_deid.app.workshop import reviewed
+from spacy_deid.policies import Policy
 
 TEXT = "Vive en Lugo con Alba. Enfermedad de Parkinson."
 TOWN, NAME, EPONYM = (8, 12), (17, 21), (37, 46)
@@ -35,6 +36,17 @@ def test_what_detectors_disputed_stays_covered_when_something_else_is_decided(nl
 def test_the_word_of_the_reviewer_is_the_last(nlp):
     assert "Lugo" in after(nlp, span(TOWN, "STATE", evidence=["PATIENT"], reviewed="relabelled"))
     assert "[CLINICIAN]" in after(nlp, span(NAME, "CLINICIAN", evidence=["PATIENT"]))
+
+
+def test_a_name_that_no_reviewer_decided_on_is_kept_no_sooner_than_before(nlp):
+    surrogate = nlp.get_pipe("deid_surrogate")
+    before = surrogate.policy
+    surrogate.set_policy(Policy("own", "replace", {"CLINICIAN": "keep"}))
+    try:
+        assert "Alba" not in after(nlp, span(NAME, "CLINICIAN", evidence=["CLINICIAN"]))
+        assert "Alba" in after(nlp, span(NAME, "CLINICIAN", evidence=["PATIENT"], reviewed="relabelled"))
+    finally:
+        surrogate.set_policy(before)
 
 
 def test_a_detection_that_reaches_into_a_span_that_was_released_does_not_cover_it(nlp):

@@ -6,6 +6,7 @@ from threading import Event
 
 from .answers import NoAnswer, answer_schema, read_answer
 from .backends import Backend, BackendError
+from .canaries import plant
 from .chunks import split_text
 from .prompts import Prompt
 
@@ -42,6 +43,7 @@ class Extractor:
     wait (float): seconds before it is asked again; each time twice as many.
     max_tokens (int): longest answer.
     seed (int): of the sampling.
+    canaries (int): invented identifiers planted in each question; an answer must report all of them. See `canaries`.
     """
 
     backend: Backend
@@ -51,6 +53,7 @@ class Extractor:
     wait: float = 0.5
     max_tokens: int = 2048
     seed: int = 0
+    canaries: int = 2
 
     def ask(self, text: str, stopped: Event | None = None) -> Extraction:
         """Ask about a part of a note. Where an answer is cut off, it is asked about the halves.
@@ -60,12 +63,14 @@ class Extractor:
         RETURNS (Extraction): what it said.
         RAISES: BackendError or NoAnswer, without content, if there is no usable answer after all retries.
         """
-        stopped = stopped or Event()
-        messages, schema = self.prompt.messages(text, self.labels), answer_schema(self.labels)
+        stopped, schema = stopped or Event(), answer_schema(self.labels)
         for tries in range(1, self.retries + 2):
+            # planted anew each time: a model at temperature 0 would answer the same question in the same way
+            planted = plant(text, self.labels, self.canaries, self.prompt.canaries, f"{self.seed} {tries}")
+            messages = self.prompt.messages(planted.text, self.labels)
             try:
                 said = self.backend.complete(messages, schema, max_tokens=self.max_tokens, seed=self.seed)
-                return Extraction(read_answer(said, self.labels), tries)
+                return Extraction(planted.check(read_answer(said, self.labels)), tries)
             except BackendError as error:
                 if error.too_long:  # it would be again
                     return self._halves(text, tries, error, stopped)

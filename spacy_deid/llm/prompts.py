@@ -2,11 +2,12 @@
 
 A file is TOML::
 
-    id = "en/one_shot.v1"        # goes into the trace
-    base = "zero_shot.v1"        # optional: a prompt beside it, whose keys this one takes unless it has its own
+    id = "en/one_shot.v2"        # goes into the trace
+    base = "zero_shot.v2"        # optional: a prompt beside it, whose keys this one takes unless it has its own
     system = "…"                 # what the model is; "" for models that know no such role
-    user = "… {labels} … {text}" # the question; both places must be there
+    user = "… {labels} … {text}" # the question; both places must be there. "{mark}" is the line around the text
     [labels]                     # canonical label → its description, in the language of the prompt
+    [canaries]                   # canonical label → sentence with "{}" in which a canary of the label is planted
     [[example]]                  # any number: a text, and the answer to it
     text = "…"
     answer = { PATIENT = ["…"] }
@@ -16,7 +17,8 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from .backends import Message
 
 __all__ = ["Prompt", "Shot", "load_prompt", "shipped_prompts"]
 
-_KEYS = {"id", "base", "system", "user", "labels", "example"}
+_KEYS = {"id", "base", "system", "user", "labels", "canaries", "example"}
 # "<|im_end|>", "</s>", "[/INST]": a note with one could end the question and answer it itself
 _MARK = re.compile(r"(?<=[<\[])(?=[<|｜/]|[A-Za-z_][\w.:-]{0,40}[>\]])")
 
@@ -50,8 +52,10 @@ class Prompt:
 
     id (str): name with version.
     system (str): what the model is.
-    user (str): the question, with the places {labels} and {text}.
+    user (str): the question, with the places {labels} and {text}, and {mark} where the lines are explained that the
+        text stands between.
     labels (Mapping[str, str]): label → description.
+    canaries (Mapping[str, str]): label → sentence with the place {} for a canary; see `llm.canaries`.
     examples (tuple[Shot, ...]): examples; none for zero-shot.
     """
 
@@ -59,12 +63,15 @@ class Prompt:
     system: str
     user: str
     labels: Mapping[str, str]
+    canaries: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[Shot, ...] = ()
 
     def messages(self, text: str, labels: Sequence[str]) -> list[Message]:
         """The conversation that asks about a text.
 
-        text (str): the text. What it has of the marks of chats gets a blank, so that no model takes it for one.
+        text (str): the text. What it has of the marks of chats gets a blank, so that no model takes it for one. If
+            the prompt explains {mark}, the text stands between two lines that depend on it, so that no text can
+            contain the line that ends it.
         labels (Sequence[str]): labels to ask for.
         RETURNS (list[Message]): system, the examples as question and answer, and the question.
         """
@@ -78,14 +85,20 @@ class Prompt:
     def _ask(self, text: str, labels: Sequence[str]) -> str:
         """The question. The places are filled by hand: braces of a note are no places."""
         listed = "\n".join(f"- {label}: {self.labels.get(label) or LABELS[label].description}" for label in labels)
-        head, _, tail = self.user.partition("{text}")
-        return head.replace("{labels}", listed) + _MARK.sub(" ", text) + tail.replace("{labels}", listed)
+        note = _MARK.sub(" ", text)
+        if "{mark}" in self.user:
+            mark = f"#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}#"
+            note = f"{mark}\n{note}\n{mark}"
+        else:
+            mark = ""
+        head, tail = (part.replace("{labels}", listed).replace("{mark}", mark) for part in self.user.split("{text}"))
+        return f"{head}{note}{tail}"
 
 
 def shipped_prompts() -> dict[str, Path]:
     """The prompts that come with the package.
 
-    RETURNS (dict[str, Path]): "en/zero_shot.v1" → file, in the order of the names.
+    RETURNS (dict[str, Path]): "en/zero_shot.v2" → file, in the order of the names.
     """
     folder = Path(str(files("spacy_deid"))) / "resources" / "prompts"
     return {f"{path.parent.name}/{path.stem}": path for path in sorted(folder.glob("*/*.toml"))}
@@ -94,7 +107,7 @@ def shipped_prompts() -> dict[str, Path]:
 def load_prompt(prompt: str, lang: str) -> Prompt:
     """Load a prompt.
 
-    prompt (str): name of one that ships ("zero_shot.v1"), or path of a file.
+    prompt (str): name of one that ships ("zero_shot.v2"), or path of a file.
     lang (str): language, which chooses among those that ship.
     RETURNS (Prompt): the prompt.
     RAISES: ConfigError if there is none (D735), or the file is wrong (D734).
@@ -117,14 +130,23 @@ def _read(path: Path) -> Prompt:
     if missing := [place for place in ("{labels}", "{text}") if data["user"].count(place) != 1]:
         raise ConfigError(Errors.D734.format(path=path, reason=f"'user' must have the place {missing[0]} once"))
     shots = tuple(Shot(shot["text"], shot["answer"]) for shot in data.get("example", ()))
-    return Prompt(data["id"], data["system"], data["user"], data.get("labels", {}), shots)
+    canaries = data.get("canaries", {})
+    if wrong := [label for label, sentence in canaries.items() if str(sentence).count("{}") != 1]:
+        raise ConfigError(
+            Errors.D734.format(path=path, reason=f"the canary of {wrong[0]} must have the place {{}} once")
+        )
+    return Prompt(data["id"], data["system"], data["user"], data.get("labels", {}), canaries, shots)
 
 
 def _parse(path: Path) -> dict[str, Any]:
     """Parse a file and check its keys and labels."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        labels = [*data.get("labels", {}), *(label for shot in data.get("example", ()) for label in shot["answer"])]
+        labels = [
+            *data.get("labels", {}),
+            *data.get("canaries", {}),
+            *(label for shot in data.get("example", ()) for label in shot["answer"]),
+        ]
         wrong = [shot for shot in data.get("example", ()) if not isinstance(shot["text"], str)]
     except (OSError, UnicodeDecodeError):
         raise ConfigError(Errors.D734.format(path=path, reason="cannot be read as UTF-8")) from None

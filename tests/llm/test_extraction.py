@@ -12,7 +12,9 @@ PROMPT = Prompt("x.v1", "system", "{labels}: {text}", {})
 
 
 def extractor(url, **settings):
-    return Extractor(open_backend(url, response_format="json_schema"), PROMPT, ["PATIENT"], wait=0.01, **settings)
+    return Extractor(
+        open_backend(url, response_format="json_schema"), PROMPT, ["PATIENT"], wait=0.01, **{"canaries": 0} | settings
+    )
 
 
 @pytest.mark.parametrize("first", [503, "nonsense", ("raw", b"x"), {"PATIENT": [3]}], ids=range(4))

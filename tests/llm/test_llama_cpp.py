@@ -116,7 +116,7 @@ def test_a_model_whose_template_knows_no_system_is_told_by_the_user(tmp_path, mo
 
 
 def test_no_mark_of_a_note_becomes_a_mark_of_the_chat(backend):
-    spoken = load_prompt("zero_shot.v1", "es").messages("Ana</s><s><unk> García", LABELS)
+    spoken = load_prompt("zero_shot.v2", "es").messages("Ana</s><s><unk> García", LABELS)
     control = {0, 1, 2}
     tokens = [backend._llama.tokenize(message["content"].encode(), add_bos=False, special=True) for message in spoken]
     assert not control & set().union(*tokens)
@@ -151,7 +151,7 @@ def test_a_note_goes_all_the_way(place, model, address):
     assert [doc._.deid_text for doc in docs][1] == ""
     assert [doc.spans["deid/llm"].attrs["parts"] for doc in docs] == [1, 0, 2]
     assert nlp.get_pipe("deid_llm").counts["tries"] > 3  # 4,000 tokens of a byte are too many, so it asks about less
-    assert docs[0].spans["deid/llm"].attrs["version"].startswith("es/zero_shot.v1 tiny.gguf")
+    assert docs[0].spans["deid/llm"].attrs["version"].startswith("es/zero_shot.v2 tiny.gguf")
 
 
 def test_what_the_grammar_lets_it_say_is_found_in_the_note(model, tmp_path):

@@ -10,6 +10,8 @@ from .context import install_extensions
 from .errors import ConfigError, DeidError, InputError, NotDeidentified
 from .loading import load, shipped_pipelines
 from .offsets import Edit
+from .piping import NoteResult, pipe
+from .redaction import redact
 from .spans import Evidence
 
 __all__ = [
@@ -19,9 +21,12 @@ __all__ = [
     "Evidence",
     "InputError",
     "NotDeidentified",
+    "NoteResult",
     "__version__",
     "install_extensions",
     "load",
+    "pipe",
+    "redact",
     "shipped_pipelines",
 ]
 __version__ = "0.3.0"

@@ -1,22 +1,26 @@
 """What a Doc knows beyond its text: the EHR context that came with it, and the released text that may leave.
 
 ``doc._.ehr``         dict: "patient_id", "note_type", "site" and whatever else the caller's rules need
-``doc._.deid_text``   str: the released text; raises unless every required step ran (fail closed)
+``doc._.deid_text``   str: the released text; raises unless every required step ran and nothing was changed since
 ``doc._.deid_edits``  list of `offsets.Edit`, under the same guard
 ``doc._.deid_trace``  list of dict: why each span was changed or kept; offsets and labels, never the surface
+``doc._.deid_warnings`` list of str: why a person should look at the note before it is released
 ``doc._.deid_review`` list of dict: what a person should look at; offsets and scores, never the surface
 ``doc._.deid_map(offset, side="original")``  int: an offset carried to the other side
 """
 
-import hashlib
+import hmac
 import json
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from secrets import token_hex
 from typing import Any
 
 from spacy.tokens import Doc
 
-from .errors import Errors, NotDeidentified
-from .offsets import Edit, Side, apply_edits, map_offset
+from .errors import DeidError, Errors, NotDeidentified, Warnings
+from .labels import LABELS
+from .offsets import Edit, Side, apply_edits, check_edits, find_uncovered, map_offset
 from .spans import (
     MERGED,
     RECOVERED,
@@ -28,48 +32,88 @@ from .spans import (
     require_groups,
 )
 
-__all__ = ["DECISIONS", "EDITS", "get_edits", "get_review", "get_text", "get_trace", "install_extensions", "set_edits"]
+__all__ = [
+    "DECISIONS",
+    "EDITS",
+    "get_edits",
+    "get_review",
+    "get_text",
+    "get_trace",
+    "get_warnings",
+    "install_extensions",
+    "set_edits",
+]
 
 EDITS = "deid/edits"
 DECISIONS = "deid/decisions"
+KEEP = "keep"  # the action of what is released as it stands
 RECOVER = "recover"  # the action of what was let go as medical
+
+_KEY = "receipt_key"  # of the merged group
+_RECEIPT = "receipt"  # of the decisions
+_UNSIGNED = frozenset({_KEY})
 
 
 def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
-    """Store the edits and the decisions behind them on a Doc, as plain values.
+    """Store the edits and the decisions behind them on a Doc as plain values, and sign them.
 
-    doc (Doc): the Doc to write to.
+    The receipt is an HMAC of the text, the detections, the decisions and the edits. Its key is random, new at every
+    call, and stands in the attributes of the merged group: the receipt in ``doc.user_data`` alone cannot be used to
+    guess the text, and fits no other Doc, not even one of the same text.
+
+    doc (Doc): the Doc to write to. Its detections must have been merged.
     edits (list[Edit]): edits in the order of the text.
     decisions (dict): "policy", "style" and "actions", a list of [start, end, label, action] for every span that was
-        decided on, changed or kept; characters, no text.
+        decided on, changed or kept; characters, no text. "reasons", if there are any: [start, reason] of spans that
+        were replaced although the policy keeps their label.
     """
+    doc.spans[MERGED].attrs[_KEY] = token_hex(32)
     doc.user_data[EDITS] = [[e.start, e.end, e.label, e.replacement] for e in edits]
-    doc.user_data[DECISIONS] = {**decisions, "receipt": _receipt(doc)}
+    doc.user_data[DECISIONS] = decisions = dict(decisions)
+    decisions[_RECEIPT] = _sign(doc)
 
 
-def _receipt(doc: Doc) -> str:
-    """Tell the detections of a Doc by their offsets and labels, so that edits are not taken for those of others.
+def _sign(doc: Doc) -> str:
+    """Compute the receipt of a Doc.
 
-    From the records and not the spans, which retokenization moves; no hash of the text, which could be guessed.
+    Detections are signed by their records and not by their spans, which retokenization moves.
     """
-    sources = doc.spans[MERGED].attrs.get("sources", []) if MERGED in doc.spans else []
-    rows: list[Any] = [doc[-1].idx + len(doc[-1]) if len(doc) else 0]
-    for key in (*sources, MERGED, RECOVERED):
-        records = doc.spans[key].attrs.get("evidence", []) if key in doc.spans else []
-        rows.append([key, [[item["start"], item["end"], item["label"]] for item in records]])
-    return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()[:16]
+    merged = doc.spans[MERGED].attrs
+    rows: list[Any] = [len(doc.text), doc.user_data[EDITS]]
+    rows.append({name: value for name, value in doc.user_data[DECISIONS].items() if name != _RECEIPT})
+    for key in (*merged["sources"], MERGED, RECOVERED):
+        attrs = doc.spans[key].attrs if key in doc.spans else {}
+        rows.append([key, {name: value for name, value in attrs.items() if name not in _UNSIGNED}])
+    signature = hmac.new(str(merged.get(_KEY)).encode(), digestmod="sha256")
+    signature.update(json.dumps(rows, sort_keys=True, default=repr).encode("ascii"))
+    signature.update(b"\0" + doc.text.encode("utf-8", "surrogatepass"))
+    return signature.hexdigest()
+
+
+def _read_decisions(doc: Doc) -> dict[str, Any]:
+    """Read the decisions. RAISES: NotDeidentified (D512) if their receipt is not that of the Doc as it is now."""
+    decided = doc.user_data.get(DECISIONS)
+    try:
+        if isinstance(decided, dict) and hmac.compare_digest(str(decided.get(_RECEIPT)).encode(), _sign(doc).encode()):
+            return decided
+    except (TypeError, ValueError):  # values that JSON does not have: never written by `set_edits`
+        pass
+    raise NotDeidentified(Errors.D512)
 
 
 def get_edits(doc: Doc) -> list[Edit]:
-    """Read the edits, if every step that they rest on has run.
+    """Read the edits, if every step that they rest on has run and nothing was changed since.
 
     The guard stands here and not in a component, because spaCy's ``ignore_error`` handler swallows whatever a
-    component raises and hands the bare Doc on.
+    component raises and hands the bare Doc on. Its time is linear in the length of the Doc.
 
     doc (Doc): the Doc to read.
     RETURNS (list[Edit]): edits in the order of the text.
-    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run, if a
-        detector ran that was not merged (D503), or if detections (D512) or entities (D513) came after the edits.
+    RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run; if a
+        detector ran that was not merged (D503); if text, detections, actions or edits are not those of the receipt
+        (D512); if edits lie outside the text or overlap (D003, D004); if an action other than "keep" has no edit
+        (D514) or an edit no action (D515); if anything was merged and neither decided on nor recovered (D516), or
+        recovered and never merged (D517); if an entity was added after the edits (D513).
     """
     if MERGED not in doc.spans:
         raise NotDeidentified(Errors.D502.format(step="deid_merge"))
@@ -82,11 +126,39 @@ def get_edits(doc: Doc) -> list[Edit]:
         raise NotDeidentified(Errors.D502.format(step="deid_recovery"))
     if EDITS not in doc.user_data:
         raise NotDeidentified(Errors.D502.format(step="deid_surrogate"))
-    decided = doc.user_data.get(DECISIONS, {})
-    if decided.get("receipt") != _receipt(doc):
-        raise NotDeidentified(Errors.D512)
-    refuse_entities(doc, [(start, end) for start, end, *_ in decided["actions"]])
-    return [Edit(*edit) for edit in doc.user_data[EDITS]]
+    decided = _read_decisions(doc)
+    edits = [Edit(*edit) for edit in doc.user_data[EDITS]]
+    _check_decision(doc, edits, decided["actions"])
+    return edits
+
+
+def _check_decision(doc: Doc, edits: list[Edit], actions: Sequence[Sequence[Any]]) -> None:
+    """Make sure that edits carry out the actions, and that the actions leave out nothing that was merged.
+
+    This holds whoever signed: a component that stores fewer edits than were decided on is refused as well.
+    """
+    text = doc.text
+    spans = [(start, end) for start, end, *_ in actions]
+    try:
+        check_edits(edits, len(text))
+        check_edits([Edit(start, end, "", "") for start, end in spans], len(text))
+    except DeidError as error:
+        raise NotDeidentified(str(error)) from None
+    made = {(edit.start, edit.end, edit.label) for edit in edits}
+    for start, end, label, action in actions:
+        if action != KEEP and (start, end, label) not in made:
+            raise NotDeidentified(Errors.D514.format(action=action, label=label, start=start, end=end))
+    wanted = {(start, end) for start, end, _, action in actions if action != KEEP}
+    for edit in edits:
+        if edit.label and (edit.start, edit.end) not in wanted:  # one without a label goes with the value behind it
+            raise NotDeidentified(Errors.D515.format(start=edit.start, end=edit.end))
+    merged = [(item.start, item.end) for item in read_evidence(doc, MERGED)]
+    recovered = [(item.start, item.end) for item in _recovered(doc)]
+    if gap := find_uncovered(text, merged, sorted([*spans, *recovered])):
+        raise NotDeidentified(Errors.D516.format(start=gap[0], end=gap[1]))
+    if gap := find_uncovered(text, recovered, merged):
+        raise NotDeidentified(Errors.D517.format(start=gap[0], end=gap[1]))
+    refuse_entities(doc, spans)
 
 
 def get_trace(doc: Doc) -> list[dict[str, Any]]:
@@ -96,18 +168,20 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
     RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", with
         surrogates "identity" (whether they are those of the "patient" or of the "document"), and "evidence": the
         records of every detection that touches it, each with the "version" of its detector, and its "operating_point"
-        or the "dictionaries" that were used, if it has them. What was recovered as medical has the action "recover",
-        and the rule that says so among its evidence.
+        or the "dictionaries" that were used, if it has them. A span that was replaced although the policy keeps its
+        label has a "reason": "disputed", "unsure" or "called otherwise"; see `surrogates.keeping`. What was recovered
+        as medical has the action "recover", and the rule that says so among its evidence.
         Offsets and labels, never the surface.
     """
     get_edits(doc)
     decided = doc.user_data[DECISIONS]
     release = {name: decided[name] for name in ("policy", "style", "identity") if name in decided}
+    reasons = dict(decided.get("reasons", []))
     recovered = [(item.start, item.end, item.label, RECOVER) for item in _recovered(doc)]
-    trace: list[dict[str, Any]] = [
-        {"start": start, "end": end, "label": label, "action": action, **release, "evidence": []}
-        for start, end, label, action in sorted([*map(tuple, decided["actions"]), *recovered])
-    ]
+    trace: list[dict[str, Any]] = []
+    for start, end, label, action in sorted([*map(tuple, decided["actions"]), *recovered]):
+        why = {"reason": reasons[start]} if start in reasons and action != RECOVER else {}
+        trace.append({"start": start, "end": end, "label": label, "action": action, **why, **release, "evidence": []})
     starts, ends = [row["start"] for row in trace], [row["end"] for row in trace]
     for key in [*doc.spans[MERGED].attrs["sources"], *([RECOVERED] if recovered else [])]:
         attrs = doc.spans[key].attrs
@@ -150,6 +224,25 @@ def get_review(doc: Doc) -> list[dict[str, Any]]:
     ]
 
 
+def get_warnings(doc: Doc) -> list[str]:
+    """Why a person should look at a note before it is released, under the guard of `get_edits`.
+
+    doc (Doc): the Doc to read.
+    RETURNS (list[str]): messages without content. One names each language model that was asked for persons and found
+        none although other detectors did: the note may have talked it out of its task.
+    """
+    get_edits(doc)
+    sources = doc.spans[MERGED].attrs["sources"]
+    finders = {key for key in sources if any(_is_person(item) for item in read_evidence(doc, key))}
+    silent = [key for key in sources if doc.spans[key].attrs.get("asked_for_persons") and key not in finders]
+    return [Warnings.DW730.format(key=key) for key in silent if finders]
+
+
+def _is_person(item: Evidence) -> bool:
+    """Whether a detection is of the name of a person."""
+    return LABELS[item.label].conll == "PER"
+
+
 def get_text(doc: Doc) -> str:
     """The released text, under the guard of `get_edits`."""
     return apply_edits(doc.text, get_edits(doc))
@@ -160,7 +253,13 @@ def map_doc_offset(doc: Doc, offset: int, side: Side = "original") -> int:
     return map_offset(get_edits(doc), offset, len(doc.text), side)
 
 
-_GETTERS = {"deid_text": get_text, "deid_edits": get_edits, "deid_trace": get_trace, "deid_review": get_review}
+_GETTERS = {
+    "deid_text": get_text,
+    "deid_edits": get_edits,
+    "deid_trace": get_trace,
+    "deid_review": get_review,
+    "deid_warnings": get_warnings,
+}
 
 
 def install_extensions() -> None:

@@ -16,9 +16,10 @@ D8xx masked language models, D9xx the service. DW### are warnings.
 """
 
 import os
+import unicodedata
 from pathlib import Path
 
-__all__ = ["ConfigError", "DeidError", "Errors", "InputError", "NotDeidentified", "Warnings", "describe"]
+__all__ = ["ConfigError", "DeidError", "Errors", "InputError", "NotDeidentified", "Warnings", "describe", "printable"]
 
 
 class DeidError(ValueError):
@@ -82,6 +83,10 @@ class Errors:
         "add_lists() or add_terms(), or call drop_lists() to go on without"
     )
     D159 = "term matcher: more than {limit} terms"
+    D167 = (
+        "list {path}: the terms of row(s) {rows} have another label in an earlier row. Give each term one label, or put "
+        "these rows into a list of their own: a term of two lists has both labels"
+    )
     D160 = "dictionaries {path}: {reason}"
     D161 = "dictionaries {path}: others may read '{name}' (mode {mode:04o}). Take that away: chmod -R go-rwx '{path}'"
     D162 = "dictionaries {path}: damaged or of another version ({reason}). Build them again"
@@ -171,6 +176,15 @@ class Errors:
         "pipeline '{name}' cannot be loaded ({kind}). It was made by spacy_deid {made} with spaCy {made_spacy}; these are "
         "spacy_deid {here} and spaCy {here_spacy}. Install those versions, or train it again"
     )
+    D353 = (
+        "pipeline '{name}' is damaged: its file {file} {problem}. Install or copy the pipeline again. If you changed the "
+        "file on purpose, delete checksums.json to load the pipeline without this check"
+    )
+    D354 = "pipeline '{name}' is damaged: its file checksums.json is missing. Install spacy-deid again"
+    D355 = (
+        "the config has settings for '{component}', but pipeline '{name}' has no such component. Its components: {known}. "
+        "'dictionaries' adds deid_ruler, 'surprisal' adds deid_surprisal, 'llm' adds deid_llm"
+    )
     D347 = "the plot needs matplotlib: pip install 'spacy-deid[plots]'. The figures are written as JSON without it"
     D348 = "{path}: holds no documents"
     D349 = "{path}: holds no entities, so there is nothing to calibrate on"
@@ -213,7 +227,7 @@ class Errors:
     D405 = "row {row}: {reason}"
     D406 = "no notes to read: {count} other file(s) in the folder(s), and no .txt{jsonl}"
     D407 = "{first} and {second} would be written to the same file {output}"
-    D408 = "{path} would be overwritten by what is written from the notes. Choose another place to write to"
+    D408 = "{path} would be overwritten, but this run reads it. Choose another place to write to"
     D409 = "{count} output file(s) are there already, such as {path}. Choose --overwrite or {other}"
     D410 = "'-' reads one note from standard input and writes to standard output: it takes no other path and no --{option}"
     D411 = "--{option} is missing"
@@ -225,6 +239,15 @@ class Errors:
     D417 = "no sample notes for language '{lang}'. Languages with samples: {known}"
     D418 = "{kind} at {where}. What it says is withheld, because it could quote a note"
     D419 = "{path}: reading and writing the same pipeline. Choose another place to write to"
+    D420 = "holds an infinite number, which JSON does not have"
+    D422 = "'{name}' holds no {wanted}"
+    D423 = "the table of --context has no row for this file"
+    D424 = (
+        "{count} patient(s) have an id that differs from another one of this run only in leading zeros, case or white "
+        "space. They are different patients here; if they are not, correct the ids and redact again: {places}"
+    )
+    D425 = "two options write to the same file: {paths}. Give each of them a file of its own"
+    D421 = "{path}: none of its {count} row(s) could be redacted"
 
     # merging, policies, surrogates
     D501 = "no de-identified text: the detector group(s) {missing} are missing, so a detector did not run on this text"
@@ -241,11 +264,26 @@ class Errors:
         "'{name}' took them out"
     )
     D511 = "group '{key}' has {spans} span(s) and {records} record(s): re-assigning a group loses its evidence"
-    D512 = "no de-identified text: the detections are not those that the edits were made for. Run the whole pipeline"
+    D512 = (
+        "no de-identified text: the text, the detections, the actions or the edits are not those that the edits were made "
+        "for. Run the whole pipeline again"
+    )
     D513 = (
         "no de-identified text: the entity {label} at {start}:{end} came into doc.ents after 'deid_surrogate'. Add its "
         "component before that"
     )
+    D518 = (
+        "no de-identified text: group '{key}' has no receipt, so it was set by hand and no detector wrote it. Detectors "
+        "write with write_evidence()"
+    )
+    D519 = (
+        "no de-identified text: the detector group(s) {keys} are left from an earlier run, so a detector did not run "
+        "again. Call reopen_groups(doc) to merge the same detections again"
+    )
+    D514 = "no de-identified text: the action '{action}' on {label} at {start}:{end} has no edit that covers its span"
+    D515 = "no de-identified text: the edit at {start}:{end} belongs to no action"
+    D516 = "no de-identified text: what was merged at {start}:{end} is neither decided on nor recovered"
+    D517 = "no de-identified text: what was recovered at {start}:{end} was never merged"
 
     # inflection, two-column CoNLL
     D630 = "cannot inflect: '{value}' is not one of {known}"
@@ -288,7 +326,10 @@ class Errors:
     D650 = "not a note that the vault knows: it was not released with it, was purged, or was changed since"
     D651 = "what the vault says of this note does not give the note. Nothing was written"
     D652 = "several notes were released as this text, none or more than one of this name. Give it the name that it had"
-    D653 = "{path} lies in {output}, the folder of what is released. Choose another place"
+    D653 = (
+        "{path} lies in {folder}, {what}: whoever copies that folder has the secret too. Move it to a folder of its own "
+        "that only you can read, such as ~/.spacy-deid (chmod 700)"
+    )
     D670 = "surrogates of numbers need the package 'libffx': pip install 'spacy-deid[surrogates]'"
 
     # strategies and styles of surrogates
@@ -364,17 +405,57 @@ class Errors:
     D711 = "{path}: no format for this suffix. Known: {known}"
     D712 = "{path}: the name says {said}, the content says {seen}"
     D713 = "{path}: reading it needs the package '{package}': pip install 'spacy-deid[documents]'"
-    D714 = "the redacted copy is withheld: {place} still holds {label}"
+    D714 = "the redacted copy is withheld: {place} still holds {label}. {remedy}"
     D715 = "{path}: {reason}"
-    D716 = "{path}: Tesseract, which reads pages without text, is not installed (Debian: tesseract-ocr)"
+    D716 = (
+        "{path}: Tesseract, which reads scans and pictures, is not installed (Debian: tesseract-ocr). Documents that have "
+        "text are read without it if pictures are removed: --pictures remove, or 'pictures' among the settings of a job"
+    )
     D717 = "{path}: Tesseract has no data for language {missing} (Debian: tesseract-ocr-LANG). It has: {known}"
     D718 = "{path}, page {page}: {reason}"
-    D719 = "the redacted copy is withheld: page {page} still shows what {label} covered"
+    D719 = (
+        "the redacted copy is withheld: page {page} still shows what {label} covered. Look at that page of the original, "
+        "and have it read as it looks: --ocr always, or 'ocr' among the settings of a job"
+    )
+    D724 = (  # remedy of D714 on a page or picture
+        "Look at it in the original. What OCR could not read is removed with --unread remove, pictures in documents that "
+        "have text with --pictures remove, and --ocr always reads every page as it looks (in the service: settings of a "
+        "job)"
+    )
+    D725 = (  # remedy of D714 anywhere else
+        "Remove it there in the original, or save the original as PDF and redact that"
+    )
     D721 = "columns file {path}: {reason}"
     D722 = "{path}: no column {missing}, which the policy of columns names"
     D723 = "{path}: column(s) {columns} hold lists, records or bytes, which are not searched. Keep or drop them"
+    D727 = (
+        "the redacted copy is withheld: page {page} still shows a bar code. Cover it in the original, or release bar codes: "
+        "--codes keep, or 'codes' among the settings of a job"
+    )
     D790 = "{path}: --vault keeps notes, not documents. Redact documents in a run without it"
-    D791 = "its process was ended, by a fault of a library, for want of memory, or because it took too long"
+
+    # processes
+    D770 = "its process was ended, by a fault of a library or for want of memory"
+    D771 = "it took too long: more than {seconds} seconds"
+    D772 = (
+        "the worker processes do not start: the first one ended with code {code}. In a script, start them below "
+        "'if __name__ == \"__main__\":', because each worker imports the script"
+    )
+    D773 = (
+        "a worker process could not be started: {reason}. Whatever the pipeline holds must be picklable; on Linux "
+        "start_method='fork' needs no pickling"
+    )
+    D774 = "a note must be a string or a pair of a string and a dict, not {kind}"
+    D775 = (
+        "the text has {length:,} characters, more than the {limit:,} of nlp.max_length. Split it between notes or rows, "
+        "or raise nlp.max_length: a million characters need about 130 MB of memory"
+    )
+    D776 = "{setting} must be {wanted}, got {value}"
+    D778 = (
+        "this script starts worker processes while one of them imports it. Start them below "
+        "'if __name__ == \"__main__\":'"
+    )
+    D777 = "{path}: another run is writing to this folder. Wait until it is done, or choose another folder"
 
     # recovery
     D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
@@ -447,6 +528,10 @@ class Errors:
     D928 = "the request is larger than {limit} MB"
     D929 = "the folder of the service cannot be written to: {reason}"
     D930 = "the process that worked on it was ended, by a fault of a library or for want of memory"
+    D935 = (
+        "{count} file(s) have warnings: look at the places that they name in the copy, then download it with "
+        "accept_warnings=true. GET /v1/files/FILE and the page of the job show the warnings"
+    )
 
     # lemmatizers
     D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"
@@ -466,6 +551,14 @@ class Warnings:
     DW340 = (
         "pipeline '{name}' was made by spacy_deid {made}, these are the components of {here}. Measure it again on your "
         "own notes before use"
+    )
+    DW342 = (
+        "pipeline '{name}' has no checksums, so damage to its files would go unnoticed. Load it with spacy_deid.load and "
+        "save it again with nlp.to_disk to add them"
+    )
+    DW730 = (
+        "the language model ({key}) found no person where other detectors did. The note may have talked it out of its "
+        "task: look at the whole note"
     )
     DW341 = (
         "operating point '{point}': no threshold has the character precision of {floor} that it asks for, the best is "
@@ -488,3 +581,16 @@ def describe(error: BaseException) -> str:
         trace = trace.tb_next
     where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
     return Errors.D418.format(kind=type(error).__name__, where=where)
+
+
+def printable(text: str) -> str:
+    """Write characters that a terminal would obey, not show, as escapes: of control, of direction, line breaks.
+
+    text (str): a message, perhaps with the name of a file in it, which may hold any of them.
+    RETURNS (str): the message on one line.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or unicodedata.category(char) == "Zs" else ascii(char)[1:-1] for char in text
+    )

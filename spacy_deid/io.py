@@ -6,9 +6,10 @@ every offset behind them, and is encoded again in the same way.
 
 import codecs
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +21,16 @@ __all__ = [
     "decode",
     "encode",
     "find_notes",
+    "hold",
+    "only_run",
     "plan",
     "read_bytes",
     "whole_file",
     "write_whole",
 ]
 
+LOCK = ".spacy-deid.lock"
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _MARKS = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
@@ -97,16 +102,21 @@ def read_bytes(path: Path) -> bytes:
 def whole_file(path: Path) -> Iterator[Path]:
     """Write a file whole or not at all: what is written goes to a temporary file beside it, which takes its name last.
 
-    The temporary file's name says nothing of the file's, which may be a patient's.
+    The name of the temporary file says nothing of the file's, which may be a patient's. The temporary file is locked
+    while it is written, so that `only_run` can tell it from one that a killed process left.
 
     path (Path): the file; its folder is made if it is not there.
     YIELDS (Path): the temporary file, empty. It is removed if anything is raised, `KeyboardInterrupt` too.
     RAISES: InputError (D402) if the file cannot be written.
     """
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
+    place = -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        place = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        if not _try_lock(place):  # a system without locks may not rename a file that is open
+            os.close(place)
+            place = -1
         yield temporary
         with open(temporary, "r+b") as file:
             os.fsync(file.fileno())
@@ -116,6 +126,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+        if place >= 0:
+            os.close(place)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -127,6 +139,102 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     with whole_file(path) as temporary:
         temporary.write_bytes(data)
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[bool]:
+    """Hold a lock file for this process. The system lets go of it when the process ends, however it ends.
+
+    path (Path): the file; it is made, and removed at the end.
+    YIELDS (bool): whether it is held; False on a system or file system without locks.
+    RAISES: BlockingIOError if another process holds it; OSError if it cannot be made.
+    """
+    while True:
+        place = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            held = _try_lock(place)
+            if not held or _is_at(place, path):  # else its holder removed it between the two calls
+                break
+        except BaseException:
+            os.close(place)
+            raise
+        os.close(place)
+    try:
+        yield held
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(place)
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder that is written to, and remove the temporary files of runs that were killed.
+
+    Removed are files with the name of a temporary file of `whole_file` that no process has locked. A folder that is
+    made for this and left empty is removed.
+
+    folder (Path): the folder; it is made if it is not there.
+    RAISES: InputError if another run writes to it (D777), or it cannot be written to (D402).
+    """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, made)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            held = stack.enter_context(hold(folder / LOCK))
+        except BlockingIOError:
+            raise InputError(Errors.D777.format(path=folder)) from None
+        except OSError as error:
+            raise InputError(Errors.D402.format(path=folder, reason=os.strerror(error.errno or 0))) from None
+        if held:
+            _remove_left(folder)
+            stack.callback(_remove_left, folder)  # those of processes that were ended for taking too long
+        yield
+
+
+def _try_lock(place: int) -> bool:
+    """Lock an open file. RETURNS (bool): False if there are no locks. RAISES: BlockingIOError if another has it."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system
+        return False
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # not on this file system
+        return False
+    return True
+
+
+def _is_at(place: int, path: Path) -> bool:
+    """Whether a path leads to a file that is open."""
+    try:
+        return os.path.samestat(os.fstat(place), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove temporary files that nobody writes any more."""
+    for name, _, files in os.walk(folder):
+        for path in (Path(name) / file for file in files if _TEMPORARY.fullmatch(file)):
+            with suppress(OSError):
+                if not path.is_symlink() and path.is_file():
+                    place = os.open(path, os.O_RDWR)
+                    try:
+                        if _try_lock(place):
+                            path.unlink()
+                    finally:
+                        os.close(place)
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders, the innermost first, as far as they are empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tuple[list[tuple[Path, Path]], int]:
@@ -189,6 +297,7 @@ def plan(
     targets: Callable[[Path], Sequence[Path]],
     *,
     shared: Sequence[Path] = (),
+    inputs: Sequence[Path] = (),
     overwrite: bool = False,
     resume: bool = False,
 ) -> tuple[list[Job], int]:
@@ -197,14 +306,15 @@ def plan(
     notes (Iterable): files with their relative paths, as `find_notes` gives them.
     targets (Callable): the files to write, from the relative path.
     shared (Sequence[Path]): files that are written from all notes together.
+    inputs (Sequence[Path]): files that are read beside the notes, such as a key.
     overwrite (bool): whether files that are there may be replaced. Never those that are read.
     resume (bool): whether to skip a note whose files are all there and not older than the note.
     RETURNS (tuple[list[Job], int]): what is left to do, and how many notes were skipped.
-    RAISES: InputError if two notes would go to one file (D407), a file that is read would be written (D408), or a file
-        is there and may not be replaced (D409).
+    RAISES: InputError if two notes would go to one file (D407), two shared files are one (D425), a file that is read
+        would be written (D408), or a file is there and may not be replaced (D409).
     """
     jobs = [Job(source, relative, tuple(targets(relative))) for source, relative in notes]
-    _check_targets(jobs, shared)
+    _check_targets(jobs, shared, inputs)
     todo = [job for job in jobs if not (resume and _done(job))]
     written = [path for job in todo for path in job.targets] + list(shared)
     there = [] if overwrite or resume else [path for path in written if os.path.lexists(path)]
@@ -214,9 +324,9 @@ def plan(
     return todo, len(jobs) - len(todo)
 
 
-def _check_targets(jobs: Sequence[Job], shared: Sequence[Path]) -> None:
+def _check_targets(jobs: Sequence[Job], shared: Sequence[Path], inputs: Sequence[Path]) -> None:
     """Make sure that no file is written twice, or read and written; links and ".." are followed first."""
-    sources = {os.path.realpath(job.source): job.source for job in jobs}
+    sources = {os.path.realpath(path) for path in (*(job.source for job in jobs), *inputs)}
     inodes = {_inode(path) for path in sources if os.path.exists(path)}
     owners: dict[str, Path] = {}
     for source, path in [(job.source, path) for job in jobs for path in job.targets] + [(p, p) for p in shared]:
@@ -226,6 +336,8 @@ def _check_targets(jobs: Sequence[Job], shared: Sequence[Path]) -> None:
         first = owners.setdefault(os.path.normcase(real), source)
         if first != source:
             raise InputError(Errors.D407.format(first=first, second=source, output=path))
+    if len(shared) != len({os.path.normcase(os.path.realpath(path)) for path in shared}):
+        raise InputError(Errors.D425.format(paths=", ".join(map(str, shared))))
 
 
 def _inode(path: str) -> tuple[int, int]:

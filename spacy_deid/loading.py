@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -11,13 +11,16 @@ from typing import Any, cast
 import spacy
 from spacy.about import __version__ as spacy_version
 from spacy.language import Language
-from spacy.util import get_package_path, is_compatible_version, is_package
+from spacy.util import dict_to_dot, get_package_path, is_compatible_version, is_package
+from thinc.api import Config
 
-from .errors import ConfigError, DeidError, Errors, Warnings
-from .saving import protect
+from .errors import ConfigError, DeidError, Errors, InputError, Warnings
+from .saving import protect, verify_checksums
 
 __all__ = [
+    "MAX_LENGTH",
     "add_detector",
+    "check_length",
     "find_pipeline",
     "load",
     "patient_terms",
@@ -28,6 +31,22 @@ __all__ = [
     "use_style",
     "use_surprisal",
 ]
+
+
+MAX_LENGTH = 50_000_000
+"""Characters that a pipeline of `load` takes at once: they need about 7 GB of memory."""
+_PARSERS = frozenset({"parser", "beam_parser", "ner", "beam_ner"})  # of spaCy: they need 1 GB for 100,000 characters
+
+
+def check_length(nlp: Language, text: str) -> None:
+    """Refuse a text that is too long for a pipeline; spaCy's own message is about its parser.
+
+    nlp (Language): the pipeline, whose ``max_length`` counts.
+    text (str): the text.
+    RAISES: InputError (D775).
+    """
+    if len(text) > nlp.max_length:
+        raise InputError(Errors.D775.format(length=len(text), limit=nlp.max_length))
 
 
 def shipped_pipelines() -> dict[str, Path]:
@@ -81,25 +100,36 @@ def load(
     project_key (Optional[Union[str, Path, ProjectKey]]): file of the key that surrogates come from, or the key.
         Nothing of it is saved.
     salts (Optional[Union[str, Path]]): file of the patients' salts; who destroys one makes its patient unknown.
-    kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``.
-    RETURNS (Language): the pipeline.
-    RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), or another version of the package or
-        of spaCy made the pipeline and it cannot be read (D346).
+    kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``. Settings in ``config`` may also be
+        those of a component that one of the options above adds, as ``{"components.deid_ruler.fuzzy": True}``.
+    RETURNS (Language): the pipeline. It takes texts of up to `MAX_LENGTH` characters, which its ``max_length`` says,
+        unless it has a parser or an entity recognizer of spaCy.
+    RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), if ``config`` has settings of a
+        component that is not there (D355), if a file of the pipeline is damaged
+        or missing (D353, D354), or another version of the package or of spaCy made the pipeline and it cannot be read
+        (D346).
     """
     folder = find_pipeline(name)
+    added = {"deid_ruler": dictionaries, "deid_surprisal": surprisal, "deid_llm": llm}
+    given = [part for part, option in added.items() if option is not None]
+    kwargs, later = _split_settings(name, _data_folder(folder), kwargs, given)
     if str(name) in shipped_pipelines():
+        if not verify_checksums(folder, name):
+            raise ConfigError(Errors.D354.format(name=name))
         nlp = spacy.load(folder, **kwargs)
     else:
         nlp = _load_checked(folder if Path(name).is_dir() else str(name), folder, kwargs)
     protect(nlp, nlp.vocab.strings)
+    if not _PARSERS & {nlp.get_pipe_meta(part).factory for part in nlp.pipe_names}:
+        nlp.max_length = MAX_LENGTH
     if operating_point is not None:
         use_operating_point(nlp, operating_point)
     if dictionaries is not None:
-        use_dictionaries(nlp, dictionaries)
+        use_dictionaries(nlp, dictionaries, **later.get("deid_ruler", {}))
     if surprisal is not None:
-        use_surprisal(nlp, **surprisal)
+        use_surprisal(nlp, **later.get("deid_surprisal", {}) | dict(surprisal))
     if llm is not None:
-        use_llm(nlp, **llm)
+        use_llm(nlp, **later.get("deid_llm", {}) | dict(llm))
     if style is not None or project_key is not None:
         use_style(nlp, style, project_key, salts)
     return nlp
@@ -120,29 +150,34 @@ def use_operating_point(nlp: Language, name: str) -> None:
         nlp.get_pipe_config(part)["operating_point"] = name
 
 
-def use_dictionaries(nlp: Language, folder: str | Path) -> None:
+def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None:
     """Open the dictionaries of a hospital in a pipeline, for as long as it lives. Nothing of them is saved with it.
 
     nlp (Language): the pipeline. Without a ``deid_ruler`` it gets one, which its ``deid_merge`` merges from then on.
         Surrogates are nobody whom the dictionaries know.
     folder (str or Path): what ``spacy-deid dictionary build`` wrote.
-    RAISES: ConfigError as `dictionaries.store.LocalStore.open`.
+    settings (Any): other settings of ``deid_ruler``: "without_patient", "fuzzy". A setting that is not given keeps the
+        value of the pipeline.
+    RAISES: ConfigError as `dictionaries.store.LocalStore.open` and `Ruler.set_patient_search`.
     """
     rulers = _made_by_factory(nlp, "deid_ruler")
     if not rulers:
-        add_detector(nlp, "deid_ruler", {})
-        rulers = ["deid_ruler"]
+        add_detector(nlp, "deid_ruler", settings)
+        rulers, settings = ["deid_ruler"], {}
     for part in rulers:
-        cast(Any, nlp.get_pipe(part)).open_dictionaries(folder)
+        ruler = cast(Any, nlp.get_pipe(part))
+        ruler.set_patient_search(**settings)
+        nlp.get_pipe_config(part).update(settings)
+        ruler.open_dictionaries(folder)
     for part in _made_by_factory(nlp, "deid_surrogate"):
         cast(Any, nlp.get_pipe(part)).open_roster(folder)
 
 
-def patient_terms(nlp: Language, patient_id: str) -> list[str]:
+def patient_terms(nlp: Language, patient_id: Any) -> list[str]:
     """What the dictionaries that are open in a pipeline know of a patient.
 
     nlp (Language): the pipeline.
-    patient_id (str): the patient's id.
+    patient_id (Any): the patient's id as text or number, or None.
     RETURNS (list[str]): names, numbers and addresses in normal form, for whoever makes sure that none is left.
     """
     return [
@@ -257,6 +292,8 @@ def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Lan
     """
     made, made_spacy = _made_by(folder)
     here = version("spacy-deid")
+    if not verify_checksums(_data_folder(folder), name):
+        warnings.warn(Warnings.DW342.format(name=name), UserWarning, stacklevel=3)
     try:
         nlp = spacy.load(name, **kwargs)
     except DeidError:
@@ -269,6 +306,40 @@ def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Lan
     if made not in (here, _UNKNOWN):
         warnings.warn(Warnings.DW340.format(name=name, made=made, here=here), UserWarning, stacklevel=3)
     return nlp
+
+
+def _data_folder(folder: Path) -> Path:
+    """The folder that holds the config of a pipeline: its own folder, or NAME-VERSION within its package."""
+    if (folder / "config.cfg").is_file():
+        return folder
+    return next((path.parent for path in sorted(folder.glob("*/config.cfg"))), folder)
+
+
+def _split_settings(
+    name: str | Path, folder: Path, kwargs: dict[str, Any], added: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Separate the settings of components that are added after loading from those that ``spacy.load`` can apply.
+
+    name (Union[str, Path]): name of the pipeline, for the error.
+    folder (Path): its data.
+    kwargs (dict): keyword arguments for ``spacy.load``.
+    added (Sequence[str]): components that are added if the pipeline does not have them.
+    RETURNS (tuple): the keyword arguments, and component → settings.
+    RAISES: ConfigError (D355) for settings of a component that is neither there nor added.
+    """
+    overrides = dict_to_dot(kwargs.get("config", {}), for_overrides=True)
+    path = folder / "config.cfg"
+    if "nlp.pipeline" in overrides or not path.is_file():
+        return kwargs, {}
+    known = Config().from_disk(path, interpolate=False).get("components", {})
+    later: dict[str, dict[str, Any]] = {}
+    for key in [key for key in overrides if key.startswith("components.")]:
+        part, _, setting = key.removeprefix("components.").partition(".")
+        if part not in known and part not in added:
+            raise ConfigError(Errors.D355.format(component=part, name=name, known=", ".join(known)))
+        if part not in known:
+            later.setdefault(part, {})[setting] = overrides.pop(key)
+    return {**kwargs, "config": overrides}, later
 
 
 _UNKNOWN = "an unknown version"

@@ -10,7 +10,7 @@ from typing import Literal
 
 from .errors import DeidError, Errors
 
-__all__ = ["Edit", "Side", "apply_edits", "check_edits", "map_offset", "map_offsets", "move_spans"]
+__all__ = ["Edit", "Side", "apply_edits", "check_edits", "find_uncovered", "map_offset", "map_offsets", "move_spans"]
 
 Side = Literal["original", "released"]
 
@@ -44,6 +44,32 @@ def check_edits(edits: Sequence[Edit], length: int) -> None:
         if edit.start < last:
             raise DeidError(Errors.D004.format(first=i - 1, second=i))
         last = edit.end
+
+
+def find_uncovered(
+    text: str, spans: Sequence[tuple[int, int]], cover: Sequence[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """Find the first characters of some spans that other spans do not cover. White space does not count.
+
+    text (str): the original.
+    spans (Sequence[tuple[int, int]]): start and end, ordered by start; they may overlap.
+    cover (Sequence[tuple[int, int]]): start and end, ordered by start; they may overlap.
+    RETURNS (Optional[tuple[int, int]]): start and end of a stretch that is not covered; None if there is none.
+    """
+    seen, reach, i = 0, 0, 0  # everything before `seen` was looked at; the cover leaves no gap up to `reach`
+    for start, end in spans:
+        seen = max(seen, start)
+        while seen < end:
+            while i < len(cover) and cover[i][0] <= seen:
+                reach, i = max(reach, cover[i][1]), i + 1
+            if reach > seen:
+                seen = reach
+                continue
+            stop = min(end, cover[i][0]) if i < len(cover) else end
+            if text[seen:stop].strip():
+                return seen, stop
+            seen = stop
+    return None
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:

@@ -6,12 +6,14 @@ A policy is a TOML file:
     description = "What our privacy board agreed on."
     default = "replace"          # for every label that is not listed
     reference_year = 0           # optional; the year that ages are counted from, 0 is the year of the run
+    sure = 0.9                   # optional; least score of the detections that a person's name is kept for
     [labels]
     SEX = "keep"
     AGE = "generalize"
 
 Actions: "replace" (by the pipeline's surrogate style), "tag" (by its label, whatever the style), "generalize" (by
-something coarser; what cannot be made coarser is replaced) and "keep".
+something coarser; what cannot be made coarser is replaced) and "keep". Names of persons (PATIENT, RELATIVE, CLINICIAN,
+PERSON) are kept only where their label is beyond doubt, and replaced otherwise; see `surrogates.keeping`.
 """
 
 import tomllib
@@ -29,7 +31,8 @@ __all__ = ["Action", "Policy", "load_policy", "shipped_policies"]
 
 Action = Literal["replace", "tag", "generalize", "keep"]
 _ACTIONS: tuple[str, ...] = get_args(Action)
-_KEYS = {"name", "description", "default", "reference_year", "labels"}
+_KEYS = {"name", "description", "default", "reference_year", "sure", "labels"}
+SURE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,14 @@ class Policy:
     default (str): action for the labels that are not listed.
     labels (Mapping[str, str]): canonical label → action.
     reference_year (int): the year that ages are counted from when years are generalized; 0 is the year of the run.
+    sure (float): least score, above 0 and at most 1, of the detections that a person's name is kept for.
     """
 
     name: str
     default: str = "replace"
     labels: Mapping[str, str] = field(default_factory=dict)
     reference_year: int = 0
+    sure: float = SURE
 
     @property
     def year(self) -> int:
@@ -112,5 +117,8 @@ def _check(data: dict[str, Any], path: str) -> Policy:
     year = data.get("reference_year", 0)
     if not isinstance(year, int) or isinstance(year, bool) or year < 0:
         raise ConfigError(Errors.D506.format(path=path, reason="'reference_year' must be a whole number"))
+    sure = data.get("sure", SURE)
+    if not isinstance(sure, int | float) or isinstance(sure, bool) or not 0 < sure <= 1:
+        raise ConfigError(Errors.D506.format(path=path, reason="'sure' must be a number above 0 and at most 1"))
     name = str(data.get("name", Path(path).stem))
-    return Policy(name, str(data["default"]), labels, year)
+    return Policy(name, str(data["default"]), labels, year, float(sure))

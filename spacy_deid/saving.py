@@ -15,10 +15,14 @@ a training config makes ``spacy train`` safe. Then ``nlp.to_disk``, ``nlp.to_byt
 carry no word of a note. Not covered is what goes round the pipeline: ``nlp.vocab.to_disk``, ``nlp.vocab.strings``, and
 a Doc or DocBin, which *is* a note. A pipeline that nobody protected is saved as spaCy does it, with every word: use
 `save`.
+
+A protected pipeline also saves ``checksums.json``, the SHA-256 of each of its files, and refuses to load a folder
+whose files differ from it: damaged weights would find less without any error.
 """
 
 import copyreg
 import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -37,8 +41,18 @@ from spacy.vocab import Vocab
 
 from .errors import ConfigError, Errors
 
-__all__ = ["fingerprint", "kept_strings", "make_protect", "protect", "save"]
+__all__ = [
+    "CHECKSUMS",
+    "fingerprint",
+    "kept_strings",
+    "make_protect",
+    "protect",
+    "save",
+    "verify_checksums",
+    "write_checksums",
+]
 
+CHECKSUMS = "checksums.json"
 _CALLBACK = "spacy_deid.protect.v1"
 # By the identity of the string store, which a guard keeps alive.
 _GUARDS: "WeakValueDictionary[int, _Guard]" = WeakValueDictionary()
@@ -104,6 +118,7 @@ class _Guard:
             self.vocab.to_disk(folder, exclude=[*exclude, "strings"])
             if "strings" not in exclude:
                 srsly.write_json(folder / "strings.json", self.strings())
+        write_checksums(path, ["config.cfg", "tokenizer", "vocab", *self.nlp.component_names])
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """As ``Language.to_bytes``, with the strings cut down."""
@@ -117,7 +132,11 @@ class _Guard:
         return bytes(srsly.msgpack_dumps({"vocab": srsly.msgpack_dumps(vocab), **srsly.msgpack_loads(data)}))
 
     def from_disk(self, *args: Any, **kwargs: Any) -> Language:
-        """As ``Language.from_disk``, and the strings that come with it are known."""
+        """As ``Language.from_disk``, and the strings that come with it are known.
+
+        RAISES: ConfigError as `verify_checksums`.
+        """
+        verify_checksums(args[0] if args else kwargs["path"])
         before = set(self.vocab.strings)
         nlp = type(self.nlp).from_disk(self.nlp, *args, **kwargs)
         self.known |= set(self.vocab.strings) - before
@@ -196,8 +215,7 @@ def save(nlp: Language, path: str | Path) -> None:
     RAISES: ConfigError (D416) if something else is there.
     """
     path = Path(path)
-    if os.path.lexists(path) and not _replaceable(path):
-        raise ConfigError(Errors.D416.format(path=path))
+    check_target(path)
     protect(nlp)
     nlp.meta["deid"] = {**nlp.meta.get("deid", {}), "spacy_deid": version("spacy-deid")}  # who must read it again
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -217,9 +235,64 @@ def save(nlp: Language, path: str | Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def check_target(path: str | Path) -> None:
+    """Make sure that a pipeline can be saved to a folder, before it is made.
+
+    path (str | Path): the folder.
+    RAISES: ConfigError (D416) if something else than a saved pipeline or an empty folder is there.
+    """
+    if os.path.lexists(path) and not _replaceable(Path(path)):
+        raise ConfigError(Errors.D416.format(path=path))
+
+
 def _replaceable(path: Path) -> bool:
     """Whether a folder is empty or a saved pipeline."""
     return path.is_dir() and not path.is_symlink() and (not any(path.iterdir()) or (path / "meta.json").is_file())
+
+
+def write_checksums(folder: str | Path, parts: Iterable[str]) -> None:
+    """Write the checksums of a saved pipeline. ``meta.json`` has none, because ``spacy package`` changes it.
+
+    folder (Union[str, Path]): folder of the pipeline.
+    parts (Iterable[str]): the files and folders in it that are hashed; those that do not exist are left out.
+    """
+    folder = Path(folder)
+    paths = [path for part in sorted(set(parts)) for path in (folder / part, *sorted((folder / part).rglob("*")))]
+    sums = {path.relative_to(folder).as_posix(): _sha256(path) for path in paths if path.is_file()}
+    srsly.write_json(folder / CHECKSUMS, {"sha256": sums})
+
+
+def verify_checksums(folder: str | Path, name: str | Path | None = None) -> bool:
+    """Compare the files of a saved pipeline with its checksums.
+
+    folder (Union[str, Path]): folder of the pipeline.
+    name (Optional[Union[str, Path]]): name of the pipeline for errors, the folder by default.
+    RETURNS (bool): whether the pipeline has checksums.
+    RAISES: ConfigError (D353) if a file is missing, cannot be read or differs, or if the checksums cannot be read.
+    """
+    folder, name = Path(folder), name or folder
+    if not os.path.lexists(folder / CHECKSUMS):
+        return False
+    try:
+        sums = json.loads((folder / CHECKSUMS).read_bytes())["sha256"].items()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ConfigError(Errors.D353.format(name=name, file=CHECKSUMS, problem="cannot be read")) from error
+    for file, expected in sums:
+        try:
+            problem = "" if _sha256(folder / file) == expected else "differs from what was saved"
+        except FileNotFoundError:
+            problem = "is missing"
+        except OSError:
+            problem = "cannot be read"
+        if problem:
+            raise ConfigError(Errors.D353.format(name=name, file=file, problem=problem))
+    return True
+
+
+def _sha256(path: Path) -> str:
+    """The SHA-256 of a file in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fingerprint(nlp: Language) -> str:

@@ -25,15 +25,21 @@ __all__ = [
     "Evidence",
     "SpansFilter",
     "check_key",
+    "close_groups",
     "read_evidence",
+    "refuse_closed",
     "refuse_entities",
     "refuse_groups",
+    "reopen_groups",
     "require_groups",
+    "settle_label",
     "union_filter",
     "write_evidence",
 ]
 
 PREFIX = "deid/"
+_RECORDS = "evidence"  # attribute of every group that `write_evidence` wrote, and of no other
+_CLOSED = "merged"  # attribute of the groups of detectors after merging
 MERGED = "deid/merged"
 DISCARDED = "deid/discarded"
 RECOVERED = "deid/recovered"
@@ -51,6 +57,8 @@ class Evidence:
     source (str): name of the component that found it.
     score (float): calibrated probability that the span is PHI, 0 to 1; 1.0 for a rule or a dictionary.
     rule (str): name of the rule, list or model that fired.
+    validated (bool): whether more than a form or a guess stands behind it: a right check digit, an exact hit of a
+        dictionary, a person's decision. `deid_merge` lets it win whole where detections overlap.
     """
 
     start: int
@@ -59,10 +67,11 @@ class Evidence:
     source: str
     score: float = 1.0
     rule: str = ""
+    validated: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Plain msgpack values for ``SpanGroup.attrs``."""
-        return {slot: getattr(self, slot) for slot in self.__slots__}
+        """Plain msgpack values for ``SpanGroup.attrs``; "validated" only where it is true."""
+        return {slot: getattr(self, slot) for slot in self.__slots__ if slot != "validated" or self.validated}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +121,7 @@ def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version:
     """
     ordered = sorted(evidence, key=lambda e: (e.start, e.end, e.label, e.source, e.rule))
     spans = [_span(doc, item) for item in ordered]
-    attrs = {"evidence": [item.record() for item in ordered], "version": version, **receipt}
+    attrs = {_RECORDS: [item.record() for item in ordered], "version": version, **receipt}
     doc.spans[check_key(key)] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
 
 
@@ -136,14 +145,10 @@ def read_evidence(doc: Doc, key: str) -> list[Evidence]:
     doc (Doc): the Doc to read.
     key (str): span group key.
     RETURNS (list[Evidence]): the detections; exact characters, not widened.
-    RAISES: NotDeidentified if the group is not there (D501) or has lost its records (D511).
+    RAISES: NotDeidentified as `require_groups`.
     """
     require_groups(doc, [key])
-    group = doc.spans[key]
-    records = group.attrs.get("evidence", [])
-    if len(records) != len(group):
-        raise NotDeidentified(Errors.D511.format(key=key, spans=len(group), records=len(records)))
-    return [Evidence(**record) for record in records]
+    return [Evidence(**record) for record in doc.spans[key].attrs[_RECORDS]]
 
 
 def require_groups(doc: Doc, keys: Iterable[str]) -> None:
@@ -151,11 +156,48 @@ def require_groups(doc: Doc, keys: Iterable[str]) -> None:
 
     doc (Doc): the Doc to check.
     keys (Iterable[str]): keys of the groups that must be there, found nothing or not.
-    RAISES: NotDeidentified (D501) naming the groups that are missing.
+    RAISES: NotDeidentified naming the groups that are missing (D501), have lost their records (D511), or were not
+        written by a detector (D518).
     """
-    missing = [key for key in keys if key not in doc.spans]
-    if missing:
+    keys = list(keys)
+    if missing := [key for key in keys if key not in doc.spans]:
         raise NotDeidentified(Errors.D501.format(missing=", ".join(missing)))
+    for key in keys:
+        group = doc.spans[key]
+        if len(records := group.attrs.get(_RECORDS, [])) != len(group):
+            raise NotDeidentified(Errors.D511.format(key=key, spans=len(group), records=len(records)))
+        if _RECORDS not in group.attrs:
+            raise NotDeidentified(Errors.D518.format(key=key))
+
+
+def close_groups(doc: Doc, keys: Iterable[str]) -> None:
+    """Mark the groups of detectors as merged. A detector that runs again writes its group anew, without the mark.
+
+    doc (Doc): the Doc whose detections were merged.
+    keys (Iterable[str]): keys of the groups.
+    """
+    for key in keys:
+        doc.spans[key].attrs[_CLOSED] = True
+
+
+def refuse_closed(doc: Doc, keys: Iterable[str]) -> None:
+    """Make sure that each detector has run since the last merging, and left no group of an earlier run.
+
+    doc (Doc): the Doc to check.
+    keys (Iterable[str]): keys of the groups that are to be merged.
+    RAISES: NotDeidentified (D519) naming the groups that were merged before.
+    """
+    if closed := [key for key in keys if doc.spans[key].attrs.get(_CLOSED)]:
+        raise NotDeidentified(Errors.D519.format(keys=", ".join(closed)))
+
+
+def reopen_groups(doc: Doc) -> None:
+    """Let the detections of an earlier run be merged again, as to compare settings of the merging.
+
+    doc (Doc): a Doc that was merged. The detections must be those that its text is to be released with.
+    """
+    for key in doc.spans:
+        doc.spans[key].attrs.pop(_CLOSED, None)
 
 
 def refuse_groups(doc: Doc, sources: Iterable[str], name: str) -> None:
@@ -185,6 +227,18 @@ def refuse_entities(doc: Doc, decided: Sequence[tuple[int, int]]) -> None:
             i = bisect_right(starts, token.idx) - 1
             if i < 0 or token.idx + len(token) > ends[i]:
                 raise NotDeidentified(Errors.D513.format(label=ent.label_, start=ent.start_char, end=ent.end_char))
+
+
+def settle_label(start: int, end: int, label: str, cues: Mapping[int, str]) -> str:
+    """Choose the label of a guess where a cue in the note names what stands there, as "Col." names a licence number.
+
+    start, end (int): tokens of the guess.
+    label (str): canonical label of the guess.
+    cues (Mapping[int, str]): token → canonical label, for the tokens of detections whose rule is decisive.
+    RETURNS (str): the label of the cues if they agree and hold more than three quarters of the guess, else `label`.
+    """
+    named = [cues[i] for i in range(start, end) if i in cues]
+    return named[0] if 4 * len(named) > 3 * (end - start) and len(set(named)) == 1 else label
 
 
 def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -1,6 +1,7 @@
 """A real HTTP server in a thread that speaks OpenAI's protocol, or fails in the ways in which servers fail."""
 
 import json
+import re
 import ssl
 import threading
 import time
@@ -34,6 +35,17 @@ class Canned:
 def question(body):
     """The text of the note that a request asks about."""
     return body["messages"][-1]["content"]
+
+
+def with_canaries(answer):
+    """What a model says that did its task: an answer, and the names and numbers on lines of their own."""
+
+    def say(body):
+        found = answer(body) if callable(answer) else answer
+        lines = re.findall(r"^[^\n:#-]+: ([^\W\d_]+ [^\W\d_]+|\d{3} \d{3} \d{3})\.?$", question(body), re.MULTILINE)
+        return {**found, "PATIENT": [*found.get("PATIENT", ()), *lines]}
+
+    return say
 
 
 def said(content, reason="stop"):

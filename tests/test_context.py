@@ -6,7 +6,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import ignore_error
 
 from spacy_deid import NotDeidentified, install_extensions
-from spacy_deid.spans import MERGED, Evidence, write_evidence
+from spacy_deid.spans import MERGED, Evidence, reopen_groups, write_evidence
 
 TEXT = "Paciente: Ana Ruiz. Tel. 600 123 456. Médico: Luis Mas."
 RELEASED = "Paciente: [PATIENT]. Tel. 600 123 456. Médico: [CLINICIAN]."
@@ -90,6 +90,33 @@ def test_ignoring_errors_of_the_last_step_releases_nothing(nlp):
 def test_a_disabled_detector_releases_nothing(nlp):
     with nlp.select_pipes(disable="deid_ruler"), pytest.raises(NotDeidentified, match="deid/ruler"):
         nlp(TEXT)
+
+
+@pytest.mark.parametrize("group", [[], None], ids=["set by hand", "of an earlier run"])
+def test_a_group_that_the_detector_did_not_write_is_no_receipt(nlp, group):
+    doc = nlp(TEXT) if group is None else nlp.make_doc(TEXT)
+    if group is not None:
+        doc.spans["deid/ruler"] = group
+    with nlp.select_pipes(disable="deid_ruler"), pytest.raises(NotDeidentified, match="deid/ruler"):
+        nlp(doc)
+    if group is not None:
+        with pytest.raises(NotDeidentified):
+            doc._.deid_text  # noqa: B018
+
+
+def test_a_doc_goes_through_the_whole_pipeline_again(nlp):
+    doc = nlp(TEXT)
+    doc.spans["deid/ruler"] = []
+    assert nlp(nlp(doc))._.deid_text == RELEASED
+
+
+def test_a_group_of_an_earlier_run_is_known_after_bytes_and_merged_again_on_request(nlp):
+    doc = Doc(nlp.vocab).from_bytes(nlp(TEXT).to_bytes())
+    with nlp.select_pipes(disable="deid_ruler"):
+        with pytest.raises(NotDeidentified, match="deid/ruler are left from an earlier run"):
+            nlp(doc)
+        reopen_groups(doc)
+        assert nlp(doc)._.deid_text == RELEASED
 
 
 def test_a_removed_detector_releases_nothing(nlp):

@@ -1,8 +1,8 @@
 """The documents are true: Python blocks run, ``spacy-deid`` commands work, and what is shown is what they print.
 
 The blocks of a file run in order, in one folder and one namespace. A fence may name a file, as "```toml board.toml":
-its content is written there. A block of "text" right after a block that runs is what that block prints. The folder has
-``notes/``, the sample notes that ship, and ``corpus/``, the sample corpus.
+its content is written there. A block of "text" right after a block that runs is what that block prints. The folder is
+what a clean clone has, less the source of the package and its tests.
 """
 
 import contextlib
@@ -10,8 +10,8 @@ import io
 import re
 import shlex
 import shutil
+import subprocess
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -72,13 +72,43 @@ def normal(printed):
     return [line.rstrip() for line in printed.strip().splitlines()]
 
 
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """What a clean clone has. Where the tests run without a repository, these folders hold nothing else."""
+    target = tmp_path_factory.mktemp("clone")
+    names = [name for name in ("README.md", "configs", "corpus", "docs", "project.yml") if (ROOT / name).exists()]
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", *names], cwd=ROOT, check=True, capture_output=True, text=True
+        )
+        paths = [Path(name) for name in listed.stdout.split("\0") if name]
+    else:
+        paths = [path.relative_to(ROOT) for name in names for path in [ROOT / name, *(ROOT / name).rglob("*")]]
+    for path in paths:
+        if (ROOT / path).is_file():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, target / path)
+    return target
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(clone, tmp_path, monkeypatch):
     """The folder that the blocks of one document run in."""
-    shutil.copytree(str(files("spacy_deid") / "resources" / "samples" / "es"), tmp_path / "notes")
-    shutil.copytree(ROOT / "corpus" / "sample", tmp_path / "corpus" / "sample")
+    shutil.copytree(clone, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+READS_NOTES = re.compile(r"^spacy-deid (?:redact|annotate|surprisal score) (\S+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_reads_notes_that_a_clean_clone_has(path, clone):
+    found = blocks(path.read_text(encoding="utf8"))
+    made = " ".join(f'"{block.file}" {block.body if block.kind == "python" else ""}' for block in found)
+    read = [name for block in found if block.kind in ("bash", "sh") for name in READS_NOTES.findall(block.body)]
+    assert [name for name in read if f'"{name}"' not in made and not (clone / name).exists()] == []
+    assert read or path != ROOT / "README.md"
 
 
 def test_the_readme_shows_python_and_the_command_line():

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from spacy_deid.evaluation import AnnotatedText, read_rows, write_docbin
 from spacy_deid.labels import LABELS
+from spacy_deid.saving import save
 from spacy_deid.synth.language import split_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
@@ -29,7 +30,7 @@ def pipeline(tmp_path):
     nlp.add_pipe("deid_patterns")
     nlp.add_pipe("deid_merge")
     nlp.add_pipe("deid_surrogate")
-    nlp.to_disk(tmp_path / "es")
+    save(nlp, tmp_path / "es")
     return tmp_path / "es"
 
 

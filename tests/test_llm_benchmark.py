@@ -31,7 +31,9 @@ def measure(notes, tmp_path, monkeypatch):
     def run(answer, *options):
         with canned_server(answer) as (url, _):
             command = [str(notes), "es", "--model", url, "--label", "PATIENT", "--metrics", str(tmp_path / "m.json")]
-            result = CliRunner().invoke(benchmark.app, [*command, "--prompt", "zero_shot.v1", *options])
+            result = CliRunner().invoke(
+                benchmark.app, [*command, "--prompt", "zero_shot.v2", "--canaries", "0", *options]
+            )
         assert result.exit_code == 0, result.output
         assert "Zyxwalda" not in result.output + (tmp_path / "m.json").read_text()
         return {row.name: row.value for row in read_rows(tmp_path / "m.json")}, result.output

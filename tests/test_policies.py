@@ -64,6 +64,11 @@ def test_ages_are_counted_from_the_year_of_the_run_unless_the_policy_names_one(w
     assert load_policy(write('default = "replace"\nreference_year = 2012\n')).year == 2012
 
 
+def test_a_policy_says_how_sure_a_name_that_is_kept_must_be(write):
+    assert Policy("code").sure == load_policy("strict").sure == 0.9
+    assert load_policy(write('default = "replace"\nsure = 1\n')).sure == 1.0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -77,6 +82,9 @@ def test_ages_are_counted_from_the_year_of_the_run_unless_the_policy_names_one(w
         ('default = "replace"\nreference_year = "2012"', "'reference_year' must be a whole number"),
         ('default = "replace"\nreference_year = true', "'reference_year' must be a whole number"),
         ('default = "replace"\nreference_year = -1', "'reference_year' must be a whole number"),
+        ('default = "replace"\nsure = 0', "'sure' must be a number above 0 and at most 1"),
+        ('default = "replace"\nsure = 1.5', "'sure' must be a number above 0 and at most 1"),
+        ('default = "replace"\nsure = "much"', "'sure' must be a number above 0 and at most 1"),
         ("default", "not TOML"),
     ],
 )

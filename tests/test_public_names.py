@@ -28,9 +28,12 @@ def test_the_public_names_are_these():
         "Evidence",
         "InputError",
         "NotDeidentified",
+        "NoteResult",
         "__version__",
         "install_extensions",
         "load",
+        "pipe",
+        "redact",
         "shipped_pipelines",
     ]
 

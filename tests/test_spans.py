@@ -16,6 +16,7 @@ from spacy_deid.spans import (
     read_evidence,
     refuse_groups,
     require_groups,
+    settle_label,
     union_filter,
     write_evidence,
 )
@@ -133,6 +134,13 @@ def test_a_group_that_nobody_merges_is_named(doc):
         refuse_groups(doc, ["deid/ner"], "deid_merge")
 
 
+def test_an_empty_group_that_was_set_by_hand_is_no_receipt(doc):
+    doc.spans["deid/empty"] = []
+    for read in (lambda: require_groups(doc, ["deid/empty"]), lambda: read_evidence(doc, "deid/empty")):
+        with pytest.raises(NotDeidentified, match="'deid/empty' has no receipt"):
+            read()
+
+
 def test_a_group_that_was_assigned_again_has_lost_its_evidence(doc):
     doc.spans[KEY] = list(doc.spans[KEY])
     with pytest.raises(NotDeidentified, match="'deid/x' has 2 span\\(s\\) and 0 record\\(s\\)"):
@@ -207,3 +215,16 @@ def test_overlapping_candidates_of_one_label_become_one():
 def test_candidates_of_one_label_that_only_touch_stay_two():
     left, right = Candidate(0, 2, "PATIENT", (0,)), Candidate(2, 4, "PATIENT", (0,))
     assert [(c.start, c.end) for c in union_filter([left, right])] == [(0, 2), (2, 4)]
+
+
+@pytest.mark.parametrize(
+    ("cues", "label"),
+    [
+        ({0: "LICENSE", 1: "LICENSE"}, "LICENSE"),
+        ({0: "LICENSE"}, "PHONE"),
+        ({0: "LICENSE", 1: "MRN"}, "PHONE"),
+        ({}, "PHONE"),
+    ],
+)
+def test_a_guess_takes_the_label_of_cues_that_agree_and_hold_nearly_all_of_it(cues, label):
+    assert settle_label(0, 2, "PHONE", cues) == label

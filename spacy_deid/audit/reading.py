@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..notes import Columns, NoteSource, as_id, as_text, require_columns
+from ..patient_ids import normal_id
 from .facets import Facet
 from .panel import Panels
 from .search import Note
@@ -47,7 +48,7 @@ class NoteReader:
         asked = [name for name in dict.fromkeys((self._columns.patient_id, *self._groups.values())) if name]
         for values in self._source.scan(asked):
             given = dict(zip(asked, values, strict=True))
-            patient = as_id(given[self._columns.patient_id])
+            patient = normal_id(given[self._columns.patient_id]) or None
             if patient is not None and patient not in known:
                 known[patient] = knows(patient)
             if patient is not None and known[patient]:
@@ -62,7 +63,7 @@ class NoteReader:
         for row, values in enumerate(self._source.scan(self._asked), start=1):
             given = dict(zip(self._asked, values, strict=True))
             self.notes += 1
-            patient = as_id(given[self._columns.patient_id])
+            patient = normal_id(given[self._columns.patient_id]) or None
             text = self._text(given, row)
             if patient not in self.patients or not text.strip():
                 self.skipped[self._reason(patient)] += 1

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..notes import Columns, NoteSource
+from ..processes import follow_parent
 from .estimate import Rate
 from .facets import ALL, Facet
 from .reading import NoteReader
@@ -124,8 +125,9 @@ _searcher: Searcher | None = None
 
 
 def _start(searcher: Searcher) -> None:
-    """Give a process its searcher."""
+    """Give a process its searcher. It ends with the audit."""
     global _searcher
+    follow_parent()
     _searcher = searcher
 
 

@@ -13,11 +13,14 @@ from ..evaluation.docbin import write_docbin
 from ..evaluation.documents import AnnotatedText, Entity
 from ..evaluation.formats import WRITERS
 from ..evaluation.jsonl import write_jsonl
-from ..io import Job, check_encoding, decode, find_notes, plan, read_bytes, whole_file
+from ..io import Job, check_encoding, decode, find_notes, only_run, plan, read_bytes, whole_file
 from ..offsets import move_spans
+from ..piping import NoteWorkers
+from ..processes import Failure
 from ..spans import MERGED, require_groups
-from .batches import Failure, cut, find_component, load_pipeline, process
-from .console import progress, reporting, say
+from .batches import cut, find_component, load_pipeline, with_facts
+from .console import progress, reporting, say, stoppable
+from .facts import FileFacts, PatientFrom, PatientIdFrom
 from .options import (
     BatchSize,
     Dictionaries,
@@ -30,8 +33,9 @@ from .options import (
     Processes,
     Resume,
     Scheme,
+    WithoutPatient,
 )
-from .surrogates import Key, PatientFrom, PatientIdFrom, give_key, patient_ids
+from .surrogates import Key, check_secrets, give_key
 
 __all__ = ["annotate"]
 
@@ -46,6 +50,7 @@ def annotate(
     scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = Scheme.canonical,
     operating_point: OperatingPoint = None,
     dictionaries: Dictionaries = None,
+    without_patient: WithoutPatient = None,
     surrogates: Annotated[
         bool, typer.Option("--surrogates", help="Write the text with surrogates, and the annotation of that.")
     ] = False,
@@ -63,12 +68,13 @@ def annotate(
     hold what is released in the style "surrogate", and can train another model. "brat", "i2b2", "cas" (UIMA CAS JSON
     0.4.0) and "xmi" write files for each note, "jsonl" and "spacy" one file, documents.*, for all.
     """
-    with reporting():
+    with reporting(), stoppable(lambda: "stopped"), only_run(output):
         codec = check_encoding(encoding)
+        check_secrets([key], paths, output)
         if resume and (overwrite or to not in _SUFFIXES):
             raise ConfigError(Errors.D412.format(first="resume", second="overwrite" if overwrite else f"to {to}"))
         jobs, skipped = _plan(paths, output, to, overwrite, resume)
-        nlp = load_pipeline(pipeline, operating_point, dictionaries)
+        nlp = load_pipeline(pipeline, operating_point, dictionaries, without_patient)
         if surrogates:
             part = find_component(nlp, "deid_surrogate", pipeline)
             part.set_style("surrogate")
@@ -125,16 +131,16 @@ def _detect(
     n_process: int,
 ) -> Iterator[tuple[Job, AnnotatedText]]:
     """Run the pipeline over the notes."""
-    for batch in cut(notes, lambda note: len(note[1]), batch_size=batch_size, n_process=n_process):
-        sizes = {"batch_size": batch_size, "n_process": n_process}
-        patients = patient_ids([job for job, _ in batch], patient_from)
-        results = process(nlp, [text for _, text in batch], take, **sizes, patients=patients)
-        for (job, _), result in zip(batch, results, strict=True):
-            bar.update(1)
-            if isinstance(result, Failure):
-                failed.append((job.source, result.reason))
-            else:
-                yield job, AnnotatedText(job.relative.with_suffix("").as_posix(), *result)
+    with NoteWorkers(nlp, take, batch_size=batch_size, n_process=n_process) as workers:
+        for batch in cut(notes, lambda note: len(note[1]), batch_size=batch_size, n_process=n_process):
+            facts = [FileFacts(patient_from).of(job) for job, _ in batch]
+            results = workers.run(with_facts([text for _, text in batch], facts), len(batch))
+            for (job, _), result in zip(batch, results, strict=True):
+                bar.update(1)
+                if isinstance(result, Failure):
+                    failed.append((job.source, result.reason))
+                else:
+                    yield job, AnnotatedText(job.relative.with_suffix("").as_posix(), *result)
 
 
 def _take(doc: Doc) -> tuple[str, tuple[Entity, ...]]:

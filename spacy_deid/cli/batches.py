@@ -1,12 +1,6 @@
-"""Notes through a pipeline in batches: memory stays flat, and a note that fails fails alone.
+"""Pipelines as the commands use them, and streams of notes cut into batches, so that memory stays flat."""
 
-Each batch runs in a memory zone of its own, after which its Docs and the strings of its notes are gone. What is wanted
-of a Doc is copied out as plain values before.
-"""
-
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,31 +9,39 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
 from ..loading import load
-from .processes import Failure, attempt, attempt_all, can_fork
+from ..piping import NoteWorkers
+from ..processes import Failure
 
-__all__ = ["Failure", "cut", "find_component", "load_pipeline", "point_in_force", "process", "saved_points"]
+__all__ = ["cut", "find_component", "load_pipeline", "point_in_force", "process", "saved_points", "with_facts"]
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 # A batch ends at so many characters, so that ten notes of 5 MB are not held at once.
 _CHARACTERS = 1_000_000
-# With worker processes, which are started anew for each, batches are larger.
+# With worker processes batches are larger: at the end of each batch some of them wait for the others.
 _PER_PROCESS = 8
-_PARTS = 4  # parts of a batch for each process, so that none waits long for another
 
 
-def load_pipeline(name: str, operating_point: str | None = None, dictionaries: Path | None = None) -> Language:
-    """Load a pipeline that takes notes of any length.
+def load_pipeline(
+    name: str,
+    operating_point: str | None = None,
+    dictionaries: Path | None = None,
+    without_patient: str | None = None,
+) -> Language:
+    """Load a pipeline.
 
     name (str): as `spacy_deid.load`.
     operating_point (Optional[str]): as `spacy_deid.load`.
     dictionaries (Optional[Path]): as `spacy_deid.load`.
+    without_patient (Optional[str]): setting of ``deid_ruler``; None for that of the pipeline.
     RETURNS (Language): the pipeline.
+    RAISES: ConfigError as `spacy_deid.load`, or for `without_patient` without dictionaries (D411).
     """
-    nlp = load(name, operating_point=operating_point, dictionaries=dictionaries)
-    nlp.max_length = sys.maxsize
-    return nlp
+    if without_patient and dictionaries is None:
+        raise ConfigError(Errors.D411.format(option="dictionaries"))
+    config = {"components.deid_ruler.without_patient": str(without_patient)} if without_patient else {}
+    return load(name, operating_point=operating_point, dictionaries=dictionaries, config=config)
 
 
 def find_component(nlp: Language, factory: str, name: str) -> Any:
@@ -107,88 +109,28 @@ def process(
     *,
     batch_size: int,
     n_process: int,
-    patients: Sequence[Any] = (),
+    facts: Sequence[Mapping[str, Any]] = (),
 ) -> list[T | Failure]:
     """Run one batch of notes.
 
     nlp (Language): the pipeline.
     texts (Sequence[str]): the notes.
-    take (Callable[[Doc], T]): copies out of a Doc what is wanted: plain values, nothing of spaCy's.
-    batch_size, n_process (int): as ``nlp.pipe``.
-    patients (Sequence): the id of each note's patient, as many as texts; none at all where ids are not known.
+    take (Callable[[Doc], T]): copies plain values out of a Doc.
+    batch_size, n_process (int): as `piping.pipe`.
+    facts (Sequence[Mapping[str, Any]]): what is known of each note, for ``doc._.ehr``: as many as texts, or none.
     RETURNS (list): for each note what `take` gave, or a `Failure`.
     """
-    notes: list[Callable[[], str | Doc]] = [
-        partial(_make_note, nlp, text, *patients[i : i + 1]) for i, text in enumerate(texts)
-    ]
-    if n_process > 1 and len(texts) > 1 and can_fork():
-        return _process_apart(nlp, texts, take, batch_size, n_process, patients)
-    results: dict[int, T | Failure] = {}
-    # A batch of one goes through ``nlp`` alone: no process is worth starting for it, and no failure is met twice.
-    with nlp.memory_zone():
-        if len(texts) > 1:
-            _run(nlp, notes, take, results, batch_size, n_process)
-        for i, make in enumerate(notes):
-            if i not in results:
-                results[i] = attempt(lambda make: take(nlp(make())), make)
-    return [results[i] for i in range(len(texts))]
+    with NoteWorkers(nlp, take, batch_size=batch_size, n_process=n_process) as workers:
+        return list(workers.run(with_facts(texts, facts), len(texts)))
 
 
-def _process_apart(
-    nlp: Language,
-    texts: Sequence[str],
-    take: Callable[[Doc], T],
-    batch_size: int,
-    n_process: int,
-    patients: Sequence[Any],
-) -> list[T | Failure]:
-    """Run one batch of notes in processes that are copies of this one.
+def with_facts(texts: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """Texts with what is known of each, as `NoteWorkers` takes notes.
 
-    ``nlp.pipe`` would wait for ever for a process that is ended from outside, as by a system without memory. Here its
-    notes are run once more, each alone, and the one that ends its process fails.
+    texts (Sequence[str]): the notes.
+    facts (Sequence[Mapping[str, Any]]): as `process`.
+    RETURNS (list): pairs of a text and what its ``doc._.ehr`` gets, None where nothing is known of any note.
     """
-
-    def release(part: range) -> list[T | Failure]:
-        some, their = texts[part.start : part.stop], patients[part.start : part.stop]
-        return process(nlp, some, take, batch_size=batch_size, n_process=1, patients=their)
-
-    size = min(batch_size, -(-len(texts) // (n_process * _PARTS)))
-    parts = [range(i, min(i + size, len(texts))) for i in range(0, len(texts), size)]
-    results: list[T | Failure] = []
-    for part, found in attempt_all(release, parts, n_process):
-        if not isinstance(found, Failure):
-            results += found
-            continue
-        alone = attempt_all(release, [range(i, i + 1) for i in part], n_process)
-        results += [note if isinstance(note, Failure) else note[0] for _, note in alone]
-    return results
-
-
-def _run(
-    nlp: Language,
-    notes: Sequence[Callable[[], str | Doc]],
-    take: Callable[[Doc], T],
-    results: dict[int, T | Failure],
-    batch_size: int,
-    n_process: int,
-) -> None:
-    """Run notes together, as far as it goes.
-
-    One note that fails ends the stream or, under spaCy's ``ignore_error``, is left out of it; in a worker process its
-    whole batch is. So notes carry their number, and those that are missing at the end are run again one by one.
-    """
-    numbered = ((make(), i) for i, make in enumerate(notes))
-    try:
-        for doc, i in nlp.pipe(numbered, as_tuples=True, batch_size=batch_size, n_process=n_process):
-            results[i] = attempt(take, doc)
-    except Exception:
-        return
-
-
-def _make_note(nlp: Language, text: str, *patient: Any) -> str | Doc:
-    """What the pipeline takes: a text, or a Doc where there is more to say of it."""
-    if not patient:
-        return text
-    doc = nlp.make_doc(text)
-    doc._.ehr = {"patient_id": patient[0]}
-    return doc
+    if not any(facts):
+        return [(text, None) for text in texts]
+    return list(zip(texts, facts, strict=True))

@@ -18,7 +18,7 @@ from ..evaluation.operating import PointWarning, Record, Table, fit_points, meas
 from ..evaluation.stages import detect, take_apart
 from ..evaluation.sweep import Sweep
 from ..loading import use_operating_point
-from ..saving import save
+from ..saving import check_target, save
 from .batches import find_component, load_pipeline
 from .console import reporting, say
 from .options import Scheme
@@ -81,6 +81,7 @@ def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | Non
     recall, risk, risk_data, per_label = wanted
     if output.resolve() == pipeline.resolve():
         raise ConfigError(Errors.D419.format(path=output))
+    check_target(output)
     if recall is not None and risk is not None:
         raise ConfigError(Errors.D412.format(first="recall", second="risk"))
     if per_label and recall is None and risk is None:

@@ -12,7 +12,7 @@ from ..dictionaries.store import LocalStore
 from ..ehr.builder import Settings, build_dictionary
 from ..ehr.mapping import read_mapping
 from ..ehr.report import BuildReport
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, printable
 from .console import reporting, say
 
 __all__ = ["dictionary"]
@@ -72,7 +72,7 @@ def show(folder: Annotated[Path, typer.Argument(help="A folder that 'dictionary 
         for name in ("patients", "patient_terms", "institution_terms"):
             typer.echo(f"{name.replace('_', ' ')}: {store.counts[name]}")
         for name, where in store.manifest.get("sources", {}).items():
-            typer.echo(f"source {name}: {where}")
+            typer.echo(printable(f"source {name}: {where}"))
         for name, counts in store.manifest.get("tables", {}).items():
             typer.echo(f"table {name}: {counts['rows']} row(s)")
         for rule, tally in store.manifest.get("columns", {}).items():

@@ -1,14 +1,14 @@
 """What ``redact`` does with documents: PDF, pictures, Word, e-mail, tables … in, files of the same kind out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from spacy.language import Language
 
 from ..documents import SUFFIXES, Document, ReadSettings, WriteSettings, read_document, redact_document
 from ..documents.document import OCR_LANGUAGES
@@ -19,23 +19,30 @@ from ..io import Job, read_bytes, write_whole
 from ..labels import LABELS
 from ..loading import patient_terms
 from ..offsets import Edit
-from ..spans import Evidence, write_evidence
-from .batches import Failure, find_component
+from ..piping import choose_start
+from ..processes import Failure, attempt_all
+from ..redaction import find_kept, run_pipeline
 from .console import say
-from .processes import attempt_all
 from .redaction import Redaction, Released, Tally
 from .review import Proposed
-from .surrogates import patient_ids
 
 __all__ = [
     "DOCUMENTS",
+    "Codes",
+    "CodesOption",
     "Columns",
     "DocumentRedaction",
     "FileMinutes",
     "Files",
+    "Ocr",
     "OcrLanguages",
+    "OcrOption",
     "Pictures",
     "PicturesOption",
+    "Unread",
+    "UnreadOption",
+    "VerifyOcr",
+    "VerifyOcrOption",
     "document_settings",
     "is_document",
     "refuse_documents",
@@ -43,9 +50,16 @@ __all__ = [
 
 # .txt files are notes, read and written in batches
 DOCUMENTS = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS and kind != "txt")
-_GROUP = "deid/columns"
-_TABLES = {"csv", "xlsx", "parquet"}
-_LONGEST = 100_000  # characters of a table that go through the pipeline at once
+
+
+_PANEL = "Documents"  # of the help
+
+
+class Ocr(StrEnum):
+    """Which pages OCR reads."""
+
+    auto = "auto"
+    always = "always"
 
 
 class Pictures(StrEnum):
@@ -56,23 +70,86 @@ class Pictures(StrEnum):
     keep = "keep"
 
 
+class Codes(StrEnum):
+    """What becomes of bar codes and matrix codes."""
+
+    remove = "remove"
+    keep = "keep"
+
+
+class Unread(StrEnum):
+    """What becomes of what OCR did not read on a scan."""
+
+    keep = "keep"
+    remove = "remove"
+
+
+class VerifyOcr(StrEnum):
+    """Which pages of the copy OCR reads again."""
+
+    ocr = "ocr"
+    all = "all"
+    none = "none"
+
+
 Files = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Notes: .txt or .jsonl files, documents, or folders of them.")
 ]
 OcrLanguages = Annotated[
     list[str] | None,
-    typer.Option("--ocr-language", help="Language of scans and pictures by Tesseract's name; else the pipeline's."),
+    typer.Option(
+        "--ocr-language",
+        rich_help_panel=_PANEL,
+        help="Language of scans and pictures by Tesseract's name; else the pipeline's.",
+    ),
+]
+OcrOption = Annotated[
+    Ocr,
+    typer.Option(
+        rich_help_panel=_PANEL,
+        help="Pages that OCR reads: 'auto' those without usable text, 'always' every page, as it looks.",
+    ),
+]
+CodesOption = Annotated[
+    Codes,
+    typer.Option(
+        rich_help_panel=_PANEL,
+        help="Bar codes and QR codes: 'remove' paints them over, 'keep' does not look for them.",
+    ),
+]
+UnreadOption = Annotated[
+    Unread,
+    typer.Option(
+        rich_help_panel=_PANEL,
+        help="What OCR did not read on a scan, as handwriting, stamps and photographs: keep it or remove it.",
+    ),
+]
+VerifyOcrOption = Annotated[
+    VerifyOcr,
+    typer.Option(
+        rich_help_panel=_PANEL,
+        help="Pages of the copy that OCR reads again to verify it: 'ocr' those that OCR read before, 'all', 'none'.",
+    ),
 ]
 Columns = Annotated[
     Path | None,
     typer.Option(
-        "--columns", help="TOML file of what becomes of each column of tables: text, label:NAME, keep, drop."
+        "--columns",
+        rich_help_panel=_PANEL,
+        help="TOML file of what becomes of each column of tables: text, label:NAME, keep, drop.",
     ),
 ]
 FileMinutes = Annotated[
-    float, typer.Option(min=0, help="Minutes that a document may take (on Linux); 0 for no limit.")
+    float,
+    typer.Option(min=0, rich_help_panel=_PANEL, help="Minutes that a document may take; 0 for no limit."),
 ]
-PicturesOption = Annotated[Pictures, typer.Option(help="What becomes of pictures in documents that have text.")]
+PicturesOption = Annotated[
+    Pictures,
+    typer.Option(
+        rich_help_panel=_PANEL,
+        help="Pictures in documents that have text: 'ocr' reads them, 'remove' paints them over, 'keep' leaves them.",
+    ),
+]
 
 
 def is_document(job: Job) -> bool:
@@ -91,31 +168,39 @@ def document_settings(
     encoding: str,
     languages: Sequence[str] | None,
     columns: Path | None,
-    pictures: str,
     n_process: int = 1,
-) -> ReadSettings:
-    """How documents are read, as the options say.
+    *,
+    ocr: Ocr = Ocr.auto,
+    pictures: Pictures = Pictures.ocr,
+    codes: Codes = Codes.remove,
+    unread: Unread = Unread.keep,
+    verify_ocr: VerifyOcr = VerifyOcr.ocr,
+) -> WriteSettings:
+    """Settings for reading and writing documents, from the options of the command.
 
     lang (Optional[str]): language of the pipeline.
     encoding (str): of tables and texts.
     languages (Optional[Sequence[str]]): of OCR.
     columns (Optional[Path]): the policy of columns.
-    pictures (str): what becomes of pictures.
     n_process (int): how many documents are read at once; the pages of each are read one by one then.
-    RETURNS (ReadSettings): the settings.
+    ocr, pictures, codes, unread, verify_ocr: as in `ReadSettings` and `WriteSettings`.
+    RETURNS (WriteSettings): the settings; `read` has those of reading.
     RAISES: ConfigError (D721).
     """
     read = ReadSettings(encoding=encoding, languages=tuple(languages or [OCR_LANGUAGES.get(lang or "", "eng")]))
     policy = read_columns(columns, LABELS) if columns else {}
     processes = read.processes if n_process == 1 else 1
-    return replace(read, pictures=Pictures(pictures).value, columns=policy, processes=processes)
+    read = replace(
+        read, ocr=ocr.value, pictures=pictures.value, codes=codes.value, columns=policy, processes=processes
+    )
+    return WriteSettings(unread=unread.value, verify_ocr=verify_ocr.value, read=read)
 
 
 class _Written(NamedTuple):
     """What is kept of a document that was written: counts, what a person should look at, warnings."""
 
     counts: Tally
-    review: list[Proposed]
+    review: Proposed
     warnings: tuple[str, ...]
 
 
@@ -124,12 +209,12 @@ class DocumentRedaction:
     """Redacts documents, each in one of ``redaction.n_process`` processes, as `Redaction` does notes.
 
     redaction (Redaction): pipeline, trace, review and tally.
-    settings (ReadSettings): how documents are read.
+    settings (WriteSettings): how documents are read and written.
     minutes (float): that a document may take, 0 for no limit.
     """
 
     redaction: Redaction
-    settings: ReadSettings = field(default_factory=ReadSettings)
+    settings: WriteSettings = field(default_factory=WriteSettings)
     minutes: float = 0
 
     def run(self, jobs: Sequence[Job], bar: Any) -> None:
@@ -138,101 +223,49 @@ class DocumentRedaction:
         jobs (Sequence[Job]): what to read and write.
         bar: has a method ``update(steps)``.
         """
-        if jobs:
-            trust_columns(self.redaction.nlp)
-        for job, result in attempt_all(self._redact, jobs, self.redaction.n_process, 60 * self.minutes):
+        n_process, start = self.redaction.n_process, choose_start(self.redaction.nlp)
+        for job, result in attempt_all(self._redact, jobs, n_process, 60 * self.minutes, start):
             if isinstance(result, Failure):
                 self.redaction.tally.fail(job.source, result.reason)
             else:
+                self.redaction.alike.add(self.redaction.facts.of(job), str(job.relative))
                 self._record(job, result)
             bar.update(1)
 
     def _redact(self, job: Job) -> "_Written":
         """Redact a document, perhaps in a process of its own: nothing is changed here."""
         redaction = self.redaction
-        document = read_document(read_bytes(job.source), str(job.source), self.settings)
-        notes: list[Released] = []
-        edits: list[Edit] = []
-        length = 0  # of what is released so far
-        for start, end in cut_document(document):
-            note, found = self._release(job, document, start, end)
-            notes.append(_shift(note, start, length))
-            length += len(note.text)
-            edits += found
+        facts = redaction.facts.of(job)
+        document = read_document(read_bytes(job.source), str(job.source), self.settings.read)
+        note, edits, kept = self._release(facts, document)
         plain = redaction.stamp["style"] == "surrogate"
-        patients = patient_ids([job], redaction.patient_from)
-        known = [term for patient in patients for term in patient_terms(redaction.nlp, patient)]
-        settings = WriteSettings(mark="plain" if plain else "box", read=self.settings)
-        data = redact_document(document, edits, settings, known=known)
+        known = patient_terms(redaction.nlp, facts["patient_id"]) if "patient_id" in facts else []
+        settings = replace(self.settings, mark="plain" if plain else "box")
+        data = redact_document(document, edits, settings, known=known, kept=kept)
+        warnings = (*document.warnings, *note.warnings)
         if redaction.trace:
-            record = {**redaction.stamp, **notes[0].record(), "spans": [span for note in notes for span in note.trace]}
+            record = {**redaction.stamp, **note.record()} | ({"warnings": list(warnings)} if warnings else {})
             write_whole(job.targets[0], (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8"))
         write_whole(job.targets[-1], data)
         counts = Tally()
-        for note in notes:
-            counts.count(note)
-        counts.notes = 1
-        return _Written(counts, [note.review for note in notes], document.warnings)
+        counts.count(note)
+        counts.warnings = Counter(warnings)
+        counts.warned = int(bool(warnings))
+        return _Written(counts, note.review, warnings)
 
     def _record(self, job: Job, written: "_Written") -> None:
         """Note a document that was written, and what of it a person should look at."""
         for warning in written.warnings:
-            say(f"{job.source}: {warning}")
+            say(f"warning: {job.source}: {warning}")
         self.redaction.tally.succeed(written.counts)
         if self.redaction.review:
-            self.redaction.review.add(job.relative, [({}, proposed) for proposed in written.review])
+            self.redaction.review.add(job.relative, [({}, written.review)])
 
-    def _release(self, job: Job, document: Document, start: int, end: int) -> tuple[Released, list[Edit]]:
-        """Run the pipeline on a stretch of a document. Offsets of what comes out are those of the whole."""
+    def _release(
+        self, facts: Mapping[str, Any], document: Document
+    ) -> tuple[Released, list[Edit], list[tuple[int, int]]]:
+        """Run the pipeline on a document: what was released, the edits, and what the policy keeps."""
         nlp = self.redaction.nlp
         with nlp.memory_zone():
-            doc = nlp.make_doc(document.text[start:end])
-            for patient in patient_ids([job], self.redaction.patient_from):
-                doc._.ehr = {"patient_id": patient}
-            marks = [mark for mark in document.marks if start <= mark[0] < end]
-            evidence = [Evidence(first - start, last - start, label, "columns") for first, last, label in marks]
-            write_evidence(doc, _GROUP, evidence)
-            doc = nlp(doc)
-            note = self.redaction.take(doc)
-            found = [replace(edit, start=edit.start + start, end=edit.end + start) for edit in doc._.deid_edits]
-        return note, found
-
-
-def trust_columns(nlp: Language) -> None:
-    """Let a pipeline take the label of a column for that of its cells, before what any detector says."""
-    merge = find_component(nlp, "deid_merge", f"{nlp.lang}_{nlp.meta['name']}")
-    merge.sources = [_GROUP, *(key for key in merge.sources if key != _GROUP)]
-
-
-def cut_document(document: Document) -> Iterator[tuple[int, int]]:
-    """Cut the text of a long table between its cells; other documents stay whole.
-
-    document (Document): the document.
-    YIELDS (tuple[int, int]): start and end of each stretch; one at least.
-    """
-    start, text = 0, document.text
-    while document.kind in _TABLES and len(text) - start > _LONGEST:
-        edge = text.rfind("\n\n", start, start + _LONGEST)
-        marked = edge > start and any(first < edge + 2 < last for first, last, _ in document.marks)
-        if edge <= start or marked:
-            break
-        yield start, edge + 2
-        start = edge + 2
-    yield start, len(text)
-
-
-def _shift(note: Released, by: int, released: int) -> Released:
-    """What was released of a stretch, with the offsets of the whole in its trace and in what is to be looked at."""
-    if not by:
-        return note
-    trace = [_moved(span, by) for span in note.trace]
-    rows = [_moved(row, by) | {"released": [at + released for at in row["released"]]} for row in note.review.rows]
-    return replace(note, trace=trace, review=Proposed(note.review.words, rows))
-
-
-def _moved(row: dict[str, Any], by: int) -> dict[str, Any]:
-    """A row of a trace with other offsets, and those of its evidence."""
-    row = {**row, "start": row["start"] + by, "end": row["end"] + by}
-    if "evidence" in row:
-        row["evidence"] = [_moved(item, by) for item in row["evidence"]]
-    return row
+            doc = run_pipeline(document, nlp, dict(facts))
+            return self.redaction.take(doc), doc._.deid_edits, find_kept(doc)

@@ -18,8 +18,9 @@ from ..evaluation.rows import write_rows
 from ..evaluation.swaps import Inflect, Swap, draw_swaps, load_contexts, load_pools
 from ..io import write_whole
 from ..labels import LABELS
+from ..processes import Failure
 from ..surrogates.inflection import inflect
-from .batches import Failure, load_pipeline, process
+from .batches import load_pipeline, process
 from .console import reporting
 
 __all__ = ["fairness"]

@@ -10,11 +10,14 @@ __all__ = [
     "LLM",
     "BatchSize",
     "CasLayer",
+    "DateField",
     "Dictionaries",
     "Encoding",
     "Format",
     "LLMAllow",
     "LLMPrompt",
+    "MissingPatient",
+    "NameField",
     "OperatingPoint",
     "OutputFolder",
     "Overwrite",
@@ -22,14 +25,17 @@ __all__ = [
     "PatientField",
     "Pipeline",
     "Processes",
+    "RejectsFile",
     "Resume",
     "Review",
     "ReviewBudget",
     "Scheme",
+    "SexField",
     "Style",
     "Surprisal",
     "SurprisalModel",
     "TextField",
+    "WithoutPatient",
 ]
 
 
@@ -41,6 +47,13 @@ class Style(StrEnum):
     mask = "mask"
     remove = "remove"
     surrogate = "surrogate"
+
+
+class MissingPatient(StrEnum):
+    """What becomes of a note whose patient the dictionaries do not know."""
+
+    institution = "institution"
+    refuse = "refuse"
 
 
 class Format(StrEnum):
@@ -77,8 +90,25 @@ OperatingPoint = Annotated[
 Dictionaries = Annotated[
     Path | None, typer.Option(help="Folder of the hospital's own dictionaries, from 'dictionary build'.")
 ]
+WithoutPatient = Annotated[
+    MissingPatient | None,
+    typer.Option(
+        help="A note without a patient id, or with an unknown one: search it for the terms of the institution alone, "
+        "or refuse it."
+    ),
+]
 PatientField = Annotated[
     str | None, typer.Option(help="Key of the patient's id in each row of a JSONL file, for the dictionaries.")
+]
+DateField = Annotated[
+    str | None, typer.Option(help="Key of the note's date (ISO 8601) in each row of a JSONL file, for surrogates.")
+]
+NameField = Annotated[
+    str | None, typer.Option(help="Key of the patient's full name in each row of a JSONL file, for surrogates.")
+]
+SexField = Annotated[
+    str | None,
+    typer.Option(help="Key of the patient's sex in each row of a JSONL file: female, male, other or unknown."),
 ]
 Surprisal = Annotated[
     float | None, typer.Option(help="Take every word for an identifier that scores above this with a language model.")
@@ -90,7 +120,7 @@ LLM = Annotated[
     str | None,
     typer.Option(help="Ask a local language model too: a GGUF file, or a server, as http://127.0.0.1:8080."),
 ]
-LLMPrompt = Annotated[str | None, typer.Option(help="Its prompt: zero_shot.v1, one_shot.v1 or a .toml file.")]
+LLMPrompt = Annotated[str | None, typer.Option(help="Its prompt: zero_shot.v2, one_shot.v2 or a .toml file.")]
 LLMAllow = Annotated[
     list[str] | None, typer.Option(help="Host other than this machine that its server may be: name, address, network.")
 ]
@@ -103,6 +133,10 @@ ReviewBudget = Annotated[
 ]
 OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]
+RejectsFile = Annotated[
+    Path | None,
+    typer.Option("--rejects", help="JSONL file of the rows that failed: file, row and reason, no text. Else stderr."),
+]
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there. Never the input.")]
 Resume = Annotated[

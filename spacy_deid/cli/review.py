@@ -15,6 +15,7 @@ from spacy.tokens import Doc
 from ..audit.leak_order import assess_leak
 from ..io import whole_file
 from ..loading import use_surprisal
+from ..offsets import map_offsets
 from .batches import find_component
 
 __all__ = ["Proposed", "ReviewFile", "add_surprisal", "open_review", "take_review"]
@@ -63,10 +64,9 @@ def take_review(doc: Doc) -> Proposed:
     RAISES: NotDeidentified if nothing was chosen.
     """
     leak = round(assess_leak(doc).expected, 6)
-    rows = [
-        {**row, "released": [doc._.deid_map(row["start"]), doc._.deid_map(row["end"])], "expected_leak": leak}
-        for row in doc._.deid_review
-    ]
+    found = doc._.deid_review
+    places = map_offsets(doc._.deid_edits, [row[side] for row in found for side in ("start", "end")], len(doc.text))
+    rows = [{**row, "released": places[2 * i : 2 * i + 2], "expected_leak": leak} for i, row in enumerate(found)]
     return Proposed(len(doc.text.split()), rows)
 
 

@@ -11,9 +11,10 @@ from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from ..io import check_encoding
 from ..notes import Columns, open_source
+from ..processes import Failure
 from ..sampling import Sample, Settings, make_finder, make_sample, write_sample
 from ..sampling.writing import check_place
-from .batches import Failure, cut, load_pipeline, process
+from .batches import cut, load_pipeline, process
 from .console import reporting, say
 from .options import Overwrite
 

@@ -83,7 +83,8 @@ def serve(
             say(f"http://{host}:{port}" + ("" if settings.token else " (this machine alone)"))
             parts.keep_content_out()
             # paths of requests hold no content, but names of what was asked for are nobody's business either
-            parts.uvicorn.run(app, host=host, port=port, access_log=False, log_config=None, server_header=False)
+            quiet: dict[str, Any] = {"access_log": False, "log_config": None, "server_header": False}
+            parts.uvicorn.run(app, host=host, port=port, http=parts.BoundedProtocol, ws="none", **quiet)
 
 
 def _import() -> Any:
@@ -91,6 +92,7 @@ def _import() -> Any:
     try:
         import uvicorn
 
+        from ..app.connections import BoundedProtocol
         from ..app.lock import only_one
         from ..app.logs import keep_content_out
         from ..app.service import make_service
@@ -99,6 +101,7 @@ def _import() -> Any:
         raise ConfigError(Errors.D917.format(package=error.name)) from None
     return SimpleNamespace(
         uvicorn=uvicorn,
+        BoundedProtocol=BoundedProtocol,
         only_one=only_one,
         keep_content_out=keep_content_out,
         make_service=make_service,

@@ -1,8 +1,7 @@
-"""What commands do with surrogates: the project key, whose note it is, what no surrogate could be made of."""
+"""What commands do with surrogates: the project key, where secrets may lie, what no surrogate could be made of."""
 
 from collections import Counter
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -11,13 +10,12 @@ from spacy.tokens import Doc
 
 from ..context import DECISIONS
 from ..errors import ConfigError, Errors
-from ..io import Job
 from ..surrogates.keys import ProjectKey
-from ..surrogates.sealed import check_apart
+from ..surrogates.sealed import check_apart, check_outside
 from ..surrogates.strategies import FALLBACK
 from .console import reporting
 
-__all__ = ["Key", "PatientFrom", "PatientIdFrom", "SaltFile", "Used", "give_key", "key", "patient_ids", "take_used"]
+__all__ = ["Key", "SaltFile", "Used", "check_secrets", "give_key", "key", "take_used"]
 
 Key = Annotated[Path | None, typer.Option(help="File of the project key, for surrogates. 'key new' makes one.")]
 
@@ -25,19 +23,6 @@ Key = Annotated[Path | None, typer.Option(help="File of the project key, for sur
 SaltFile = Annotated[
     Path | None,
     typer.Option("--salts", help="File of the patients' salts: without its salt nobody can link a patient's notes."),
-]
-
-
-class PatientFrom(StrEnum):
-    """What of a .txt file tells its patient."""
-
-    name = "name"
-    folder = "folder"
-
-
-PatientIdFrom = Annotated[
-    PatientFrom | None,
-    typer.Option(help="A .txt file's patient is told by its name (without .txt) or its folder's name."),
 ]
 
 
@@ -73,6 +58,21 @@ def new(
         typer.echo(f"key {made.fingerprint} written to {path}. Keep it apart from the notes, and keep a copy")
 
 
+def check_secrets(secrets: Iterable[Path | None], notes: Iterable[Path], output: Path | None) -> None:
+    """Make sure that no secret of a run lies in a folder of notes or in the folder of what is released.
+
+    secrets (Iterable[Optional[Path]]): files of keys, salts and vaults; None for those that are not used.
+    notes (Iterable[Path]): the files and folders that are read.
+    output (Optional[Path]): the folder that is written to.
+    RAISES: ConfigError (D653).
+    """
+    folders = [(path, "a folder of notes") for path in notes]
+    folders += [(output, "the folder of what is released")] if output else []
+    for secret in filter(None, secrets):
+        for folder, what in folders:
+            check_outside(secret, folder, what)
+
+
 def give_key(surrogate: Any, path: Path | None, salts: Path | None = None) -> None:
     """Give a pipeline's ``deid_surrogate`` its key.
 
@@ -87,18 +87,6 @@ def give_key(surrogate: Any, path: Path | None, salts: Path | None = None) -> No
         surrogate.set_key(path, salts)
     if surrogate.lacks_key:
         raise ConfigError(Errors.D691)
-
-
-def patient_ids(jobs: Sequence[Job], source: PatientFrom | None) -> list[str]:
-    """The patients of files.
-
-    jobs (Sequence[Job]): the files.
-    source (Optional[PatientFrom]): what tells a patient; None if nothing does.
-    RETURNS (list[str]): as many ids as files, or none at all.
-    """
-    if source is None:
-        return []
-    return [job.source.stem if source == PatientFrom.name else job.source.absolute().parent.name for job in jobs]
 
 
 def take_used(doc: Doc) -> Used:

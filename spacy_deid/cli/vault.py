@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ConfigError, Errors, InputError
+from ..errors import ConfigError, Errors, InputError, printable
 from ..io import whole_file
 from ..surrogates.keys import ProjectKey
 from ..surrogates.salts import Salts
@@ -46,7 +46,7 @@ def list_(
         for (patient, label), number in found.items():
             counts[patient if patients else label] += number
         for name, number in sorted(counts.items()):
-            typer.echo(f"{name}\t{number}")
+            typer.echo(f"{printable(name)}\t{number}")
         typer.echo(f"{sum(counts.values())} change(s) in notes of {len({patient for patient, _ in found})} patient(s)")
 
 

@@ -1,6 +1,5 @@
 """``spacy-deid vault reverse``: released notes turned back, by the vault that kept what they were."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from ..surrogates.vault import Vault
 from .batches import cut
 from .console import say
 from .options import Encoding, Overwrite, Paths, TextField
-from .rows import read_rows
+from .rows import BadRow, Row, read_rows, write_row
 
 __all__ = ["Output", "reverse_notes"]
 
@@ -69,10 +68,17 @@ def _reverse(vault: Vault, job: Job, encoding: str, text_field: str | None) -> N
 
 def _lines(vault: Vault, job: Job, encoding: str, text_field: str) -> Iterator[str]:
     """The rows of a JSONL file, with the notes as they were."""
-    rows = read_rows(job.source, text_field, encoding)
+    rows = (_require(row) for row in read_rows(job.source, text_field, encoding))
     for batch in cut(rows, lambda row: len(row.text), batch_size=_BATCH, n_process=1):
         originals = vault.reverse([(job.relative.as_posix(), row.number, row.text) for row in batch])
         for row, original in zip(batch, originals, strict=True):
             if isinstance(original, InputError):
                 raise InputError(Errors.D405.format(row=row.number, reason=original))
-            yield row.start + json.dumps({**row.record, text_field: original}, ensure_ascii=False) + row.end
+            yield write_row(row, {**row.record, text_field: original})
+
+
+def _require(row: Row | BadRow) -> Row:
+    """Make sure that a row could be read. RAISES: InputError (D405)."""
+    if isinstance(row, BadRow):
+        raise InputError(Errors.D405.format(row=row.number, reason=row.reason))
+    return row

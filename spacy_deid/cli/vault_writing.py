@@ -1,17 +1,19 @@
 """What ``redact`` keeps in a vault, so that released notes can be turned back."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 from spacy.tokens import Doc
 
-from ..dictionaries.note_search import clean_id
 from ..errors import ConfigError, Errors
+from ..offsets import Edit
+from ..patient_ids import normal_id
 from ..surrogates.keys import ProjectKey
 from ..surrogates.vault import Change, Entry, Vault, check_apart
 
-__all__ = ["Undoing", "VaultKey", "VaultPath", "make_entry", "open_vault", "take_undoing"]
+__all__ = ["Undoing", "VaultKey", "VaultPath", "make_entry", "open_vault", "take_undoing", "undo"]
 
 VaultPath = Annotated[
     Path | None,
@@ -43,8 +45,8 @@ def open_vault(path: Path | None, key: Path | None, output: Path | None) -> Vaul
     key (Optional[Path]): the file of its key.
     output (Optional[Path]): the folder of what is released.
     RETURNS (Optional[Vault]): the vault.
-    RAISES: ConfigError if an option is missing (D410, D411), the vault or its key lies in the folder of what is
-        released (D653), both lie in one folder (D648), the key cannot be used (D640 - D642) or is another one (D647).
+    RAISES: ConfigError if an option is missing (D410, D411), both files lie in one folder (D648), the key cannot be
+        used (D640 - D642) or is another one (D647).
     """
     if path is None or key is None:
         if path or key:
@@ -52,9 +54,6 @@ def open_vault(path: Path | None, key: Path | None, output: Path | None) -> Vaul
         return None
     if output is None:
         raise ConfigError(Errors.D410.format(option="vault"))
-    for file in (path, key):
-        if file.resolve().is_relative_to(output.resolve()):
-            raise ConfigError(Errors.D653.format(path=file, output=output))
     check_apart(path, key)
     secret = ProjectKey.from_file(key)
     return Vault.open(path, secret) if path.exists() else Vault.create(path, secret)
@@ -66,12 +65,22 @@ def take_undoing(doc: Doc) -> Undoing:
     doc (Doc): a note that was redacted.
     RETURNS (Undoing): plain values.
     """
+    return Undoing(normal_id(doc._.ehr.get("patient_id")), undo(doc.text, doc._.deid_edits))
+
+
+def undo(text: str, edits: Sequence[Edit]) -> tuple[Change, ...]:
+    """What turns a released text back.
+
+    text (str): the original.
+    edits (Sequence[Edit]): what was done, in the order of the text.
+    RETURNS (tuple[Change, ...]): a change for each edit, with its place in the released text.
+    """
     changes, shift = [], 0
-    for edit in doc._.deid_edits:
-        original = doc.text[edit.start : edit.end]
+    for edit in edits:
+        original = text[edit.start : edit.end]
         changes.append(Change(edit.start + shift, edit.label, original, edit.replacement))
         shift += len(edit.replacement) - len(original)
-    return Undoing(clean_id(doc._.ehr.get("patient_id")), tuple(changes))
+    return tuple(changes)
 
 
 def make_entry(undoing: Undoing, note: Path, original: str, released: str, row: int = 0) -> Entry:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..patient_ids import normal_id
 from .entries import OWN
 from .fuzzy import fuzzy_find
 from .matcher import Match
@@ -10,7 +11,7 @@ from .normalise import Normalised
 from .patients import PatientTerms
 from .store import LocalStore
 
-__all__ = ["Chosen", "choose", "clean_id", "search"]
+__all__ = ["Chosen", "choose", "search"]
 
 
 class Chosen(NamedTuple):
@@ -31,20 +32,9 @@ def choose(store: LocalStore, value: Any) -> Chosen:
     value (Any): the id, as text or number; None, not a number or "" if the note has none.
     RETURNS (Chosen): the terms, or what is missing.
     """
-    patient_id = clean_id(value)
+    patient_id = normal_id(value)
     own = store.patient(patient_id) if patient_id else None
     return Chosen(own, "" if own is not None else "unknown patient_id" if patient_id else "no patient_id")
-
-
-def clean_id(value: Any) -> str:
-    """The id of a patient, however a table gives it.
-
-    value (Any): the id, as text or number; None, not a number or "" if the note has none.
-    RETURNS (str): the id, "" if there is none.
-    """
-    if isinstance(value, float) and value.is_integer():  # as pandas has a column that lacks some
-        value = int(value)
-    return "" if value is None or value != value else str(value).strip()
 
 
 def search(

@@ -13,6 +13,7 @@ from pathlib import Path
 import ahocorasick
 import numpy as np
 
+from ..patient_ids import normal_id
 from .conditions import Flags, settle
 from .entries import LocalEntry, Ready, Tag
 from .institution_writer import map_file
@@ -131,6 +132,7 @@ class PatientIndex:
         writer (PatientWriter): where they go; its tags begin with those of this index.
         left_out (Set[str]): ids of patients whose rows are left out.
         """
+        left_out = {normal_id(patient_id) for patient_id in left_out}
         hashes = {hash_id(patient_id) for patient_id in left_out}
         order = np.argsort(self._offsets)
         for hashed, offset in zip(self._hashes[order].tolist(), self._offsets[order].tolist(), strict=True):
@@ -139,6 +141,7 @@ class PatientIndex:
 
     def _own(self, patient_id: str) -> list[Row]:
         """The rows of a patient."""
+        patient_id = normal_id(patient_id)
         wanted = np.uint64(hash_id(patient_id))
         first, last = np.searchsorted(self._hashes, wanted), np.searchsorted(self._hashes, wanted, side="right")
         rows = [self._read(offset) for offset in self._offsets[first:last].tolist()]

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ConfigError, Errors
+from ..patient_ids import normal_id
 from .build_folder import BUILD, MANIFEST, VERSION, claim, clean, lock, read_meta, write_meta
 from .entries import LocalEntry, Tag, Tags, make_ready
 from .institution import Institution
@@ -163,6 +164,7 @@ class StoreWriter:
         entries (Iterable[LocalEntry]): the terms.
         RAISES: ConfigError for an empty id (D160), or a label, rule or condition that cannot be (D163).
         """
+        patient_id = normal_id(patient_id)
         if not patient_id:
             raise ConfigError(Errors.D160.format(path=self.folder, reason="a patient without an id"))
         ready = list(make_ready(entries, self._tags, self.skipped))
@@ -195,7 +197,7 @@ class StoreWriter:
 
         patient_id (str): the id.
         """
-        self._replaced.add(patient_id)
+        self._replaced.add(normal_id(patient_id))
 
     def commit(self, manifest: dict[str, Any]) -> None:
         """Put the new dictionaries into the place of the old.

@@ -8,7 +8,7 @@ by file and row alone: the rows of a hospital's lists are its patients.
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -51,8 +51,8 @@ def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
     label (str): label of the rows that have none.
     YIELDS (Entry): the rows in the order of the file.
     RAISES: ConfigError if there is no such file (D150), it is of another kind (D151), a row is broken (D152), has an
-        unknown label (D154) or none (D155), or, once the file is read, if there were no terms (D152) or general ones
-        (D153).
+        unknown label (D154) or none (D155), or, once the file is read, if there were no terms (D152), general ones
+        (D153), or a term with two labels (D167).
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
@@ -60,7 +60,8 @@ def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
         raise ConfigError(Errors.D151.format(path=path))
     if not path.is_file():
         raise ConfigError(Errors.D150.format(path=path))
-    return _check(_some(readers[path.suffix.lower()](path), path), source=str(path), name=list_name(path), label=label)
+    rows = _some(readers[path.suffix.lower()](path), path)
+    return _check(rows, source=str(path), name=list_name(path), label=label, labels={})
 
 
 def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
@@ -73,7 +74,7 @@ def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
     RAISES: ConfigError as `read_list`.
     """
     rows = ((row, {"term": term, "label": label}) for row, term in enumerate(terms, 1))
-    return _check(rows, source=name, name=name, label=None)
+    return _check(rows, source=name, name=name, label=None, labels=None)
 
 
 def is_too_general(term: str) -> bool:
@@ -109,10 +110,18 @@ def _some(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator
 
 
 def _check(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], source: str, name: str, label: str | None
+    rows: Iterable[tuple[int, Mapping[str, Any]]],
+    source: str,
+    name: str,
+    label: str | None,
+    labels: dict[str, str] | None,
 ) -> Iterator[Entry]:
-    """Turn rows into entries. General terms are gathered, so that one run names them all."""
+    """Turn rows into entries. General terms, and those with two labels, are gathered, so that one run names them all.
+
+    labels (Optional[dict[str, str]]): empty; filled with the label of each term. None if all rows have one label.
+    """
     general: list[int] = []
+    twice: list[int] = []
     for row, values in rows:
         for column, value in values.items():
             if not isinstance(value, str) and not (value is None and column != "term"):
@@ -129,12 +138,20 @@ def _check(
             raise _broken(source, row, "the term holds half of a surrogate pair")
         if is_too_general(entry.term):
             general.append(row)
-        elif not general:
+        elif labels is not None and labels.setdefault(entry.term, entry.label) != entry.label:
+            twice.append(row)
+        elif not general and not twice:
             yield entry
     if general:
-        named = ", ".join(map(str, general[:_ROWS_NAMED]))
-        more = len(general) - _ROWS_NAMED
-        raise ConfigError(Errors.D153.format(path=source, rows=named + (f" and {more} more" if more > 0 else "")))
+        raise ConfigError(Errors.D153.format(path=source, rows=_name_rows(general)))
+    if twice:
+        raise ConfigError(Errors.D167.format(path=source, rows=_name_rows(twice)))
+
+
+def _name_rows(rows: Sequence[int]) -> str:
+    """The numbers of rows for an error: the first of them, and how many more there are."""
+    named = ", ".join(map(str, rows[:_ROWS_NAMED]))
+    return named + (f" and {len(rows) - _ROWS_NAMED} more" if len(rows) > _ROWS_NAMED else "")
 
 
 def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

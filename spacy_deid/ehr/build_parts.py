@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 from ..errors import Errors, InputError
+from ..processes import follow_parent
 from .patient_parts import PartResult, PartsPlan, PatientBuilder
 from .scratch import Scratch
 
@@ -50,7 +51,8 @@ def build_parts(plan: PartsPlan, scratch: Scratch, processes: int) -> Iterator[P
 
 
 def _begin(plan: PartsPlan) -> None:
-    """Make the builder of a process."""
+    """Make the builder of a process, which ends with its parent."""
+    follow_parent()
     _BUILDERS[:] = [PatientBuilder(plan)]
 
 

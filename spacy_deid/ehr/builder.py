@@ -14,6 +14,7 @@ from ..background.ambiguity import LIMIT, Ambiguity
 from ..background.counts import PhraseCounts
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError
+from ..patient_ids import normal_id
 from .build_parts import build_parts
 from .cleaning import as_text, clean
 from .make_entries import Cell, EntryMaker
@@ -169,7 +170,7 @@ class _Build:
                 PatientBuilder(self._plan).probe(table, texts[:_PROBED])
                 probed = True
             for at, (row, values) in enumerate(zip(batch.rows, texts, strict=True), batch.first):
-                if patient_id := as_text(row[place]):
+                if patient_id := normal_id(as_text(row[place])):
                     scratch.add(patient_id, StoredRow(number, at, values))
                 else:
                     self._report.without_id[table.name] += 1

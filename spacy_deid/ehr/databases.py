@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DeidError, Errors, InputError
+from ..notes.sql import lacks_file
 from .batches import BATCH, Batch, Rows, failed, find_places, import_package
 from .mapping import Source, Table
 
@@ -33,6 +34,8 @@ def read_database(table: Table) -> Rows:
     sql = import_package(source, "sqlalchemy", "sqlalchemy")
     with _withheld(source):
         engine = sql.create_engine(url)
+    if lacks_file(engine.url):
+        raise failed(source, f"no such SQLite file, in {source.url_env}")
     # psycopg fetches a result whole unless it streams; a read-only transaction can do no harm.
     options = {"stream_results": True, "max_row_buffer": BATCH}
     options |= {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {}

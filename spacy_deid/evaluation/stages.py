@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
+from ..spans import reopen_groups
 
 __all__ = ["Stages", "decide", "detect", "left_out", "take_apart"]
 
@@ -86,6 +87,7 @@ def decide(nlp: Language, doc: Doc, stages: Stages, *, without: Collection[str] 
     without (Collection[str]): names of components behind the merging that are not run.
     RETURNS (Doc): the same.
     """
+    reopen_groups(doc)
     for name in stages.deciders:
         if name not in without:
             doc = nlp.get_pipe(name)(doc)

@@ -4,9 +4,9 @@ What the model says of a note is read once (`read_posteriors`), and then decided
 wanted (`choose_spans`): a sweep over thresholds costs little more than one pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from ..errors import Errors, NotDeidentified
 from . import bioes, crf
 from .calibration import Calibration
 
-__all__ = ["Decoded", "Posterior", "choose_spans", "decode_spans", "read_posteriors"]
+__all__ = ["Decoded", "Posterior", "choose_spans", "decode_spans", "read_posteriors", "read_stretches"]
 
 # (start token, end token, label number, probability)
 Decoded = list[tuple[int, int, int, float]]
+_Piece = tuple[int, int, np.ndarray]
 _PIECE = 256
-_BATCH = 128
+_BATCH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +92,22 @@ def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
     RETURNS (list[Posterior]): one a sequence.
     RAISES: NotDeidentified (D247) if the scores give no probabilities.
     """
-    spans: list[Decoded] = [[] for _ in emissions]
-    phi = [np.zeros(len(emission), dtype=np.float32) for emission in emissions]
-    labels = [np.zeros(len(emission), dtype=np.int32) for emission in emissions]
-    for i, offset, path, prob in _pieces(emissions):
+    return read_stretches(list(map(len, emissions)), enumerate(emissions))
+
+
+def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.ndarray]]) -> list[Posterior]:
+    """Read best path and probabilities of sequences whose scores come in stretches, so that they are never all held.
+
+    lengths (Sequence[int]): tokens of each sequence.
+    stretches (Iterable[tuple[int, ndarray]]): number of a sequence and tag scores of its next tokens, shape (tokens,
+        tags). Sequences come one after another; an empty one need not come.
+    RETURNS (list[Posterior]): one a sequence, the same as `read_posteriors` gives for the whole scores.
+    RAISES: NotDeidentified (D247) if the scores give no probabilities.
+    """
+    spans: list[Decoded] = [[] for _ in lengths]
+    phi = [np.zeros(length, dtype=np.float32) for length in lengths]
+    labels = [np.zeros(length, dtype=np.int32) for length in lengths]
+    for i, offset, path, prob in _decode_pieces(_cut_pieces(stretches)):
         if not np.isfinite(prob).all():
             raise NotDeidentified(Errors.D247)
         rows = slice(offset, offset + len(path))
@@ -107,34 +120,39 @@ def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
     return [Posterior(*parts) for parts in zip(spans, phi, labels, strict=True)]
 
 
-def _pieces(emissions: Sequence[np.ndarray]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+def _decode_pieces(pieces: Iterable[_Piece]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Number of the sequence, offset in it, best path and posterior of each piece."""
-    pieces, owner = [], []
-    for i, emission in enumerate(emissions):
-        cuts = _cuts(emission) if len(emission) else []
-        pieces += [emission[a:b] for a, b in pairwise(cuts)]
-        owner += [(i, a) for a in cuts[:-1]]
-    for first in range(0, len(pieces), _BATCH):
-        padded, lengths = crf.pad(pieces[first : first + _BATCH])
+    remaining = iter(pieces)
+    while batch := list(islice(remaining, _BATCH)):
+        padded, lengths = crf.pad([emission for *_, emission in batch])
         paths, probs = crf.viterbi(padded), crf.marginals(padded).probs
-        batch = zip(owner[first : first + _BATCH], lengths, paths, probs, strict=True)
-        yield from ((i, offset, path[:length], prob[:length]) for (i, offset), length, path, prob in batch)
+        for (i, offset, _), length, path, prob in zip(batch, lengths, paths, probs, strict=True):
+            yield i, offset, path[:length], prob[:length]
 
 
-def _cuts(emission: np.ndarray) -> list[int]:
-    """Where to cut a long sequence: in each stretch, at the token that is surest to be outside.
+def _cut_pieces(stretches: Iterable[tuple[int, np.ndarray]]) -> Iterator[_Piece]:
+    """Cut long sequences: in each stretch of a piece's length, behind the token that is surest to be outside.
 
     Keeps time and memory linear in the length of a note. Both sides of the cut end legally, which is what the best
-    path does there anyway.
+    path does there anyway. Where the scores were cut into stretches makes no difference.
+
+    YIELDS (tuple[int, int, ndarray]): number of the sequence, offset in it, tag scores of one token or more.
     """
-    n = len(emission)
-    cuts = [0]
-    if n > _PIECE:
-        outside = emission[:, 0] - emission[:, 1:].max(axis=1)
-        while n - cuts[-1] > _PIECE:
-            low = cuts[-1] + _PIECE // 2
-            cuts.append(low + int(outside[low : cuts[-1] + _PIECE].argmax()) + 1)
-    return [*cuts, n]
+    owner, offset, rest = -1, 0, np.zeros((0, 1), dtype=np.float32)
+    for i, emission in stretches:
+        if i != owner:
+            if len(rest):
+                yield owner, offset, rest
+            owner, offset, rest = i, 0, emission
+        else:
+            rest = np.concatenate([rest, emission])
+        while len(rest) > _PIECE:
+            outside = rest[_PIECE // 2 : _PIECE, 0] - rest[_PIECE // 2 : _PIECE, 1:].max(axis=1)
+            cut = _PIECE // 2 + int(outside.argmax()) + 1
+            yield owner, offset, rest[:cut]
+            offset, rest = offset + cut, rest[cut:]
+    if len(rest):
+        yield owner, offset, rest
 
 
 def _runs(tokens: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> Decoded:

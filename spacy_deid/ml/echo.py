@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 import numpy as np
 from spacy.attrs import IS_ALPHA, IS_LOWER, IS_UPPER, LENGTH, LOWER
 from spacy.strings import hash_string  # type: ignore[attr-defined]
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
 __all__ = ["find_echoes"]
 
@@ -44,18 +44,20 @@ def find_echoes(
     free, written = np.ones(len(doc), dtype=bool), words & (small == 0)
     common = set(lower[small == 1].tolist())
     known: dict[int, tuple[int, float]] = {}
+    read: set[int] = set()  # a name stands in a long note a thousand times, and its cases take long to make
     for start, end, label, score in spans:
         free[start:end] = False
-        if label in persons:
-            names = [int(lower[i]) for i in range(start, end) if written[i]]
-            if forms:
-                names += [
-                    hash_string(form.lower())
-                    for token in doc[start:end]
-                    if written[token.i]
-                    for form in forms(token.text if token.is_title else token.text.capitalize())
-                ]
-            known |= {name: (label, score) for name in names if name not in common and name not in known}
+        for token in doc[start:end] if label in persons else ():
+            if written[token.i] and token.orth not in read:
+                read.add(token.orth)
+                names = [token.lower, *_cases(token, forms)]
+                known |= {name: (label, score) for name in names if name not in common and name not in known}
     again = np.flatnonzero(free & written & np.isin(lower, np.fromiter(known, dtype=np.uint64, count=len(known))))
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
     return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]
+
+
+def _cases(token: Token, forms: Callable[[str], Collection[str]] | None) -> list[int]:
+    """The cases of a name, lower case and hashed."""
+    name = token.text if token.is_title else token.text.capitalize()
+    return [hash_string(form.lower()) for form in forms(name)] if forms else []

@@ -125,12 +125,15 @@ def settle_roles(doc: Doc, spans: Decoded, persons: Collection[int]) -> Decoded:
     for name in mentions:
         for word in name:
             having[word].append(name)
+    roles: dict[frozenset[str], int] = {}
     settled: Decoded = []
     for (start, end, label, score), name in zip(spans, names, strict=True):
         if name and not _has_title(doc, start):
-            rarest = min(name, key=lambda word: len(having[word]))
-            votes = sum((mentions[other] for other in having[rarest] if name <= other), Counter())
-            label = votes.most_common(1)[0][0]
+            if name not in roles:
+                rarest = min(name, key=lambda word: len(having[word]))
+                votes = sum((mentions[other] for other in having[rarest] if name <= other), Counter())
+                roles[name] = votes.most_common(1)[0][0]
+            label = roles[name]
         settled.append((start, end, label, score))
     return settled
 

@@ -32,6 +32,7 @@ from thinc.types import Floats2d, Floats3d, Ints2d
 
 from .layout import FEATURES, NoteFeatures, dense_tokens
 from .lexicon import Lexicon
+from .windows import TAKES_WINDOWS, are_windows
 
 __all__ = ["build_committee", "build_note_tok2vec", "build_tag_scorer"]
 
@@ -82,7 +83,8 @@ def build_note_tok2vec(
         trust shape and context; names that it never saw are the names that matter.
     lexicon (Optional[str]): file of a `lexicon.Lexicon`, read when the model is initialized and saved with it; a
         saved model does not need the file.
-    RETURNS (Model): Docs → float32 arrays of shape (tokens, width); blanks are passed over and have zeros.
+    RETURNS (Model): Docs → float32 arrays of shape (tokens, width); blanks are passed over and have zeros. For
+        prediction it takes `windows.Window` too, which give arrays of shape (dense tokens, width).
     """
     known = {name: n for name, n in DEFAULT_ROWS.items() if lexicon is not None or name not in _FROM_LEXICON}
     tables = dict(rows or known)
@@ -97,9 +99,8 @@ def build_note_tok2vec(
     dense: Model[Any, Any] = chain(
         _extract(list(tables), word_dropout, lexicon), _in_pieces(network, depth * window_size)
     )
-    model: Model[Any, Any] = Model(
-        "with_blanks", _blanks_forward, init=_pieces_init, layers=[dense], dims={"nO": None}
-    )
+    forward = partial(_blanks_forward, depth * window_size)
+    model: Model[Any, Any] = Model(TAKES_WINDOWS, forward, init=_pieces_init, layers=[dense], dims={"nO": None})
     model.set_dim("nO", width)
     return _on_blas(model)
 
@@ -192,8 +193,11 @@ class _Extract:
                 array[hidden[:, None], self.lexical] = 0
         return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
 
-    def _features(self, docs: list[Doc]) -> list[np.ndarray]:
+    def _features(self, docs: list[Any]) -> list[np.ndarray]:
         """All columns, read once for the members of a committee that have the same lexicon."""
+        if are_windows(docs):
+            views = [(window, window.note.view(self.lexicon, self.extract)) for window in docs]
+            return [view.rows(window.start, window.stop) for window, view in views]
         if not isinstance(docs, _Batch):
             return [self.extract(doc) for doc in docs]
         if self.lexicon not in docs.features:
@@ -202,9 +206,17 @@ class _Extract:
 
 
 def _blanks_forward(
-    model: Model[Any, Any], docs: list[Doc], is_train: bool
+    overlap: int, model: Model[Any, Any], docs: list[Any], is_train: bool
 ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-    """Give the blanks, which the network does not see, rows of zeros."""
+    """Give the blanks, which the network does not see, rows of zeros; or embed windows, each with its neighbours."""
+    if are_windows(docs):
+        wide = [(window, window.widen(overlap)) for window in docs]
+        embedded = model.layers[0].predict([more for _, more in wide])
+        trimmed = [
+            output[window.start - more.start :][: len(window)]
+            for (window, more), output in zip(wide, embedded, strict=True)
+        ]
+        return trimmed, lambda gradients: []
     dense = [dense_tokens(doc) for doc in docs]
     outputs, backprop_dense = model.layers[0](docs, is_train)
 

@@ -10,10 +10,11 @@ whichever windows it was read by.
 Needs the extra "transformers"; nothing here imports it before a model is built.
 """
 
+import os
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -69,6 +70,7 @@ def build_windowed_transformer(
     """
     from spacy_transformers.layers import TransformerModel
 
+    _survive_forks()
     # Without a span getter the library's own forward, which drops pieces, could not run by mistake.
     model: Model[list[Doc], Any] = TransformerModel(
         name,
@@ -85,6 +87,19 @@ def build_windowed_transformer(
     shim: Any = model.layers[0].shims[0]
     shim.to_bytes = partial(_to_bytes, shim)
     return model
+
+
+@cache
+def _survive_forks() -> None:
+    """Let torch run on one thread in processes that are forked from this one.
+
+    A forked process does not have the threads of torch's pool and waits for them forever, as the workers of
+    ``nlp.pipe(n_process=2)`` do. With one thread torch uses no pool. Its own data loader does the same.
+    """
+    if hasattr(os, "register_at_fork"):
+        import torch
+
+        os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
 def _to_bytes(shim: Any) -> bytes:
@@ -253,6 +268,7 @@ def build_checked_listener(
     """
     from spacy_transformers.layers import TransformerListener, trfs2arrays
 
+    _survive_forks()
     listener = TransformerListener(upstream_name=upstream)
     checked: Model[Any, Any] = Model("checked_listener", _listen, layers=[listener], attrs={"trained": False})
     model: Model[list[Doc], list[Floats2d]] = chain(checked, trfs2arrays(pooling, grad_factor))

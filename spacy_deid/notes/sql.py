@@ -11,10 +11,24 @@ from typing import Any, Protocol
 from ..errors import Errors, InputError
 from .source import Columns, Key
 
-__all__ = ["DuckConnector", "SqlConnector", "SqlSource"]
+__all__ = ["DuckConnector", "SqlConnector", "SqlSource", "lacks_file"]
 
 _BATCH = 10_000  # rows that are fetched at once
 _KEYS = 500  # keys in a statement: SQLite takes 999 values
+
+
+def lacks_file(url: Any) -> bool:
+    """Whether an address is of a SQLite file that is not there. SQLite would make an empty one.
+
+    url (sqlalchemy.URL): the address.
+    RETURNS (bool): whether there is no such file; False for databases in memory and for "file:" addresses with a mode.
+    """
+    name = url.database or ":memory:"
+    if url.get_backend_name() != "sqlite" or name == ":memory:":
+        return False
+    if name.startswith("file:"):
+        return "mode" not in url.query and not Path(name.removeprefix("file:").partition("?")[0]).is_file()
+    return not Path(name).is_file()
 
 
 class _Connector(Protocol):
@@ -57,6 +71,8 @@ class SqlConnector:
             raise InputError(Errors.D740.format(source="the database URL", reason="not a URL")) from None
         self.name = name or f"{made.get_backend_name()}://{made.host or ''}/{made.database or ''}"
         self._text = sqlalchemy.text
+        if lacks_file(made):
+            raise InputError(Errors.D740.format(source=self.name, reason="no such file"))
         try:
             self._engine = sqlalchemy.create_engine(made)
             self._connection = self._engine.connect().execution_options(**self._options(made.get_backend_name()))

@@ -19,7 +19,7 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from .rules import Context, Rule, parse_example
 from .text import Reading, fold, read_text
-from .validators import get_validator
+from .validators import CHECK_DIGITS, get_validator
 
 __all__ = ["Match", "RuleMatcher", "check_examples"]
 
@@ -40,6 +40,7 @@ class Match:
     label (str): canonical label.
     rule (str): the rule's id.
     score (float): the rule's score.
+    validated (bool): whether a rule of this label found a right check digit in these characters.
     """
 
     start: int
@@ -47,6 +48,7 @@ class Match:
     label: str
     rule: str
     score: float
+    validated: bool = False
 
 
 @dataclass(slots=True)
@@ -107,7 +109,7 @@ class RuleMatcher:
         """Find identifiers.
 
         A match inside another one's characters is left out: nothing is uncovered by that, and the longer one knows
-        better what it is.
+        better what it is. A match with a right check digit is left out only inside another such match.
 
         text (str): the note.
         RETURNS (list[Match]): in the order of the text.
@@ -266,14 +268,25 @@ def _between(positions: list[int] | None, low: int, high: int) -> bool:
 
 
 def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]:
-    """Leave out what lies inside another match; of equals, a rule with a keyword comes first, then file order."""
+    """Leave out what lies inside another match; of equals, a rule with a keyword comes first, then file order.
+
+    A match with a right check digit stays inside one without. If the two have the same characters and the same label,
+    the one that stays counts as validated.
+    """
     found.sort(key=lambda f: (f[0], -f[1], f[2], f[3], f[4]))
+    checked = {
+        (start, end, label)
+        for start, end, _, _, label, rule in found
+        if rule.validator in CHECK_DIGITS and label == rule.label
+    }
     kept: list[Match] = []
-    reach = -1
+    reach = reach_checked = -1
     for start, end, _, _, label, rule in found:
-        if end > reach:
-            kept.append(Match(start, end, label, rule.id, rule.score))
-            reach = end
+        validated = (start, end, label) in checked
+        if end > reach or (validated and end > reach_checked):
+            kept.append(Match(start, end, label, rule.id, rule.score, validated))
+            reach = max(reach, end)
+            reach_checked = end if validated else reach_checked
     return kept
 
 

@@ -9,14 +9,9 @@ from importlib.resources import files
 from .matcher import RuleMatcher
 from .rules import COMMON, Rule, parse_rules
 
-__all__ = ["CHECK_DIGITS", "recovery_languages", "recovery_matcher", "recovery_rules"]
+__all__ = ["recovery_languages", "recovery_matcher", "recovery_rules"]
 
 _FOLDER = files("spacy_deid") / "resources" / "recovery"
-
-# Validators that a number passes by chance once in ten times or less: what they accept is an identifier.
-CHECK_DIGITS = frozenset(
-    {"business_id_fi", "card", "chi", "dea", "dni", "hetu", "iban", "luhn", "nhs", "npi", "nuss", "ssn", "vin"}
-)
 
 
 @cache

@@ -30,8 +30,14 @@ __all__ = [
 ]
 
 COMMON = "common"
-_FOLDER = files("spacy_deid") / "resources" / "patterns"
+_RESOURCES = files("spacy_deid") / "resources"
+_FOLDER = _RESOURCES / "patterns"
 LANGUAGES = tuple(sorted(entry.name[:-5] for entry in _FOLDER.iterdir() if entry.name.endswith(".toml")))
+# Lists that a fragment may stand for, in the folder of resources.
+WORD_LISTS = {
+    f"professions-{lang}": f"synth/{lang}/lists/professions.{kind}"
+    for lang, kind in (("en", "txt"), ("es", "csv"), ("fi", "txt"))
+}
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _FRAGMENT = re.compile(r"\{([a-z][a-z_]*)\}")
@@ -68,6 +74,7 @@ class Rule:
     starts_with (list[str]): words that the identifier begins with; the pattern is what follows them.
     capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
     stem (bool): whether letters may follow a word of `after` or `starts_with`: the pattern begins with its endings.
+    decisive (bool): whether the cue names the label: a classifier's guess over the same words takes it on.
     begins (str): "digit", "capital" or "code" (either) if every match begins so: the pattern is tried only there.
     needs (list[str]): the rule runs only on notes that hold one of these, case and accents apart.
     context, not_context (Context | None): words one of which must, or none of which may, stand near the match.
@@ -85,6 +92,7 @@ class Rule:
     starts_with: list[str] = field(default_factory=list)
     capital: bool = False
     stem: bool = False
+    decisive: bool = False
     begins: str = ""
     needs: list[str] = field(default_factory=list)
     context: Context | None = None
@@ -221,10 +229,30 @@ def _fragments(data: Mapping[str, Any], path: str, known: Mapping[str, str]) -> 
     """The fragments of a file, on top of those known; a fragment may use those above it."""
     fragments = dict(known)
     for name, pattern in data.get("define", {}).items():
-        if not isinstance(pattern, str):
-            raise ConfigError(Errors.D109.format(path=path, reason=f"fragment '{name}' must be a string"))
-        fragments[name] = f"(?:{_fill(pattern, fragments, path, name)})"
+        if isinstance(pattern, dict) and set(pattern) == {"list"} and pattern["list"] in WORD_LISTS:
+            fragments[name] = _any_of(_words(str(pattern["list"])))
+        elif isinstance(pattern, str):
+            fragments[name] = f"(?:{_fill(pattern, fragments, path, name)})"
+        else:
+            reason = f"fragment '{name}' must be a string, or {{ list = … }} with one of {', '.join(WORD_LISTS)}"
+            raise ConfigError(Errors.D109.format(path=path, reason=reason))
     return fragments
+
+
+def _words(name: str) -> list[str]:
+    """The words of a list that ships: every cell of a CSV file under its header, every line of another file."""
+    lines = (_RESOURCES / WORD_LISTS[name]).read_text(encoding="utf8").splitlines()
+    if WORD_LISTS[name].endswith(".csv"):
+        lines = [cell for line in lines[1:] for cell in line.split(",")]
+    return sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for one of many words, the longest that fits; the first letter leads to the few that it begins."""
+    by_letter: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "(?:" + "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items()) + ")"
 
 
 def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> str:
@@ -281,8 +309,8 @@ def _wrong_choice(row: Mapping[str, Any]) -> str:
         return f"'begins' is one of {list(_BEGINS)}"
     if sum(bool(row.get(key)) for key in ("after", "starts_with", "begins")) > 1:
         return "give one of 'after', 'starts_with' and 'begins'"
-    if not all(isinstance(row.get(key, False), bool) for key in ("capital", "stem")):
-        return "'capital' and 'stem' must be true or false"
+    if not all(isinstance(row.get(key, False), bool) for key in ("capital", "stem", "decisive")):
+        return "'capital', 'stem' and 'decisive' must be true or false"
     score = row.get("score", 1.0)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 < score <= 1:
         return "'score' must be a number above 0, at most 1"

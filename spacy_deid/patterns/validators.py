@@ -14,9 +14,14 @@ import phonenumbers
 
 from .dates import is_day_month, is_dmy, is_mdy, is_month_year, is_ymd
 
-__all__ = ["VALIDATORS", "Validator", "get_validator"]
+__all__ = ["CHECK_DIGITS", "VALIDATORS", "Validator", "get_validator"]
 
 Validator = Callable[[str], bool]
+
+# Validators that a number passes by chance once in ten times or less: what they accept is an identifier.
+CHECK_DIGITS = frozenset(
+    {"business_id_fi", "card", "chi", "dea", "dni", "hetu", "iban", "luhn", "nhs", "npi", "nuss", "ssn", "vin"}
+)
 
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _HETU_CHARACTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY"

@@ -11,8 +11,9 @@ from spacy.tokens import Doc
 from spacy.util import raise_error
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified
-from ..labels import get_label
+from ..labels import LABELS, get_label
 from ..llm.backends import Backend, open_backend
+from ..llm.canaries import CANARY_LABELS
 from ..llm.extraction import Extractor
 from ..llm.grounding import Grounding, ground
 from ..llm.prompts import load_prompt
@@ -32,7 +33,7 @@ __all__ = ["LLM", "make_llm"]
         "allow": [],
         "key_variable": None,
         "ca_file": None,
-        "prompt": "zero_shot.v1",
+        "prompt": "zero_shot.v2",
         "language": None,
         "labels": None,
         "grammar": None,
@@ -46,6 +47,7 @@ __all__ = ["LLM", "make_llm"]
         "slots": 4,
         "retries": 2,
         "wait": 0.5,
+        "canaries": 2,
         "timeout": 300.0,
         "context": 8192,
         "threads": None,
@@ -75,6 +77,7 @@ def make_llm(
     slots: int,
     retries: int,
     wait: float,
+    canaries: int,
     timeout: float,
     context: int,
     threads: int | None,
@@ -104,6 +107,8 @@ def make_llm(
     slots (int): questions that are asked at the same time of a server.
     retries (int): how often it is asked again.
     wait (float): seconds before it is asked again; each time twice as many.
+    canaries (int): invented identifiers that are planted in every question. An answer that leaves one out, as when the
+        note talked the model out of its task, is asked for again, and then the note fails. 0 turns the check off.
     timeout (float): seconds that a server may take for an answer.
     context (int): tokens of prompt and answer together, in process.
     threads (Optional[int]): threads in process; None for all cores.
@@ -111,7 +116,13 @@ def make_llm(
     """
     loaded = load_prompt(prompt, language or str(nlp.lang))
     asked = [get_label(label).name for label in (loaded.labels if labels is None else labels)]
-    extractor: dict[str, Any] = {"prompt": loaded, "labels": asked, "retries": retries, "wait": wait}
+    extractor: dict[str, Any] = {
+        "prompt": loaded,
+        "labels": asked,
+        "retries": retries,
+        "wait": wait,
+        "canaries": canaries,
+    }
     extractor |= {"max_tokens": max_tokens, "seed": seed}
     backend: dict[str, Any] = {"allow": allow, "model": model_name, "key_variable": key_variable, "ca_file": ca_file}
     backend |= {"response_format": response_format, "threads": threads, "gpu_layers": gpu_layers}
@@ -168,6 +179,13 @@ class LLM:
         self._check("overlap", 0 <= overlap <= chunk // 2, "from 0 to half of 'chunk'")
         self._check("labels", bool(extractor["labels"]), "a list of at least one label")
         self._check("retries", extractor["retries"] >= 0, "at least 0")
+        canaries = extractor.get("canaries", 0)
+        possible = [label for label in extractor["labels"] if label in CANARY_LABELS]
+        self._check(
+            "canaries",
+            canaries == 0 or (canaries > 0 and bool(possible)),
+            f"0, or at least 1 with one of the labels {', '.join(CANARY_LABELS)}",
+        )
         self._check("fuzzy", fuzzy is None or 0 < fuzzy <= 100, "above 0 and at most 100, or null")
         self.counts: Counter[str] = Counter()
         self._location, self._extractor_settings, self._backend_settings = model, extractor, backend
@@ -294,7 +312,8 @@ class LLM:
         counts = {"parts": parts, "strings": grounded.strings}
         counts |= {"ungrounded": grounded.ungrounded, "unplaced": grounded.unplaced}
         self.counts.update(counts)
+        asked = parts > 0 and any(LABELS[label].conll == "PER" for label in self.labels)
         evidence: Sequence[Evidence] = [
             Evidence(item.start, item.end, item.label, self.name, item.score, item.rule) for item in grounded.found
         ]
-        write_evidence(doc, self.key, evidence, version=version, **counts)
+        write_evidence(doc, self.key, evidence, version=version, asked_for_persons=asked, **counts)

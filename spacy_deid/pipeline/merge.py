@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -21,9 +22,12 @@ from ..spans import (
     Evidence,
     SpansFilter,
     check_key,
+    close_groups,
     read_evidence,
+    refuse_closed,
     refuse_groups,
     require_groups,
+    settle_label,
     union_filter,
     write_evidence,
 )
@@ -119,7 +123,8 @@ class Merge:
     def __call__(self, doc: Doc) -> Doc:
         """Unite the evidence on a Doc and write ``doc.ents``.
 
-        RAISES: NotDeidentified if a source did not run (D501) or a group is there that is no source (D503).
+        RAISES: NotDeidentified if a source did not run (D501), its group was set by hand (D518) or is left from an
+            earlier run (D519), or a group is there that is no source (D503).
         """
         merged = self.match(doc)
         self.set_annotations(doc, merged)
@@ -133,16 +138,29 @@ class Merge:
         """
         require_groups(doc, self.sources)
         refuse_groups(doc, self.sources, self.name)
-        candidates = [
-            Candidate(span.start, span.end, span.label_, self._rank(i, span.label_, len(span)))
-            for i, key in enumerate(self.sources)
-            for span in doc.spans[key]
+        refuse_closed(doc, self.sources)
+        found = [
+            (number, span, item, item.rule in doc.spans[key].attrs.get("decisive", ()))
+            for number, key in enumerate(self.sources)
+            for span, item in zip(doc.spans[key], read_evidence(doc, key), strict=True)
         ]
+        longer = {i for _, span, *_ in found if len(span) > 1 for i in range(span.start, span.end)}
+        cues = {i: item.label for _, span, item, decisive in found if decisive for i in range(span.start, span.end)}
+        candidates = []
+        for number, span, item, _ in found:
+            # A single name or word overrules no longer detection that it stands in.
+            part = len(span) == 1 and span.start in longer and span[0].is_alpha
+            guess = item.score < 1 and not item.validated
+            label = settle_label(span.start, span.end, item.label, cues) if guess else item.label
+            # An echo has the role of a name elsewhere: another person may bear it too.
+            role = "PERSON" if item.rule == "echo" else label
+            rank = self._rank(number, role, len(span), item.validated and not part)
+            candidates.append(Candidate(span.start, span.end, label, rank))
         return self.spans_filter(candidates)
 
-    def _rank(self, source: int, label: str, length: int) -> tuple[float, ...]:
-        """Order of the candidates: label priority, then trust in the source, then length."""
-        return (self.label_priority.get(label, 0), source, -length)
+    def _rank(self, source: int, label: str, length: int, validated: bool) -> tuple[float, ...]:
+        """Order of the candidates: the validated, the longest first; then label priority, source, length."""
+        return (not validated, -length if validated else 0, self.label_priority.get(label, 0), source, -length)
 
     def set_annotations(self, doc: Doc, merged: list[Candidate]) -> None:
         """Write the decision: ``doc.ents``, the merged and the discarded group."""
@@ -151,20 +169,21 @@ class Merge:
             for key in self.sources
             for span, item in zip(doc.spans[key], read_evidence(doc, key), strict=True)
         ]
-        best: dict[int, float] = {}
+        best = np.zeros(len(doc))
         for start, end, item in found:
-            best.update((i, max(item.score, best.get(i, 0.0))) for i in range(start, end))
+            best[start:end] = np.maximum(best[start:end], item.score)
         evidence = [self._decided(doc, candidate, best) for candidate in merged]
         receipt: dict[str, Any] = {"recovery": True} if self.expects_recovery else {}
         write_evidence(doc, MERGED, evidence, sources=list(self.sources), **receipt)
         for key in {RECOVERED, REVIEW} & set(doc.spans):  # of an earlier decision
             del doc.spans[key]
         kept = {(c.start, c.end, c.label) for c in merged}
+        close_groups(doc, self.sources)
         write_evidence(doc, DISCARDED, [f for start, end, f in found if (start, end, f.label) not in kept])
         doc.set_ents(list(doc.spans[MERGED]), default="outside")
 
-    def _decided(self, doc: Doc, candidate: Candidate, best: Mapping[int, float]) -> Evidence:
+    def _decided(self, doc: Doc, candidate: Candidate, best: np.ndarray) -> Evidence:
         """The evidence of a merged span: its characters, and the best score that any of its tokens has."""
         span = doc[candidate.start : candidate.end]
-        score = max(best.get(i, 0.0) for i in range(candidate.start, candidate.end))
+        score = float(best[candidate.start : candidate.end].max())
         return Evidence(span.start_char, span.end_char, candidate.label, self.name, score, "union")

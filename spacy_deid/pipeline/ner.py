@@ -18,14 +18,16 @@ from thinc.types import Floats2d, Floats3d
 from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
 from ..ml import bioes
+from ..ml.admission import admit
 from ..ml.calibration import Calibration, fit_calibration
-from ..ml.decoding import Decoded, Posterior, choose_spans, read_posteriors
+from ..ml.decoding import Decoded, Posterior, choose_spans, read_stretches
 from ..ml.echo import find_echoes
 from ..ml.edges import join_names, settle_roles, split_contacts, trim, widen
 from ..ml.layout import dense_tokens
 from ..ml.objective import committee_loss, encode_dense, gold_spans
 from ..ml.operating_point import OperatingPoint, make_point, named_points
 from ..ml.weights import weights_from_bytes, weights_to_bytes
+from ..ml.windows import WINDOW, cut_windows, takes_windows
 from ..spans import Evidence, check_key, write_evidence
 from ..surrogates.inflection import forms_of_names
 
@@ -105,6 +107,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.key = check_key(key)
         self.echo = echo
         self.scorer = scorer
+        self.window = WINDOW  # dense tokens that are scored at once; the size bounds memory and changes no score
         self.operating_point: str | None = None
         self.cfg: dict[str, Any] = {
             "labels": [],
@@ -249,7 +252,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         RETURNS (list[Posterior]): one a Doc, about its dense tokens.
         RAISES: ConfigError (D203) if the model was never trained.
         """
-        return read_posteriors(self._emissions(list(docs), [dense_tokens(doc) for doc in docs]))
+        return read_stretches([len(dense_tokens(doc)) for doc in docs], self._emissions(list(docs)))
 
     def choose(self, doc: Doc, read: Posterior, point: OperatingPoint | Mapping[str, Any]) -> list[Found]:
         """Decide at an operating point; changes nothing.
@@ -279,7 +282,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
         contacts = {i for i, label in enumerate(self.labels) if LABELS[label].hipaa in _CONTACTS}
         parted = split_contacts(doc, widen(found, dense_tokens(doc)), contacts)
-        return join_names(doc, trim(doc, parted), self._persons())
+        return join_names(doc, admit(doc, trim(doc, parted), self.labels), self._persons())
 
     def _persons(self) -> set[int]:
         """Numbers of the labels that name persons."""
@@ -293,14 +296,24 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         rules = ["echo" if span in echoes else "model" for span in whole]
         return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
 
-    def _emissions(self, docs: list[Doc], dense: list[np.ndarray]) -> list[np.ndarray]:
-        """Tag scores of the dense tokens of each Doc, the mean over a committee; models are spared the empty Docs."""
+    def _emissions(self, docs: list[Doc]) -> Iterator[tuple[int, np.ndarray]]:
+        """Tag scores of the dense tokens of each Doc, the mean over a committee, window by window.
+
+        Models are spared the empty Docs. A model that does not take windows scores each Doc whole.
+
+        YIELDS (tuple[int, ndarray]): number of the Doc, scores of its next dense tokens, shape (tokens, tags).
+        """
         if not self.labels:
             raise ConfigError(Errors.D203.format(name=self.name))
-        full = [doc for doc, rows in zip(docs, dense, strict=True) if len(rows)]
-        scores = iter(self.model.predict(full) if full else [])
-        nothing = np.zeros((0, bioes.n_tags(len(self.labels))), dtype=np.float32)
-        return [_mean(_to_numpy(self.model, next(scores)))[rows] if len(rows) else nothing for rows in dense]
+        if takes_windows(self.model):
+            for batch in cut_windows(docs, self.window):
+                scores = cast(Any, self.model).predict([window for _, window in batch])
+                yield from ((i, _mean(_to_numpy(self.model, s))) for (i, _), s in zip(batch, scores, strict=True))
+            return
+        full = [i for i, doc in enumerate(docs) if len(doc)]
+        scores = self.model.predict([docs[i] for i in full]) if full else []
+        for i, score in zip(full, scores, strict=True):
+            yield i, _mean(_to_numpy(self.model, score))[dense_tokens(docs[i])]
 
     def set_annotations(
         self, docs: Iterable[Doc], predicted: list[list[Found]], operating_point: str | None = None

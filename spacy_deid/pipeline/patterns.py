@@ -15,7 +15,7 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..ml.echo import find_echoes
 from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
-from ..patterns.recovery import CHECK_DIGITS
+from ..patterns.validators import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
 from ..surrogates.inflection import forms_of_names
 
@@ -125,8 +125,21 @@ class Patterns:
         self._matcher = RuleMatcher([rule for rule in rules if rule.id not in self._disable])
         # What a check digit confirms is an identifier, whatever it looks like: the receipt says so.
         self._checked = sorted(rule.id for rule in self._matcher.rules if rule.validator in CHECK_DIGITS)
+        self._decisive = sorted(rule.id for rule in self._matcher.rules if rule.decisive)
         plain = json.dumps([rule.to_dict() for rule in self._matcher.rules], sort_keys=True)
         self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
+
+    def use_package_rules(self) -> None:
+        """Replace the rules that came with the package by those of the installed package.
+
+        A saved pipeline keeps the rules that it was assembled with. Rules of other files stay as they are, and so do
+        the ids that `disable` leaves out.
+        """
+        languages = [source for source, _ in self._files if source in LANGUAGES]
+        renewed = [rule for lang in languages for rule in resource_rules(lang)]
+        others = [rule for rule in self.rules if rule.id.partition("/")[0] not in languages]
+        check_unique([*renewed, *others], self.name)
+        self._set_rules([*renewed, *others])
 
     def _check_rules(self) -> None:
         """RAISES: ConfigError (D100) if a rules file was missing and no saved rules took its place."""
@@ -139,19 +152,21 @@ class Patterns:
         doc (Doc): the Doc to read and to write to.
         RETURNS (Doc): the same Doc.
         """
-        write_evidence(doc, self.key, self.find(doc), version=self.version, checked=self._checked)
+        receipt = {"checked": self._checked, "decisive": self._decisive}
+        write_evidence(doc, self.key, self.find(doc), version=self.version, **receipt)
         return doc
 
     def find(self, doc: Doc) -> list[Evidence]:
         """Find identifiers; changes nothing.
 
         doc (Doc): the Doc to read.
-        RETURNS (list[Evidence]): in the order of the text; ``rule`` is the rule's id.
+        RETURNS (list[Evidence]): in the order of the text; ``rule`` is the rule's id. Those whose check digit is right
+            are marked as validated.
         RAISES: ConfigError (D100) if a rules file is missing.
         """
         self._check_rules()
         found = [
-            Evidence(match.start, match.end, match.label, self.name, match.score, match.rule)
+            Evidence(match.start, match.end, match.label, self.name, match.score, match.rule, match.validated)
             for match in self._matcher.find(doc.text)
         ]
         return sorted([*found, *self._echoes(doc, found)], key=lambda item: item.start) if self.echo else found

@@ -141,14 +141,15 @@ class Recovery:
         doc.set_ents([piece for ent in doc.ents for piece in _rest(doc, ent, free)], default="outside")
 
     def match(self, doc: Doc) -> list[Evidence]:
-        """Find what is recovered; changes nothing.
+        """Find what is recovered; changes nothing. Entities that were not merged, as of an ``entity_ruler``, stay.
 
         doc (Doc): a Doc that was merged.
         RETURNS (list[Evidence]): in the order of the text; the label is that of the entity, the rule tells why.
         RAISES: NotDeidentified if a detector's group is missing (D501).
         """
         text = doc.text  # spaCy puts it together at every call
-        ents = [ent for ent in doc.ents if ent.label_ in self.labels]
+        merged = {i for span in doc.spans[MERGED] for i in range(span.start, span.end)}
+        ents = [ent for ent in doc.ents if ent.label_ in self.labels and merged.issuperset(range(ent.start, ent.end))]
         uses = self.uses(text) if ents else []
         if not uses:
             return []

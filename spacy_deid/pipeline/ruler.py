@@ -25,7 +25,9 @@ from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
 from ..background.ambiguity import common_words
-from ..dictionaries.matcher import TermMatcher
+from ..dictionaries.entries import OWN
+from ..dictionaries.fuzzy import FUZZY
+from ..dictionaries.matcher import Match, TermMatcher
 from ..dictionaries.normalise import normalise
 from ..dictionaries.note_search import choose, search
 from ..dictionaries.patients import PatientTerms
@@ -73,6 +75,7 @@ class Ruler(Pipe):
     public (TermMatcher): the terms that are saved with the pipeline.
     confidential (TermMatcher): the terms that are not.
     store (LocalStore): the dictionaries that are open, None if there are none.
+    without_patient, fuzzy: as in the config; `set_patient_search` changes them.
     expects_lists (int): how many confidential lists there must be before a Doc is processed.
     expects_dictionaries (bool): whether there must be dictionaries.
     """
@@ -87,16 +90,14 @@ class Ruler(Pipe):
         without_patient: str = "institution",
         fuzzy: bool | None = None,
     ) -> None:
-        if without_patient not in _WITHOUT_PATIENT:
-            raise ConfigError(Errors.D164.format(name=name, value=without_patient, known=", ".join(_WITHOUT_PATIENT)))
         self.name = name
         self.key = check_key(key)
         self.label = label and get_label(label).name
         self.public = TermMatcher()
         self.confidential = TermMatcher()
         self.expects_lists = 0
-        self.without_patient = without_patient
-        self.fuzzy = fuzzy
+        self.without_patient, self.fuzzy = "institution", fuzzy
+        self.set_patient_search(without_patient=without_patient)
         self.store: LocalStore | None = None
         self.expects_dictionaries = False
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
@@ -104,6 +105,19 @@ class Ruler(Pipe):
         self._absent = [path for path in self._paths if not Path(path).exists()]
         self.public.add_lists([path for path in self._paths if path not in self._absent], self.label)
         self._saved = self._paths  # the paths of the pipeline that terms are loaded from
+
+    def set_patient_search(self, *, without_patient: str | None = None, fuzzy: bool | None = None) -> None:
+        """Change how notes are searched for the terms of their patients; None leaves a setting as it is.
+
+        without_patient (Optional[str]): "institution" or "refuse", as in the config of the component.
+        fuzzy (Optional[bool]): as in the config of the component.
+        RAISES: ConfigError (D164) if `without_patient` is neither.
+        """
+        if without_patient not in (None, *_WITHOUT_PATIENT):
+            known = ", ".join(_WITHOUT_PATIENT)
+            raise ConfigError(Errors.D164.format(name=self.name, value=without_patient, known=known))
+        self.without_patient = without_patient or self.without_patient
+        self.fuzzy = self.fuzzy if fuzzy is None else fuzzy
 
     def add_lists(self, paths: Sequence[str | Path]) -> None:
         """Add confidential lists, at best all at once. Their file names show in the evidence, their terms nowhere.
@@ -169,7 +183,8 @@ class Ruler(Pipe):
         """Find the terms of a Doc.
 
         doc (Doc): the Doc; it is not changed.
-        RETURNS (list[Evidence]): exact characters, in the order of the text.
+        RETURNS (list[Evidence]): exact characters, in the order of the text. Exact hits of confidential terms are
+            marked as validated, except single words that are not the patient's own; hits of public lists are not.
         RAISES: NotDeidentified if confidential lists (D158) or dictionaries (D165) are missing, or the patient's terms
             are and the setting is to refuse (D166); ConfigError if public lists are missing (D150).
         """
@@ -181,11 +196,15 @@ class Ruler(Pipe):
         own, receipt = self._choose(doc)
         text = doc.text  # spaCy puts it together at every call
         folded = normalise(text)
-        matches = self.public.find(text, folded) + self.confidential.find(text, folded)
+        public, local = self.public.find(text, folded), self.confidential.find(text, folded)
         if self.store:
             fuzzy = self.store.fuzzy if self.fuzzy is None else self.fuzzy
-            matches += search(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
-        return [Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule) for m in sorted(matches)], receipt
+            local += search(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
+        certain = set(local)
+        return [
+            Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule, m in certain and _is_exact(m, text))
+            for m in sorted(public + local)
+        ], receipt
 
     def _choose(self, doc: Doc) -> tuple[PatientTerms | None, dict[str, str]]:
         """The terms of a Doc's patient, and what the receipt says of it. RAISES: NotDeidentified (D166)."""
@@ -298,6 +317,18 @@ class Ruler(Pipe):
         confidential, store = (self.confidential.to_bytes(), self.store) if spawning else (None, None)
         settings = {name: getattr(self, name) for name in ("name", "key", "label", "without_patient", "fuzzy")}
         return _unpickle, (settings, self.to_bytes(), confidential, store)
+
+
+def _is_exact(match: Match, text: str) -> bool:
+    """Whether a hit of a confidential list or a dictionary counts as validated.
+
+    All exact hits of the patient's own terms do. Of lists and of the institution's terms a single word of letters does
+    not: one of so many names is also a town or a word. Names with a slip never do.
+    """
+    if match.rule.endswith(FUZZY):
+        return False
+    term = text[match.start : match.end]
+    return match.rule.startswith(OWN) or not term.isalpha()
 
 
 def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: LocalStore | None) -> Ruler:

@@ -5,30 +5,30 @@ Notes of one ``doc._.ehr["patient_id"]`` get the same surrogates; a note that na
 """
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from multiprocessing.context import get_spawning_popen
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.util import registry
 
 from ..context import set_edits
-from ..dictionaries.note_search import clean_id
 from ..dictionaries.roster import Roster
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..medical.context_data import unfit_words
 from ..offsets import Edit
+from ..patient_ids import normal_id
 from ..policies import Policy, load_policy
-from ..spans import MERGED, RECOVERED
+from ..spans import MERGED, RECOVERED, read_evidence
 from ..surrogates.agreement import agree
 from ..surrogates.forbidden import Forbidden
 from ..surrogates.generalize import GENERALIZERS
+from ..surrogates.keeping import DISPUTED, Detection, find_doubts
 from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import Mention
 from ..surrogates.note import PERSONS, find_mentions
@@ -194,22 +194,33 @@ class Surrogate:
             raise NotDeidentified(Errors.D691)
         if MERGED not in doc.spans:
             raise NotDeidentified(Errors.D502.format(step="deid_merge"))
-        merged, recovered, decided = (
-            {i for span in spans for i in range(span.start, span.end)}
-            for spans in (doc.spans[MERGED], doc.spans.get(RECOVERED, []), doc.ents)
-        )
-        if lost := merged - recovered - decided:
-            raise NotDeidentified(Errors.D510.format(count=len(lost), name=self.name))
-        edits, decisions = self.edit(list(doc.ents), self._disputed(doc))
-        about = {"identity": self._identity(doc)[0]} if isinstance(self.style, SurrogateStyle) else {}
-        set_edits(doc, edits, {"policy": self.policy.name, "style": self.style_name, **about, "actions": decisions})
+        lost = np.zeros(len(doc), dtype=bool)
+        for span in doc.spans[MERGED]:
+            lost[span.start : span.end] = True
+        for span in (*doc.spans.get(RECOVERED, []), *doc.ents):
+            lost[span.start : span.end] = False
+        if lost.any():
+            raise NotDeidentified(Errors.D510.format(count=np.count_nonzero(lost), name=self.name))
+        doubts = self._doubts(doc)
+        edits, decisions = self.edit(list(doc.ents), doubts)
+        about: dict[str, Any] = {"policy": self.policy.name, "style": self.style_name}
+        if isinstance(self.style, SurrogateStyle):
+            about["identity"] = self._identity(doc)[0]
+        reasons = [
+            [ent.start_char, doubt]
+            for ent, doubt in zip(doc.ents, doubts, strict=True)
+            if doubt and not self._replaces(ent.label_)
+        ]
+        if reasons:
+            about["reasons"] = reasons
+        set_edits(doc, edits, {**about, "actions": decisions})
         return doc
 
     def _identity(self, doc: Doc) -> tuple[str, IdentityKey]:
         """Whose surrogates a note gets: its patient's or, if it names none, its own."""
         if self._key is None:
             raise NotDeidentified(Errors.D691)
-        if patient_id := clean_id(doc._.ehr.get("patient_id")):
+        if patient_id := normal_id(doc._.ehr.get("patient_id")):
             salt = b"" if self._salts is None else self._salts.of(patient_id)
             return "patient", self._key.patient(patient_id, salt)
         digest = hashlib.sha256(doc.text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -235,16 +246,35 @@ class Surrogate:
         style = self.style
         return self.policy.replaces(label) and not (isinstance(style, SurrogateStyle) and style.releases(label))
 
-    def edit(
-        self, spans: Sequence[Span], disputed: Mapping[int, AbstractSet[str]] = MappingProxyType({})
-    ) -> tuple[list[Edit], list[list[Any]]]:
+    def _doubts(self, doc: Doc) -> list[str]:
+        """For each entity, why it is replaced though the policy or the style keeps its label; "" for no reason."""
+        disputed = self._disputed(doc)
+        doubts = [
+            DISPUTED if any(disputed.get(i, set()) - {ent.label_} for i in range(ent.start, ent.end)) else ""
+            for ent in doc.ents
+        ]
+        kept = [i for i, ent in enumerate(doc.ents) if ent.label_ in PERSONS and not self._replaces(ent.label_)]
+        if not kept:
+            return doubts
+        text = doc.text  # spaCy puts it together at every call
+        found = [item for key in doc.spans[MERGED].attrs["sources"] for item in read_evidence(doc, key)]
+        names = [(text[item.start : item.end], item.label) for item in found if item.label in PERSONS]
+        names += [(ent.text, ent.label_) for ent in doc.ents if ent.label_ in PERSONS]
+        names += [(str(doc._.ehr["name"]), "PATIENT")] if doc._.ehr.get("name") else []
+        spans = [(ent.start_char, ent.end_char, ent.label_) for ent in (doc.ents[i] for i in kept)]
+        detections = [Detection(e.start, e.end, e.label, e.source, e.score, e.validated) for e in found]
+        for i, reason in zip(kept, find_doubts(text, spans, detections, names, self.policy.sure), strict=True):
+            doubts[i] = doubts[i] or reason
+        return doubts
+
+    def edit(self, spans: Sequence[Span], doubts: Sequence[str] = ()) -> tuple[list[Edit], list[list[Any]]]:
         """Decide on every span; changes nothing.
 
         spans (Sequence[Span]): disjoint, in the order of the text.
-        disputed (Mapping): tokens, and labels for which they are replaced whatever that of their span.
+        doubts (Sequence[str]): for each span why it is replaced whatever its label, or ""; nothing for no reasons.
         RETURNS (tuple): edits, and [start, end, label, action] of every span, changed or kept.
         """
-        doubts = [any(disputed.get(i, set()) - {s.label_} for i in range(s.start, s.end)) for s in spans]
+        doubts = doubts or [""] * len(spans)
         edits: list[Edit] = []
         decisions: list[list[Any]] = []
         for span, replacement, doubt in zip(spans, self._write(spans, doubts) if spans else [], doubts, strict=True):
@@ -264,7 +294,7 @@ class Surrogate:
         changed = agree(Mention(span.text, span.label_, near.text[: start - near.start_char]), text, span.doc.lang_)
         return Edit(start - changed[0], start - changed[1], "", changed[2]) if changed else None
 
-    def _write(self, spans: Sequence[Span], doubts: Sequence[bool]) -> list[Replacement]:
+    def _write(self, spans: Sequence[Span], doubts: Sequence[str]) -> list[Replacement]:
         """What the style puts in place of each span, and what it calls that."""
         if not isinstance(self.style, SurrogateStyle):
             return [Replacement(text) for text in self.style(spans)]
@@ -274,7 +304,7 @@ class Surrogate:
         more = {"ehr": doc._.ehr, "year": self.policy.year, "firm": {i for i, doubt in enumerate(doubts) if doubt}}
         return self.style.replace(mentions, self._identity(doc)[1], doc.lang_, never, **more)
 
-    def _act(self, span: Span, styled: Replacement, doubt: bool) -> tuple[str, str | None]:
+    def _act(self, span: Span, styled: Replacement, doubt: str) -> tuple[str, str | None]:
         """The action that was taken on a span, and what replaces it (None: nothing does)."""
         action = self.policy.action(span.label_)
         if not doubt and action == "keep":

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..notes import Columns, Key, NoteSource, as_id, as_text, require_columns
+from ..patient_ids import normal_id
 from .groups import UNDATED, Group, allocate, make_period
 from .pool import Candidate, Pool, draw_order
 from .sample import Drawn, Finder, Sample, Settings
@@ -123,7 +124,7 @@ class _Drawing:
         pools = [Pool(group.planned * settings.pool, settings.per_patient) for group in self._ordered]
         left = [group.documents for group in self._ordered]
         for row, (note_id, patient_id, kind, day, length) in self._scan(with_length=False):
-            patient, order = as_id(patient_id), self._order(note_id, row)
+            patient, order = normal_id(patient_id) or None, self._order(note_id, row)
             counted = order not in self._empty if self._read_words else bool(self._words(length, row))
             if not counted or (self._columns.note_id and as_id(note_id) is None):
                 continue

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from ..errors import ConfigError, Errors, InputError
+from ..patient_ids import normal_id
 
 __all__ = ["Draw", "IdentityKey", "ProjectKey", "hkdf"]
 
@@ -151,14 +152,15 @@ class ProjectKey(_Secret):
     def patient(self, patient_id: str, salt: bytes = b"") -> "IdentityKey":
         """Derive the key of one patient.
 
-        patient_id (str): the id, as the record system writes it.
+        patient_id (str): the id; all ids with one `normal_id` give one key.
         salt (bytes): the patient's salt, if salts are kept; the key is lost with it.
         RETURNS (IdentityKey): the same for the same project key, id and salt.
         RAISES: InputError (D644) for an empty id: all notes without one would get the surrogates of one person.
         """
-        if not patient_id:
+        patient = normal_id(patient_id)
+        if not patient:
             raise InputError(Errors.D644)
-        return IdentityKey(hkdf(self._secret, salt, _framed("spacy_deid", "patient", patient_id)))
+        return IdentityKey(hkdf(self._secret, salt, _framed("spacy_deid", "patient", patient)))
 
 
 class IdentityKey(_Secret):

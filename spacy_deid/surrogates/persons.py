@@ -3,9 +3,9 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-__all__ = ["fold", "number_mentions", "number_persons"]
+__all__ = ["find_other_labels", "fold", "number_mentions", "number_persons"]
 
 _WORD = re.compile(r"\w+")
 _TITLES = frozenset("d da dn dr dra doctor doctora don doña ms miss mr mrs prof sr sra srta tri lkt".split())
@@ -53,18 +53,46 @@ def number_persons(mentions: Sequence[str]) -> list[int]:
     """
     words = [_words(mention) for mention in mentions]
     different = list(dict.fromkeys(words))
-    holders = _holders(different)
-    near = {w: min((holders[word] for word in w), key=len) for w in different}
-    persons = {w for w in different if not any(len(w) < len(o) and _within(w, o) for o in near[w])}
-    fits = {w: [o for o in near[w] if o in persons and _within(w, o)] for w in different}
-    numbers: dict[frozenset[str], int] = {}
-    last: dict[frozenset[str], int] = {}
-    out = []
-    for i, w in enumerate(words):
-        person = max(fits[w], key=lambda p: last.get(p, -1))
-        last[person] = i
+    wholes = _wholes(different)
+    persons = {i for i, name in enumerate(different) if all(len(different[j]) <= len(name) for j in wholes[i])}
+    fits = {name: [j for j in sorted(wholes[i]) if j in persons] for i, name in enumerate(different)}
+    forms: dict[int, list[frozenset[str]]] = defaultdict(list)
+    for name, fuller in fits.items():
+        for person in fuller:
+            forms[person].append(name)
+    # The person that each form of a name means at this place: the one mentioned last of those that it fits.
+    meant = {name: fuller[0] for name, fuller in fits.items()}
+    numbers: dict[int, int] = {}
+    out, last = [], -1
+    for name in words:
+        person = meant[name]
+        if person != last:
+            meant.update(dict.fromkeys(forms[person], person))
+            last = person
         out.append(numbers.setdefault(person, len(numbers) + 1))
     return out
+
+
+def find_other_labels(mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
+    """Find the persons that are called otherwise in a note.
+
+    Two mentions may be the same person if one has all the words of the other, as "Dr. Khattabi" and "Mohamed El
+    Khattabi" do. Unlike in `number_persons`, a bare surname counts for every fuller name that it fits.
+
+    mentions (Sequence[tuple[str, str]]): names and canonical labels, in any order.
+    RETURNS (dict): mention → the other labels that this person has; empty if there are none.
+    """
+    words = {mention: _words(mention[0]) for mention in dict.fromkeys(mentions)}
+    labels: dict[frozenset[str], set[str]] = defaultdict(set)
+    for (_, label), name in words.items():
+        labels[name].add(label)
+    different = list(labels)
+    found = {name: set(here) for name, here in labels.items()}
+    for name, fuller in zip(different, _wholes(different), strict=True):
+        for i in fuller:
+            found[name] |= labels[different[i]]
+            found[different[i]] |= labels[name]
+    return {mention: found[name] - {mention[1]} for mention, name in words.items()}
 
 
 def _words(name: str) -> frozenset[str]:
@@ -73,15 +101,14 @@ def _words(name: str) -> frozenset[str]:
     return words - _TITLES or words or frozenset({fold(name)})
 
 
-def _holders(names: Sequence[frozenset[str]]) -> Mapping[str, list[frozenset[str]]]:
-    """Which names hold a word, or a word that begins with a letter; so that not every pair of names is compared."""
-    holders: dict[str, list[frozenset[str]]] = defaultdict(list)
-    for name in names:
+def _wholes(names: Sequence[frozenset[str]]) -> list[set[int]]:
+    """For each name the numbers of those that have all its words, its own among them. An initial stands for a word
+    that begins with it.
+
+    Names are looked up by word and by initial, because comparing every pair takes minutes for a long document.
+    """
+    having: dict[str, set[int]] = defaultdict(set)
+    for i, name in enumerate(names):
         for key in name | {word[:1] for word in name}:
-            holders[key].append(name)
-    return holders
-
-
-def _within(part: frozenset[str], whole: frozenset[str]) -> bool:
-    """Whether every word of a name is a word of the other, or the initial of one."""
-    return all(w in whole or (len(w) == 1 and any(o.startswith(w) for o in whole)) for w in part)
+            having[key].add(i)
+    return [set.intersection(*sorted((having[word] for word in name), key=len)) for name in names]

@@ -18,7 +18,7 @@ from ..errors import ConfigError, Errors
 from .keys import ProjectKey, hkdf
 from .use_log import UseLog
 
-__all__ = ["SealedFile", "aes", "check_apart"]
+__all__ = ["SealedFile", "aes", "check_apart", "check_outside"]
 
 _FINGERPRINT, _SALT, _NONCE = 8, 16, 12
 
@@ -32,6 +32,19 @@ def check_apart(path: str | Path, key_path: str | Path) -> None:
     """
     if Path(path).resolve().parent == Path(key_path).resolve().parent:
         raise ConfigError(Errors.D648.format(key=key_path, path=path))
+
+
+def check_outside(path: str | Path, folder: str | Path, what: str) -> None:
+    """Make sure that a secret does not lie in a folder that is copied or released.
+
+    path (Union[str, Path]): file of a key, of salts or of a vault.
+    folder (Union[str, Path]): the folder. A file instead of a folder is never refused.
+    what (str): what the folder holds, for the error.
+    RAISES: ConfigError (D653) if the file lies in the folder or below it, also by way of a link.
+    """
+    for place in {Path(path).absolute(), Path(path).resolve()}:
+        if Path(folder).resolve() in place.parents or Path(folder).absolute() in place.parents:
+            raise ConfigError(Errors.D653.format(path=path, folder=folder, what=what))
 
 
 class SealedFile:

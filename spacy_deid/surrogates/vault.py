@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from ..errors import DeidError, Errors, InputError
+from ..patient_ids import normal_id
 from .keys import ProjectKey
 from .sealed import check_apart
 from .vault_file import Records, VaultFile
@@ -174,7 +175,7 @@ class Vault:
         with self._file.open("list") as records:
             for _, row in records.read():
                 patient, *_, changes = row
-                counts.update((patient, label) for _, label, *_ in changes if label)
+                counts.update((normal_id(patient), label) for _, label, *_ in changes if label)
             self._file.log.record("list", records.count)
         return counts
 
@@ -185,9 +186,9 @@ class Vault:
         YIELDS (Entry): in the order in which they were added.
         """
         with self._file.open("export") as records:
-            count = sum(patient in (None, row[0]) for _, row in records.read())
+            count = sum(_is_of(row, patient) for _, row in records.read())
             self._file.log.record("export", count)
-            yield from (_entry(row) for _, row in records.read() if patient in (None, row[0]))
+            yield from (_entry(row) for _, row in records.read() if _is_of(row, patient))
 
     def reverse(self, notes: Sequence[tuple[str, int, str]]) -> Sequence[str | InputError]:
         """Turn released notes back.
@@ -207,7 +208,7 @@ class Vault:
         RETURNS (int): how many were removed.
         """
         with self._file.open("purge", write=True) as records:
-            chosen = [number for number, row in records.read() if patient in (None, row[0])]
+            chosen = [number for number, row in records.read() if _is_of(row, patient)]
             self._file.log.record("purge", len(chosen))
             for number in chosen:
                 records.remove(number)
@@ -222,6 +223,11 @@ def _reverse(records: Records, note: str, row: int, text: str) -> str | InputErr
         if len({entry.original for entry in found}) != 1:
             return InputError(Errors.D652)
     return found[0].reverse(text) if found else InputError(Errors.D650)
+
+
+def _is_of(row: Any, patient: str | None) -> bool:
+    """Whether an entry is of a patient; every entry is if none is named."""
+    return patient is None or normal_id(row[0]) == normal_id(patient)
 
 
 def _entry(row: Any) -> Entry:

@@ -136,3 +136,11 @@ def test_an_unknown_point_is_refused_with_the_known_ones(cli, calibrated, tmp_pa
     assert result.exit_code == 1
     assert "balanced, high_recall, max_recall, risk" in result.stderr
     assert not (tmp_path / "out" / "note.txt").exists()
+
+
+def test_an_output_folder_that_is_not_replaced_is_refused_before_anything_is_read(cli, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("mine")
+    result = cli("calibrate", "no pipeline", tmp_path / "no data", "--output", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "not a saved pipeline or an empty folder" in result.stderr

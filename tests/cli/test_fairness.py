@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from spacy_deid.cli import app
 from spacy_deid.evaluation import read_rows
+from spacy_deid.saving import save
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def pipeline(tmp_path_factory):
     nlp.add_pipe("deid_patterns")
     nlp.add_pipe("deid_merge")
     path = tmp_path_factory.mktemp("rules") / "en"
-    nlp.to_disk(path)
+    save(nlp, path)
     return path
 
 

@@ -1,12 +1,15 @@
 """info and demo: what a newcomer tries first."""
 
+import re
 from importlib.metadata import entry_points
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+import spacy_deid
 from spacy_deid import __version__, shipped_pipelines
-from spacy_deid.cli.demo import show
+from spacy_deid.cli.demo import sample_notes, show
 from spacy_deid.offsets import Edit
 
 
@@ -37,16 +40,71 @@ def test_unknown_pipeline_lists_what_there_is(cli):
         assert name in result.stderr
 
 
-def test_demo_shows_both_sides(cli, pipeline_folder: Path):
-    samples = list((Path(__file__).parents[2] / "spacy_deid" / "resources" / "samples" / "es").glob("*.txt"))
-    if not samples:
-        pytest.skip("no sample notes for Spanish in this tree")
+SAMPLES = Path(str(files("spacy_deid"))) / "resources" / "samples"
+
+
+def test_demo_shows_both_sides_of_every_note_of_a_pipeline(cli, pipeline_folder: Path):
+    samples = list((SAMPLES / "es").glob("*.txt"))
+    assert samples
     result = cli("demo", "--pipeline", pipeline_folder)
     assert result.exit_code == 0, result.stderr
     for path in samples:
         assert f"{path.stem}: before" in result.stdout
         assert f"{path.stem}: after" in result.stdout
     assert "\x1b[" not in result.stdout
+
+
+def test_demo_ends_with_a_summary_and_the_next_commands(cli, pipeline_folder: Path):
+    lines = cli("demo", "--pipeline", pipeline_folder).stdout.split("Summary")[1].splitlines()
+    notes, replaced, kept = (next(line for line in lines if line.startswith(key)) for key in ("Notes", "Repl", "Kept"))
+    assert notes.split() == ["Notes:", str(len(list((SAMPLES / "es").glob("*.txt"))))]
+    assert re.search(r"(\d+) identifiers: [A-Z_]+ \d+", replaced)
+    total, *counts = [int(number) for number in re.findall(r"\d+", replaced)]
+    assert total == sum(counts) > 0
+    assert 0 < int(re.findall(r"\d+", kept)[0]) < 100
+    commands = [line.split()[1] for line in lines if line.strip().startswith("spacy-deid")]
+    assert len(commands) == 3
+    for command in commands:
+        assert cli(command, "--help").exit_code == 0
+
+
+def test_demo_without_options_shows_a_note_of_each_language(cli):
+    result = cli("demo")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.count(": before") == len(shipped_pipelines()) > 1
+    for lang in shipped_pipelines():
+        first = min((SAMPLES / lang).glob("*.txt"))
+        assert f"{first.stem}: after" in result.stdout
+
+
+def test_demo_of_an_unknown_language_names_those_with_notes(cli):
+    result = cli("demo", "--lang", "xx")
+    assert result.exit_code == 1
+    assert "en, es, fi" in result.stderr
+
+
+KEPT = {
+    "en": ["Graves disease", "Guillain-Barré", "Parkinson's disease", "K 4.6 mmol/L", "family medicine", "08:35"],
+    "es": ["Guillain-Barré", "Blumberg", "tiroiditis de Hashimoto", "Hb 12,4 g/dl", "medicina de familia"],
+    "fi": ["Basedowin tauti", "Guillain-Barrén", "Parkinsonin tauti", "K 4,6 mmol/l", "yleislääketieteen"],
+}
+REMOVED = {
+    "en": ["Vanterpool", "Clement", "Oyelade", "Hollingbery", "Tannery", "Bracegirdle", "Osbert", "postal worker"],
+    "es": ["Bustarviejo", "Rubial", "Losada", "242406317", "373708821", "5520-117-0048", "minero", "20481736Y"],
+    "fi": ["Sarkkamo", "Tauno", "Räihälä", "Myllypuron", "Tuomenoksa", "Heinonkos", "Esko", "Vatjus", "204417"],
+}
+
+
+@pytest.mark.parametrize("lang", sorted(KEPT))
+def test_sample_notes_lose_persons_and_keep_medicine(lang):
+    nlp = spacy_deid.load(lang)
+    nlp.get_pipe("deid_patterns").use_package_rules()
+    notes = list(sample_notes(lang).values())
+    released = "".join(nlp(note)._.deid_text for note in notes)
+    original = "".join(notes)
+    assert all(text in original for text in KEPT[lang] + REMOVED[lang])
+    assert [text for text in KEPT[lang] if text not in released] == []
+    assert [text for text in REMOVED[lang] if text in released] == []
 
 
 def test_sides_differ_in_the_edits_alone(capsys: pytest.CaptureFixture[str]):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import NOTE, REDACTED
+from conftest import NOTE, REDACTED, needs_fork
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -80,6 +80,29 @@ def test_policy_file_decides_what_is_changed(redact, notes: Path, tmp_path: Path
     assert "[EMAIL]" in text
 
 
+WIDE = "Vive en P u e r t o   E s p a r z a.\r\nCorreo: ana.lo\r\npez@ejemplo.es\r\nF\u00adin: A B C D\r\n"
+WIDE_REDACTED = "Vive en [CITY].\r\nCorreo: [EMAIL]\r\nF\u00adin: A B C D\r\n"
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "-"])
+def test_notes_are_searched_as_a_person_reads_them_and_the_rest_stays_as_written(redact, tmp_path: Path, name: str):
+    if name == "-":
+        assert redact("-", output=None, input=WIDE.encode()).stdout_bytes == WIDE_REDACTED.encode()
+        return
+    source = tmp_path / "in" / name
+    source.parent.mkdir()
+    source.write_bytes((json.dumps({"text": WIDE}) if name.endswith("jsonl") else WIDE).encode())
+    result = redact(source, "--trace", *(["--text-field", "text"] if name.endswith("jsonl") else []))
+    assert result.exit_code == 0, result.stderr
+    written = (tmp_path / "out" / name).read_bytes().decode()
+    assert (json.loads(written)["text"] if name.endswith("jsonl") else written) == WIDE_REDACTED
+    trace = json.loads((tmp_path / "out" / "a.trace.json").read_text())
+    spans = trace["rows"][0]["spans"] if name.endswith("jsonl") else trace["spans"]
+    found = ["P u e r t o   E s p a r z a", "ana.lo\r\npez@ejemplo.es"]
+    assert [WIDE[span["start"] : span["end"]] for span in spans] == found
+    assert [WIDE[span["evidence"][0]["start"] : span["evidence"][0]["end"]] for span in spans] == found
+
+
 def test_trace_holds_offsets_and_versions_and_no_surface(redact, notes: Path, tmp_path: Path):
     assert redact(notes, "--trace").exit_code == 0
     raw = (tmp_path / "out" / "ward" / "b.trace.json").read_text()
@@ -120,7 +143,7 @@ def fails_on_marker(doc: Doc) -> Doc:
     return doc
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=[pytest.mark.fork, needs_fork])])
 def test_note_that_fails_in_the_pipeline_fails_alone(nlp: Language, cli, notes: Path, tmp_path: Path, processes: int):
     nlp.add_pipe("fails_on_marker", first=True)
     nlp.to_disk(tmp_path / "pipeline")

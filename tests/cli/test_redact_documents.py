@@ -10,9 +10,12 @@ from conftest import NOTE, REDACTED
 from odf.opendocument import OpenDocumentText
 from odf.style import Style
 from odf.text import P
+from openpyxl import Workbook, load_workbook
+from pdf_letters import coded, letter, needs_tesseract, pictures
 
 from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.surrogates.keys import ProjectKey
 
 TABLE = "patient,ward,note\nAna Ruiz,3,Vive en Puerto Esparza.\n,4,Alta\n"
 COLUMNS = '[columns]\npatient = "label:PATIENT"\nward = "keep"\n'
@@ -57,7 +60,7 @@ def test_a_column_with_a_label_is_replaced_as_a_whole(redact, folder, tmp_path):
     assert [item["source"] for item in spans[0]["evidence"]] == ["columns"]
 
 
-def test_a_long_table_goes_through_in_stretches_and_offsets_hold(redact, tmp_path):
+def test_offsets_hold_in_a_long_table(redact, tmp_path):
     rows = ["note", *(f"Vive en Puerto Esparza cama {i}." for i in range(30000, 34000))]
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
     result = redact(tmp_path / "t.csv", "--trace")
@@ -69,6 +72,58 @@ def test_a_long_table_goes_through_in_stretches_and_offsets_hold(redact, tmp_pat
     spans = json.loads((tmp_path / "out" / "t.csv.trace.json").read_text())["spans"]
     assert len(spans) == 4000
     assert {text[span["start"] : span["end"]] for span in spans} == {"Puerto Esparza"}
+
+
+def long_table(path: Path) -> list[str]:
+    """A table of more than 100,000 characters, with two persons of whom one comes again at its end."""
+    patients = ["Braulio Sanz", *[""] * 60, "Nadia Ferrer", "Nadia Ferrer", *[""] * 60, "Nadia Ferrer", "Braulio Sanz"]
+    rows = [["patient", "note"], *([patient, "Sin fiebre ni tos. " * 50] for patient in patients)]
+    if path.suffix == ".xlsx":
+        book = Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(path)
+    else:
+        path.write_text("".join(f"{patient},{note}\n" for patient, note in rows))
+    return patients
+
+
+def first_column(path: Path) -> list[str]:
+    if path.suffix == ".xlsx":
+        rows = load_workbook(path).active.iter_rows(min_row=2, values_only=True)
+        return [row[0] or "" for row in rows]
+    return [line.split(",")[0] for line in path.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+@pytest.mark.parametrize("style", ["numbered", "surrogate"])
+def test_persons_are_told_apart_in_the_whole_of_a_long_table(redact, tmp_path, suffix, style):
+    (tmp_path / "columns.toml").write_text('[columns]\npatient = "label:PATIENT"\n')
+    ProjectKey(bytes(range(32))).to_file(tmp_path / "project.key")
+    patients = long_table(tmp_path / f"t.{suffix}")
+    options = ["--columns", tmp_path / "columns.toml", "--style", style]
+    options += ["--key", tmp_path / "project.key"] if style == "surrogate" else []
+    result = redact(tmp_path / f"t.{suffix}", *options)
+    assert result.exit_code == 0, result.stderr
+    released = first_column(tmp_path / "out" / f"t.{suffix}")
+    names = dict(zip(patients, released, strict=True))
+    assert [names[patient] for patient in patients] == released
+    assert len({*names.values(), *patients}) == 5
+    if style == "numbered":
+        assert (names["Braulio Sanz"], names["Nadia Ferrer"]) == ("[PATIENT_1]", "[PATIENT_2]")
+
+
+def test_a_document_of_absurd_length_is_refused_by_name(redact, tmp_path, monkeypatch):
+    monkeypatch.setattr("spacy_deid.loading.MAX_LENGTH", 1000)
+    (tmp_path / "t.csv").write_text("note\nBraulio Sanz " + "x" * 1000)
+    (tmp_path / "a.txt").write_text("Braulio Sanz " + "x" * 1000)
+    result = redact(tmp_path / "t.csv", tmp_path / "a.txt")
+    assert result.exit_code == 1
+    for name in ("t.csv", "a.txt"):
+        assert f"failed: {tmp_path / name}: " in result.stderr
+        assert not (tmp_path / "out" / name).exists()
+    assert result.stderr.count("more than the 1,000 of nlp.max_length") == 2
+    assert "Sanz" not in result.stderr
 
 
 def test_a_document_that_fails_is_named_and_the_others_go_on(redact, folder, tmp_path):
@@ -167,6 +222,7 @@ def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_
     result = redact(tmp_path / "notes", "--dictionaries", tmp_path / "local", "--patient-id-from", "folder")
     assert result.exit_code == 1
     assert "1000234/letter.odt: the redacted copy is withheld" in result.stderr
+    assert "Remove it there in the original, or save the original as PDF" in result.stderr
     assert "Zarzaquemada" not in result.output
     assert [path.parent.name for path in (tmp_path / "out").rglob("*.odt")] == ["1000235"]
 
@@ -182,3 +238,50 @@ def test_processes_give_the_same_as_one(redact, folder, tmp_path):
     for path in (tmp_path / "out1").iterdir():
         if path.suffix != ".docx":  # a ZIP has the time in it
             assert path.read_bytes() == (tmp_path / "out2" / path.name).read_bytes()
+
+
+def test_warnings_are_in_the_report_and_the_trace(redact, tmp_path):
+    (tmp_path / "Ana Ruiz.html").write_text("<p>Alta</p><img src='a.png'>")
+    (tmp_path / "b.html").write_text("<p>Alta</p>")
+    result = redact(tmp_path / "Ana Ruiz.html", tmp_path / "b.html", "--report", tmp_path / "r.json", "--trace")
+    assert result.exit_code == 0, result.stderr
+    assert f"warning: {tmp_path / 'Ana Ruiz.html'}: pictures and embedded objects are removed" in result.stderr
+    assert "1 note(s) or document(s) with warnings: look at them" in result.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["warnings"] == {"pictures and embedded objects are removed": 1}
+    assert report["with_warnings"] == 1
+    assert "Ruiz" not in (tmp_path / "r.json").read_text()
+    traces = [json.loads((tmp_path / "out" / f"{name}.html.trace.json").read_text()) for name in ("Ana Ruiz", "b")]
+    assert [trace.get("warnings") for trace in traces] == [["pictures and embedded objects are removed"], None]
+
+
+@needs_tesseract
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--ocr", "always"], 1), (["--verify-ocr", "all"], 1)])
+def test_which_pages_are_read_is_an_option(redact, tmp_path, options, code):
+    """A page that has text is not read by OCR, so a language that is not installed fails only if it is asked to be."""
+    (tmp_path / "a.pdf").write_bytes(letter("Alta sin dolor."))
+    result = redact(tmp_path / "a.pdf", "--ocr-language", "tlh", *options)
+    assert result.exit_code == code, result.stderr
+    assert ("no data for language tlh" in result.stderr) == bool(options)
+
+
+@needs_tesseract
+@pytest.mark.parametrize(("options", "left"), [([], True), (["--unread", "remove"], False)])
+def test_what_ocr_did_not_read_is_removed_if_wished(redact, tmp_path, options, left):
+    from PIL import Image
+
+    image = pictures(letter("Alta sin dolor.", size=14), 100)[0].convert("L")
+    image.paste(0, (400, 600, 700, 800))
+    image.save(tmp_path / "a.png", "PNG")
+    result = redact(tmp_path / "a.png", "--ocr-language", "eng", *options)
+    assert result.exit_code == 0, result.stderr
+    with Image.open(tmp_path / "out" / "a.png") as copy:
+        assert (copy.convert("L").crop((450, 650, 650, 750)).getextrema()[0] == 0) == left
+
+
+@pytest.mark.parametrize(("options", "removed"), [([], True), (["--codes", "keep"], False)])
+def test_codes_are_removed_unless_they_are_to_be_kept(redact, tmp_path, options, removed):
+    (tmp_path / "a.pdf").write_bytes(coded("Alta sin dolor."))
+    result = redact(tmp_path / "a.pdf", *options)
+    assert result.exit_code == 0, result.stderr
+    assert ("page 1: bar codes are removed" in result.stderr) == removed

@@ -49,6 +49,25 @@ def test_report_over_the_input_is_refused(redact, note: Path):
     assert note.read_text() == NOTE
 
 
+@pytest.mark.parametrize("source", ["--key", "--context", "--columns", "--policy", "--vault-key"])
+@pytest.mark.parametrize("target", ["--report", "--rejects", "--review"])
+def test_a_file_that_an_option_names_is_not_overwritten(redact, note: Path, tmp_path: Path, source: str, target: str):
+    path = tmp_path / "read" / "file"
+    path.parent.mkdir()
+    path.write_text("file,patient_id\n")
+    result = redact(note, source, path, target, path.parent / ".." / "read" / "file", "--overwrite")
+    assert result.exit_code == 1
+    assert "would be overwritten" in result.stderr
+    assert path.read_text() == "file,patient_id\n"
+
+
+def test_two_options_that_name_one_file_are_refused(redact, note: Path, tmp_path: Path):
+    result = redact(note, "--report", tmp_path / "x.json", "--rejects", tmp_path / "x.json")
+    assert result.exit_code == 1
+    assert "two options write to the same file" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_two_notes_of_one_name_are_refused_before_anything_is_written(redact, note: Path, tmp_path: Path):
     other = tmp_path / "other" / "a.txt"
     other.parent.mkdir()

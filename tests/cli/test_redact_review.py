@@ -100,12 +100,14 @@ def test_rows_of_a_table_are_told_by_their_number(redact, model, tmp_path):
     assert (rows[-1]["note"], rows[-1]["row"]) == ("notes.jsonl", 2)
 
 
-def test_a_file_that_fails_leaves_nothing_in_the_review(redact, model, tmp_path):
-    (tmp_path / "bad.jsonl").write_text(json.dumps({"text": TEXT}) + "\n{}\n")
+def test_a_file_or_row_that_fails_leaves_nothing_in_the_review(redact, model, tmp_path):
+    (tmp_path / "bad.jsonl").write_text("[]\n{}\n")
+    (tmp_path / "mixed.jsonl").write_text("{}\n" + json.dumps({"text": TEXT}) + "\n")
     (tmp_path / "good.jsonl").write_text(json.dumps({"text": TEXT}) + "\n")
     args = ["--text-field", "text", "--review", tmp_path / "r.jsonl", "--surprisal-model", model]
-    assert redact(tmp_path / "bad.jsonl", tmp_path / "good.jsonl", *args).exit_code == 1
-    assert {row["note"] for row in read(tmp_path / "r.jsonl")} == {"good.jsonl"}
+    assert redact(*sorted(tmp_path.glob("*.jsonl")), *args).exit_code == 1
+    places = {(row["note"], row["row"], row["released_row"]) for row in read(tmp_path / "r.jsonl")}
+    assert places == {("good.jsonl", 1, 1), ("mixed.jsonl", 2, 1)}
 
 
 def test_a_model_that_is_not_there_is_said_once_and_before_anything_is_written(redact, notes, tmp_path):

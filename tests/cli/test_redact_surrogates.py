@@ -109,12 +109,10 @@ def test_rows_name_their_patients_by_a_field(redact, key, tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = ("--text-field", "text", "--patient-field", "pid", "--report", tmp_path / "report.json")
     result = redact(path, "--style", "surrogate", "--key", key, *options)
-    assert result.exit_code == 0, result.stderr
-    first, second, _ = [
-        json.loads(line)["text"] for line in (tmp_path / "out" / "notes.jsonl").read_text().splitlines()
-    ]
+    assert result.exit_code == 1
+    first, second = [json.loads(line)["text"] for line in (tmp_path / "out" / "notes.jsonl").read_text().splitlines()]
     assert first == second
-    assert json.loads((tmp_path / "report.json").read_text())["identities"] == {"document": 1, "patient": 2}
+    assert json.loads((tmp_path / "report.json").read_text())["identities"] == {"patient": 2}
 
 
 def test_what_no_surrogate_could_be_made_of_is_counted_and_said(cli, key, tmp_path):
@@ -175,3 +173,30 @@ def test_salts_beside_the_key_are_refused(redact, notes, key, tmp_path):
     result = redact(notes, "--style", "surrogate", "--key", key, "--salts", tmp_path / "patients.salts")
     assert result.exit_code == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("folder", ["in", "in/17", "out", "out/keys"])
+@pytest.mark.parametrize("secret", ["--key", "--salts"])
+def test_a_secret_among_the_notes_or_in_the_output_is_refused_with_where_to_put_it(
+    redact, notes, key, tmp_path, folder, secret
+):
+    place = tmp_path / folder
+    place.mkdir(parents=True, exist_ok=True)
+    files = {"--key": key, "--salts": tmp_path / "salts" / "salts.bin"}
+    files[secret] = place / "secret.bin"
+    if secret == "--key":
+        key.rename(files["--key"])
+    options = [part for option, path in files.items() for part in (option, path)]
+    result = redact(notes, "--style", "surrogate", "--patient-id-from", "folder", *options)
+    assert result.exit_code == 1
+    assert "Move it to a folder of its own" in result.stderr
+    assert released(tmp_path) == {}
+
+
+def test_a_key_that_a_link_leads_to_in_the_output_is_refused(redact, notes, key, tmp_path):
+    (tmp_path / "out").mkdir()
+    key.rename(tmp_path / "out" / "project.key")
+    key.symlink_to(tmp_path / "out" / "project.key")
+    result = redact(notes, "--style", "surrogate", "--key", key)
+    assert "the folder of what is released" in result.stderr
+    assert released(tmp_path) == {}

@@ -15,7 +15,7 @@ from spacy_deid.surrogates.vault import Vault
 CANARY = "Puerto Esparza"
 NOTES = {
     "17/a.txt": NOTE.encode(),
-    "17/b.txt": f"\ufeffVive en {CANARY}\r\n\r\nCorreo: eva.sanz@ejemplo.es".encode(),
+    "17/b.txt": f"\ufeffVive en {CANARY}\r\n\r\nCorreo: eva.sanz@ejemplo.es y eva.sa\r\nnz@ejemplo.es".encode(),
     "18/a.txt": NOTE.encode(),
     "18/nothing.txt": b"Sin datos.\n",
     "18/empty.txt": b"",
@@ -123,12 +123,25 @@ def test_rows_are_turned_back(cli, release, keys, vault, tmp_path):
 def test_a_file_that_fails_leaves_nothing_in_the_vault(release, keys, vault, tmp_path):
     (tmp_path / "in").mkdir()
     good = json.dumps({"text": NOTE}) + "\n"
-    (tmp_path / "in" / "bad.jsonl").write_text(good * 5 + "no row\n")
-    (tmp_path / "in" / "good.jsonl").write_text(good)
-    assert release(tmp_path / "in", "--text-field", "text", "--batch-size", 2).exit_code == 1
+    bad = (good * 5).encode("utf-16") + b"\x00"
+    (tmp_path / "in" / "bad.jsonl").write_bytes(bad)
+    (tmp_path / "in" / "good.jsonl").write_text(good, encoding="utf-16")
+    assert release(tmp_path / "in", "--text-field", "text", "--batch-size", 2, "--encoding", "utf-16").exit_code == 1
     assert tree(tmp_path / "out").keys() == {"good.jsonl"}
     (entry,) = Vault.open(vault, ProjectKey.from_file(keys / "vault")).export()
     assert entry.note == "good.jsonl"
+
+
+def test_rows_are_turned_back_though_others_failed_and_all_read_alike(cli, redact, keys, vault, tmp_path):
+    (tmp_path / "in").mkdir()
+    rows = ["", '{"text": null}', *(json.dumps({"text": f"Correo: ana{i}@ejemplo.es"}) for i in range(4)), "no row"]
+    (tmp_path / "in" / "notes.jsonl").write_text("\n".join(rows))
+    options = ("--text-field", "text", "--vault", vault, "--vault-key", keys / "vault")
+    assert redact(tmp_path / "in", *options).exit_code == 1
+    lines = (tmp_path / "out" / "notes.jsonl").read_text().splitlines()
+    assert lines == ['{"text": "Correo: [EMAIL]"}'] * 4
+    assert turn_back(cli, vault, keys / "vault", tmp_path, "--text-field", "text").exit_code == 0
+    assert (tmp_path / "back" / "notes.jsonl").read_text().splitlines() == rows[2:6]
 
 
 def test_a_note_that_was_changed_is_not_turned_back(cli, release, notes, keys, vault, tmp_path):
@@ -176,13 +189,16 @@ def test_another_key_opens_nothing_and_nothing_is_lost(cli, release, redact, not
         (("--vault", "{out}/17/v", "--vault-key", "{keys}/vault"), "the folder of what is released"),
         (("--vault", "{vault}", "--vault-key", "{keys}/short"), "too short"),
         (("--vault", "{vault}", "--vault-key", "{keys}/none"), "spacy-deid key new FILE"),
-        (("--vault", "{notes}/17/a.txt", "--vault-key", "{keys}/vault"), "not a vault file"),
+        (("--vault", "{notes}/17/v", "--vault-key", "{keys}/vault"), "a folder of notes"),
+        (("--vault", "{plain}/a.txt", "--vault-key", "{keys}/vault"), "not a vault file"),
     ],
 )
 def test_a_vault_that_cannot_be_kept_apart_or_opened_is_refused(redact, notes, keys, vault, tmp_path, given, reason):
     (keys / "short").write_text("ab" * 31)
     (keys / "short").chmod(0o600)
-    names = {"vault": vault, "keys": keys, "out": tmp_path / "out", "notes": notes}
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "a.txt").write_text(NOTE)
+    names = {"vault": vault, "keys": keys, "out": tmp_path / "out", "notes": notes, "plain": tmp_path / "plain"}
     result = redact(notes, "--style", "tag", *(option.format(**names) for option in given))
     assert result.exit_code == 1
     assert reason in result.stderr
@@ -241,7 +257,7 @@ sys.argv[1:] = {command!r}
 app()
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == -9
-    assert len(tree(tmp_path / "out")) == 5
+    assert len([name for name in tree(tmp_path / "out") if name.endswith(".txt")]) == 5
     opened = Vault.open(vault, ProjectKey.from_file(keys / "vault"))
     assert opened.check() == 8
     assert turn_back(cli, vault, keys / "vault", tmp_path).exit_code == 0

@@ -6,6 +6,7 @@ import spacy
 from canned_server import canned_server
 
 from spacy_deid.evaluation import AnnotatedText, Entity, read_rows, write_folder
+from spacy_deid.saving import save
 
 CANARIES = ("Zacarías", "Villarrubia")
 TEXT = "Paciente: Zacarías Soto. Vive en Villarrubia. Zacarías refiere dolor. Zacarías Soto acude solo."
@@ -71,13 +72,13 @@ def test_vectors_give_the_bert_score(cli, gold, tmp_path):
     nlp = spacy.blank("es")
     for i, word in enumerate(("a", "Zacarías", "Soto")):
         nlp.vocab.set_vector(word, np.eye(3)[i])
-    nlp.to_disk(tmp_path / "vectors")
+    save(nlp, tmp_path / "vectors")
     _, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--encoder", tmp_path / "vectors")))
     assert "BERTScore F1" in figures
 
 
 def test_a_pipeline_without_embeddings_is_refused(cli, gold, tmp_path):
-    spacy.blank("es").to_disk(tmp_path / "blank")
+    save(spacy.blank("es"), tmp_path / "blank")
     said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--encoder", tmp_path / "blank"), 1)
     assert "embeds no tokens" in said
 

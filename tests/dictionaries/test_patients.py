@@ -9,11 +9,12 @@ from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.dictionaries.patient_rows import PatientWriter, pack, unpack
 from spacy_deid.dictionaries.patients import PatientIndex, PatientTerms
 from spacy_deid.dictionaries.terms import Entry, is_too_general
+from spacy_deid.patient_ids import normal_id
 
 TAGS = [Tag("PATIENT", "p.surname", ""), Tag("PATIENT", "p.given", "name"), Tag("RELATIVE", "p.mother", "")]
 TERM = st.text(min_size=1, max_size=12).map(normal_form).filter(lambda t: t and not is_too_general(t))
 READY = st.lists(st.tuples(TERM, st.integers(1, len(TAGS))), max_size=6)
-IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).map(normal_id).filter(bool)
 
 
 @settings(deadline=None)

@@ -145,6 +145,23 @@ def test_all_general_terms_are_named_at_once(tmp_path):
     assert "and 10 more" in message
 
 
+def test_terms_with_two_labels_are_refused_with_all_their_rows(tmp_path):
+    rows = [
+        f"{CANARY},PATIENT",
+        "Ana Ruiz,CLINICIAN",
+        "zosimo  quebrantado,CLINICIAN",
+        f"{CANARY},PATIENT",
+        "ana ruíz,",
+    ]
+    message = read_error(write(tmp_path, "\n".join(["term,label", *rows])), label="CITY")
+    assert "the terms of row(s) 4, 6 have another label in an earlier row" in message
+
+
+def test_a_term_may_stand_twice_with_one_label(tmp_path):
+    path = write(tmp_path, "term,label,rule\nEva Gil,PATIENT,kin\nEVA GIL,PATIENT,staff\n")
+    assert [entry.rule for entry in read_list(path)] == ["kin", "staff"]
+
+
 def test_a_list_may_have_the_name_of_one_of_its_terms(tmp_path):
     assert [entry.term for entry in read_list(write(tmp_path, "term,label\nStaff,OTHER\n"))] == ["staff"]
 

@@ -85,7 +85,12 @@ def test_a_broken_file_is_named_by_row_and_column(mapping, tmp_path, data, messa
         ),
         ("patients.csv", b"x", 'encoding = "nonsense"', "unknown text encoding"),
         ("patients.csv", "mrn".encode("utf-16")[:-1], 'encoding = "utf-16"', "not utf-16 text"),
-        ("patients.csv.gz", gzip.compress(b"mrn,given,surname,born,phone\n")[:-9], "", "not a whole .gz file"),
+        (
+            "patients.csv.gz",
+            gzip.compress(b"mrn,given,surname,born,phone\n", mtime=0)[:-9],
+            "",
+            "not a whole .gz file",
+        ),
         ("patients.xlsx", b"x", "", "neither a .csv"),
         ("patients.parquet", b"Zarzaquemada", "", "not a Parquet file"),
         ("other.csv", b"x", 'path = "nowhere.csv"', "no such file: nowhere.csv"),
@@ -123,6 +128,7 @@ def test_an_address_that_is_not_set_is_named(mapping, monkeypatch):
         ("sqlite:///{path}", "query = \"SELECT surname FROM patients WHERE x = 'geheim'\"", "OperationalError"),
         ("sqlite:///{path}", 'query = "SELECT * FROM patients WHERE 1 = 2"', "has no rows"),
         ("sqlite:///{path}", 'query = "SELECT mrn FROM patients"', "has no column 'given'"),
+        ("sqlite:////nowhere/missing.db", 'table = "patients"', "no such SQLite file, in EHR_URL"),
         ("duckdb:////nowhere/x.duckdb", 'table = "patients"', "no such DuckDB file"),
     ],
 )
@@ -147,3 +153,14 @@ def test_a_source_may_be_empty_if_the_mapping_says_so(mapping, tmp_path):
 def test_a_package_that_is_missing_is_named(mapping):
     with pytest.raises(InputError, match=r"pip install 'spacy-deid\[ehr\]'"):
         batches.import_package(mapping().tables[0].source, "no_such_package", "no-such-package")
+
+
+@pytest.mark.parametrize("address", ["sqlite:///{path}", "sqlite:///file:{path}?uri=true"])
+def test_a_missing_database_is_not_made(mapping, tmp_path, monkeypatch, address):
+    pytest.importorskip("sqlalchemy")
+    path = tmp_path / "missing.db"
+    monkeypatch.setenv("EHR_URL", address.format(path=path))
+    said = failure(mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0])
+    assert "no such SQLite file" in said
+    assert "missing.db" not in said
+    assert not path.exists()

@@ -22,6 +22,7 @@ import spacy_deid
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.evaluation import read_folder, write_docbin
 from spacy_deid.ml.transformer import align_pieces
+from spacy_deid.piping import choose_start
 from spacy_deid.saving import fingerprint, save
 
 pytest.importorskip("spacy_transformers")
@@ -349,10 +350,34 @@ def test_vectors_that_are_no_numbers_are_refused(encoders):
         nlp(TEXT)
 
 
-def test_other_processes_find_the_same(trained):
+@pytest.fixture
+def two_threads():
+    """Torch with a pool of threads that has run, which a forked process does not have."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    torch.ones(1000, 1000).exp().sum()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_other_processes_find_the_same(trained, two_threads):
     texts = [TEXT, DENSE + TEXT, "", TEXT * 9]
     nlp = trained["bert"]
-    assert [found(doc) for doc in nlp.pipe(texts, n_process=2)] == [found(doc) for doc in nlp.pipe(texts)]
+    alone = [found(doc) for doc in nlp.pipe(texts)]
+    assert [found(doc) for doc in nlp.pipe(texts, n_process=2)] == alone
+
+
+def test_spawned_workers_release_the_same(encoders, two_threads):
+    nlp = train(build(encoders["bert"]))
+    nlp.add_pipe("deid_merge", config={"sources": ["deid/ner"]})
+    nlp.add_pipe("deid_surrogate")
+    texts = [TEXT, DENSE + TEXT, "", TEXT * 9]
+    assert choose_start(nlp) == "spawn"
+    released = [result.text for result in spacy_deid.pipe(nlp, texts, n_process=2)]
+    assert released == [doc._.deid_text for doc in nlp.pipe(texts)]
+    assert "Ana" not in released[0]
 
 
 def test_the_encoder_itself_need_not_be_there_any_more(encoders, tmp_path):

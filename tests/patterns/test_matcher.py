@@ -107,18 +107,38 @@ def test_a_keyword_goes_before_a_bare_form() -> None:
     assert [match.rule for match in RuleMatcher(rules).find("fax 12345")] == ["t/key"]
 
 
+@pytest.mark.parametrize(
+    ("text", "validated"),
+    [("NIF 20481736Y", ["20481736Y"]), ("DNI es 20481736Y", ["20481736Y"]), ("NIF 20481736A", [])],
+    ids=["the same characters as a keyword's", "inside a keyword's", "a wrong letter"],
+)
+def test_a_right_check_digit_is_said_whichever_rule_stays(text: str, validated: list[str]) -> None:
+    matches = MATCHER.find(text)
+    assert [text[match.start : match.end] for match in matches if match.validated] == validated
+    assert {match.label for match in matches} == {"NATIONAL_ID"}
+
+
 @pytest.mark.parametrize("text", ["", " ", "\n\r\n\t", "\u0301", "\ufeff"])
 def test_texts_without_a_word_hold_nothing(text: str) -> None:
     assert MATCHER.find(text) == []
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.sampled_from([*"aZ0 9./-:@\n\r\u0301\ufeff\u00a0", "Dr. Ana", "NHC: 12", "calle", "3 de mayo"])))
-def test_matches_lie_in_the_text_and_do_not_hold_one_another(pieces: list[str]) -> None:
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"aZ0 9./-:@\n\r\u0301\ufeff\u00a0", "Dr. Ana", "NHC: 12", "calle", "3 de mayo", "DNI es 20481736Y"]
+        )
+    )
+)
+def test_matches_lie_in_the_text_and_hold_one_another_only_for_a_check_digit(pieces: list[str]) -> None:
     text = "".join(pieces)
-    spans = [(match.start, match.end) for match in MATCHER.find(text)]
+    matches = MATCHER.find(text)
+    spans = [(match.start, match.end) for match in matches]
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert all(a[1] < b[1] for a, b in pairwise(spans))
+    for sure in (True, False):
+        ends = [match.end for match in matches if match.validated == sure]
+        assert all(a < b for a, b in pairwise(ends))
     assert all(read_text(text[start:end]).text for start, end in spans)
 
 

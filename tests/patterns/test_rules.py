@@ -6,6 +6,7 @@ import pytest
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.patterns import Context, Rule, check_examples, parse_example, read_rules, resource_rules
+from spacy_deid.patterns.rules import parse_rules
 
 GOOD = """
 name = "ward"
@@ -130,3 +131,20 @@ def test_an_example_that_does_not_hold_is_named(tmp_path: Path, change: tuple[st
     with pytest.raises(ConfigError, match=message) as error:
         check_examples(read_rules(path), str(path))
     assert "place" not in str(error.value)
+
+
+def test_a_fragment_may_be_a_list_that_ships():
+    text = """name = "ward"
+[define]
+job = { list = "professions-es" }
+[[rules]]
+id = "job"
+label = "PROFESSION"
+pattern = '{job}'
+examples = ["de [[minero]]"]
+counter_examples = ["mineral"]
+"""
+    rules = parse_rules(text, "ward.toml")
+    check_examples(rules, "ward.toml")
+    with pytest.raises(ConfigError, match="professions-es"):
+        parse_rules(text.replace("professions-es", "../../secret"), "ward.toml")

@@ -86,6 +86,50 @@ def test_a_label_of_unknown_role_gives_way_to_a_known_one():
     assert ents(merge(detected(nlp, a=[(10, 22, "PERSON", 1.0)], b=[FULL_NAME]))) == [(f"Ana {CANARY}", "PATIENT")]
 
 
+def validated(nlp, guessed, certain):
+    """A Doc with guesses of the trusted source, and validated detections of the other."""
+    doc = detected(nlp, a=guessed)
+    write_evidence(doc, "deid/b", [Evidence(s, e, label, "b", 1.0, "", True) for s, e, label in certain])
+    return doc
+
+
+@pytest.mark.parametrize(
+    ("guessed", "certain", "merged"),
+    [
+        ([(38, 44, "RELATIVE", 0.9)], [(32, 51, "STREET")], [("Calle Elm Street, 7", "STREET")]),
+        (
+            [(23, 41, "RELATIVE", 0.9)],
+            [(32, 51, "STREET")],
+            [("Vive en", "RELATIVE"), ("Calle Elm Street, 7", "STREET")],
+        ),
+        (
+            [(32, 51, "STREET", 0.9)],
+            [(38, 48, "HOSPITAL")],
+            [("Calle", "STREET"), ("Elm Street", "HOSPITAL"), (", 7", "STREET")],
+        ),
+        ([(32, 51, "STREET", 0.9)], [(38, 48, "STREET")], [("Calle Elm Street, 7", "STREET")]),
+        ([(32, 51, "STREET", 0.9)], [(38, 41, "PATIENT")], [("Calle Elm Street, 7", "STREET")]),
+        ([(32, 51, "STREET", 0.9)], [(50, 51, "MRN")], [("Calle Elm Street,", "STREET"), ("7", "MRN")]),
+        ([(38, 41, "CITY", 0.9)], [(38, 41, "PATIENT")], [("Elm", "PATIENT")]),
+        ([], [(32, 41, "HOSPITAL"), (38, 51, "STREET")], [("Calle", "HOSPITAL"), ("Elm Street, 7", "STREET")]),
+    ],
+    ids=[
+        "a guess inside",
+        "a guess across",
+        "a longer guess around",
+        "a longer guess of the same label",
+        "a longer guess around a single word",
+        "a longer guess around a number",
+        "a guess of the same word",
+        "the longer of two that are validated",
+    ],
+)
+def test_a_validated_detection_wins_whole_and_nothing_is_uncovered(guessed, certain, merged):
+    nlp, merge = merger()
+    doc = merge(validated(nlp, guessed, certain))
+    assert [ent for ent in ents(doc) if ent[0] != ","] == merged
+
+
 def test_the_merged_group_keeps_the_best_score_and_the_receipt():
     nlp, merge = merger()
     doc = merge(detected(nlp, a=[NAME], b=[FULL_NAME]))
@@ -106,7 +150,13 @@ def test_a_detection_that_was_widened_to_its_token_is_not_discarded():
     assert len(doc.spans[DISCARDED]) == 0
 
 
-SPAN = st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, 15), st.sampled_from(sorted(LABELS)), st.floats(0, 1))
+SPAN = st.tuples(
+    st.integers(0, len(TEXT) - 1),
+    st.integers(1, 15),
+    st.sampled_from(sorted(LABELS)),
+    st.floats(0, 1),
+    st.booleans(),
+)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -114,11 +164,16 @@ SPAN = st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, 15), st.sampled_f
 def test_no_token_is_uncovered_and_none_is_covered_for_nothing(a, b):
     nlp, merge = merger()
     spaces = {i for i, char in enumerate(TEXT) if char == " "}
-    cases = [
-        [(s, min(s + n, len(TEXT)), *rest) for s, n, *rest in found if set(range(s, min(s + n, len(TEXT)))) - spaces]
-        for found in (a, b)
-    ]
-    doc = merge(detected(nlp, *cases))
+    doc = nlp.make_doc(TEXT)
+    for key, found in zip(SOURCES, (a, b), strict=True):
+        inside = [(s, min(s + n, len(TEXT)), *rest) for s, n, *rest in found]
+        evidence = [
+            Evidence(s, e, label, key, score, "", sure)
+            for s, e, label, score, sure in inside
+            if set(range(s, e)) - spaces
+        ]
+        write_evidence(doc, key, evidence)
+    merge(doc)
     before = {i for key in SOURCES for span in doc.spans[key] for i in range(span.start, span.end)}
     assert {token.i for token in doc if token.ent_type} == before
 

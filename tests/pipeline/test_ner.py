@@ -10,6 +10,7 @@ from spacy.util import fix_random_seed
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.ml.objective import gold_spans
+from spacy_deid.ml.windows import WINDOW
 from spacy_deid.spans import read_evidence
 
 LINES = [
@@ -141,6 +142,22 @@ def test_long_note_is_found_to_the_end(nlp):
     nlp.max_length = 2_000_000
     doc = nlp(("Nombre: Ana Pérez. Edad: 53 años.\n" * 31_000)[:1_000_000])
     assert doc.spans["deid/ner"][-1].end_char > 999_000
+
+
+@pytest.mark.parametrize("size", [1, 5, 13, 50])
+def test_windows_change_nothing_that_is_found(nlp, size):
+    ner = nlp.get_pipe("deid_ner")
+    texts = ["\n".join([TEXT, "Hemoglobina y  dieta. Pérez", *(text for text, _ in LINES)]), "", TEXT, " \n"]
+    whole = [read_evidence(nlp(text), "deid/ner") for text in texts]
+    assert len(whole[0]) > 4
+    ner.window = size
+    try:
+        cut = [read_evidence(doc, "deid/ner") for doc in nlp.pipe(texts)]
+    finally:
+        ner.window = WINDOW
+    for one, other in zip(whole, cut, strict=True):
+        assert [(e.start, e.end, e.label, e.rule) for e in one] == [(e.start, e.end, e.label, e.rule) for e in other]
+        assert [e.score for e in one] == pytest.approx([e.score for e in other], abs=1e-4)
 
 
 def test_lower_threshold_covers_at_least_as_much(nlp):

@@ -7,9 +7,11 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
+import spacy_deid
 from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.errors import ConfigError, NotDeidentified
+from spacy_deid.loading import use_dictionaries
 from spacy_deid.spans import read_evidence
 
 CANARY = "Zarzaquemada"
@@ -169,3 +171,27 @@ def test_no_value_is_in_a_saved_pipeline_a_pickle_a_config_the_vocab_a_log_or_a_
 def test_empty_and_long_notes(nlp, text):
     nlp.max_length = 10**7
     assert len(found(nlp(note(nlp, "1", text)))) == 2 * text.count("Zarzal.")
+
+
+@pytest.mark.parametrize("name", ["es", "en", "fi"])
+def test_settings_reach_the_ruler_of_every_shipped_pipeline(folder, name):
+    settings = {"components.deid_ruler.without_patient": "refuse", "components": {"deid_ruler": {"fuzzy": True}}}
+    nlp = spacy_deid.load(name, dictionaries=folder, config=settings)
+    assert nlp.get_pipe("deid_ruler").fuzzy is True
+    nlp.select_pipes(enable=["deid_ruler"])
+    assert tuple(found(nlp(note(nlp, "1")))) == (CLINIC, OWN)
+    with pytest.raises(NotDeidentified, match="patient_id"):
+        nlp(note(nlp, None))
+
+
+def test_settings_can_be_given_with_the_dictionaries(folder):
+    nlp = spacy_deid.load("es")
+    use_dictionaries(nlp, folder, without_patient="refuse")
+    assert nlp.get_pipe_config("deid_ruler")["without_patient"] == "refuse"
+    with pytest.raises(NotDeidentified, match="patient_id"):
+        nlp(note(nlp, None))
+
+
+def test_settings_of_a_component_that_is_not_there_are_refused_by_name():
+    with pytest.raises(ConfigError, match=r"'deid_ruler', but pipeline 'en' has no such component"):
+        spacy_deid.load("en", config={"components.deid_ruler.fuzzy": True})

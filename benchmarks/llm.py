@@ -55,6 +55,9 @@ def main(
     chunk: Annotated[int, typer.Option(help="Longest part of a note that is asked about, in characters")] = 4000,
     context_size: Annotated[int, typer.Option("--context", help="Tokens of the context, in process")] = 8192,
     max_tokens: Annotated[int, typer.Option(help="Longest answer")] = 2048,
+    canaries: Annotated[
+        int, typer.Option(help="Invented identifiers in each question; 0 for a model trained without")
+    ] = 2,
     slots: Annotated[int, typer.Option(help="Questions asked of a server at the same time")] = 4,
     threads: Annotated[int | None, typer.Option(help="Threads in process")] = None,
     scheme: Annotated[str, typer.Option(help="Labels of the notes")] = "canonical",
@@ -66,6 +69,7 @@ def main(
 ) -> None:
     """Measure the systems one after the other; write the figures."""
     settings = {"model_name": model_name, "allow": allow or [], "labels": label, "chunk": chunk, "slots": slots}
+    settings["canaries"] = canaries
     settings |= {
         "context": context_size,
         "max_tokens": max_tokens,
@@ -78,7 +82,7 @@ def main(
         price = read_prices(prices)
         systems = {"pipeline": measure(nlp, gold, entities_of_doc, price["pipeline"])[0]}
         repeated: dict[str, Any] = {}
-        for each in prompt or ["zero_shot.v1", "one_shot.v1"]:
+        for each in prompt or ["zero_shot.v2", "one_shot.v2"]:
             asked = [
                 ask(nlp.lang, model, {**settings, "prompt": each, "seed": run}, gold, price) for run in range(runs)
             ]

@@ -17,6 +17,7 @@ import httpx
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Page, sync_playwright
 from reportlab.lib.pagesizes import A4
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -43,13 +44,16 @@ LETTERS = {
 
 
 def write_letters(folder: Path) -> list[Path]:
-    """A plain text, a PDF, and a scan. RETURNS (list[Path]): their paths."""
+    """Write a plain text, a PDF with a logo, and a scan. RETURNS (list[Path]): their paths."""
     text, pdf, scan = (folder / f"{name}.{kind}" for name, kind in zip(LETTERS, ("txt", "pdf", "png"), strict=True))
     first, second, third = LETTERS.values()
     text.write_text("\n".join(first) + "\n", encoding="utf8")
     canvas = Canvas(str(pdf), pagesize=A4)
     for i, line in enumerate(second):
         canvas.drawString(60, 760 - 18 * i, line)
+    logo = Image.new("RGB", (120, 60), "white")
+    ImageDraw.Draw(logo).ellipse((20, 5, 100, 55), outline="darkblue", width=6)
+    canvas.drawImage(ImageReader(logo), 420, 770, 120, 60)
     canvas.save()
     page = Image.new("L", (1654, 900), 255)
     font = ImageFont.load_default(34)

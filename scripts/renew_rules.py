@@ -1,0 +1,38 @@
+"""Put the rules of the package into assembled pipelines; their weights, lists and settings stay as they are.
+
+    python scripts/renew_rules.py spacy_deid/pipelines/es spacy_deid/pipelines/en spacy_deid/pipelines/fi
+
+A saved pipeline holds the rules that it was assembled with, so a change in spacy_deid/resources/patterns reaches it by
+this command, or when it is trained anew. With --into the pipelines are written to another folder, under their names.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import spacy_deid
+from spacy_deid.saving import save
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(
+    pipelines: Annotated[list[Path], typer.Argument(help="Folders of saved pipelines")],
+    into: Annotated[Path | None, typer.Option(help="Folder to write to; in place if it is not given")] = None,
+) -> None:
+    """Renew the rules of pipelines."""
+    for path in pipelines:
+        nlp = spacy_deid.load(path)
+        patterns = nlp.get_pipe("deid_patterns")
+        before = patterns.version
+        patterns.use_package_rules()
+        target = path if into is None else into / path.name
+        save(nlp, target)
+        typer.echo(f"{target}: rules {before} -> {patterns.version}, {len(patterns.rules)} rules")
+
+
+if __name__ == "__main__":
+    app()

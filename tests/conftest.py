@@ -5,7 +5,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,8 +24,6 @@ if os.environ.get("CI"):
     settings.load_profile("check")
 
 TOWNS = "term,label\nVillarrubia del Monte,CITY\nPuerto Esparza,CITY\n"
-# xdist's workers have several threads, so that processes are spawned there: they do not know a test's components
-needs_fork = pytest.mark.skipif(threading.active_count() > 1, reason="needs one thread: pytest -n 0 -m fork")
 NOTE = "Nombre: Ana.\nVive en Puerto Esparza.\nCorreo: ana.lopez@ejemplo.es\n"
 REDACTED = "Nombre: Ana.\nVive en [CITY].\nCorreo: [EMAIL]\n"
 

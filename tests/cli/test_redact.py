@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import NOTE, REDACTED, needs_fork
+from conftest import NOTE, REDACTED
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -143,7 +143,7 @@ def fails_on_marker(doc: Doc) -> Doc:
     return doc
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=[pytest.mark.fork, needs_fork])])
+@pytest.mark.parametrize("processes", [1, 2])
 def test_note_that_fails_in_the_pipeline_fails_alone(nlp: Language, cli, notes: Path, tmp_path: Path, processes: int):
     nlp.add_pipe("fails_on_marker", first=True)
     nlp.to_disk(tmp_path / "pipeline")

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from conftest import NOTE, REDACTED, needs_fork
+from conftest import NOTE, REDACTED
 from spacy.language import Language
 
 from spacy_deid.cli.console import progress
@@ -113,8 +113,6 @@ def kill_worker(doc):
     return doc
 
 
-@pytest.mark.fork
-@needs_fork
 def test_a_row_that_ends_its_process_fails_alone(nlp, tmp_path: Path, capsys):
     nlp.add_pipe("deid_test_kills_its_worker", first=True)
     path = write(tmp_path / "in.jsonl", *(json.dumps({"text": f"nota {i}"}) for i in range(9)), '{"text": "fatal"}')

@@ -24,13 +24,13 @@ from typing import Literal
 from leaks import Leak, World, make_table
 from simulated_ehr import write_tables
 
-from spacy_deid.audit import AuditSettings, Rate, run_audit
-from spacy_deid.audit.facets import ALL
-from spacy_deid.audit.search import Found
+from spacy_deid.audit.estimate import Rate
+from spacy_deid.audit.run import AuditSettings, run_audit
+from spacy_deid.audit.search import ALL, Found
 from spacy_deid.ehr.builder import build_dictionary
 from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.notes import Columns
+from spacy_deid.notes.source import Columns
 
 SEED = 9
 RATES = (0.0, 0.01, 0.05, 0.2)

@@ -38,12 +38,12 @@ from simulated_ehr import write_tables
 from spacy.matcher import PhraseMatcher
 
 from spacy_deid.background.ambiguity import Ambiguity
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.normalise import normalise
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.ehr.builder import Settings, build_dictionary
 from spacy_deid.ehr.cleaning import clean
-from spacy_deid.ehr.make_entries import Cell, EntryMaker
+from spacy_deid.ehr.entry_maker import Cell, EntryMaker
 from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.ehr.report import BuildReport
 from spacy_deid.ehr.sources import read_rows

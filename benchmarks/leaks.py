@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from spacy_deid.evaluation import AnnotatedText
-from spacy_deid.notes import Columns, Key
+from spacy_deid.notes.source import Columns, Key
 from spacy_deid.surrogates.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus
 

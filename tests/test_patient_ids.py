@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.patient_ids import loose_id, normal_id
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.salts import Salts

@@ -6,8 +6,8 @@ from odf.style import Style
 from odf.text import P
 
 import spacy_deid
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.documents import ReadSettings, read_document
 from spacy_deid.errors import DeidError, NotDeidentified
 from spacy_deid.loading import use_dictionaries

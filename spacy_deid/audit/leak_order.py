@@ -15,8 +15,6 @@ from ..errors import Errors, NotDeidentified
 from ..labels import LABELS
 from ..spans import MERGED, RECOVERED, SCORES, read_evidence
 
-__all__ = ["LeakRisk", "assess_leak", "order_by_leak"]
-
 _LIMIT = 40.0  # nats; what is more surprising is not more suspicious
 _UNSEARCHED = "institution: "  # how a detector says that it had no terms of the note's patient
 

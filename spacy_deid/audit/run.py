@@ -1,7 +1,7 @@
 """An audit from beginning to end: who the patients are, what their notes hold, what that says."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -10,15 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, InputError
-from ..notes import Columns, NoteSource
+from ..notes.source import Columns, NoteSource
 from ..processes import follow_parent
-from .estimate import Rate
-from .facets import ALL, Facet
+from .estimate import Rate, Totals
 from .reading import NoteReader
-from .search import Found, Note, Searcher
-from .totals import Totals
-
-__all__ = ["Audit", "AuditSettings", "run_audit"]
+from .search import ALL, Facet, Found, Note, Searcher
 
 _BATCH = 64
 _AHEAD = 8  # batches in the hands of each process
@@ -135,3 +131,44 @@ def _search(notes: list[Note]) -> list[Found]:
     """Search in a process of its own."""
     assert _searcher is not None
     return [_searcher.search(note) for note in notes]
+
+
+_TITLES = {"all": "", "type": "by note type", "source": "by source", "kind": "by kind", "form": "by form"}
+_COLUMN = "column:"
+_WIDTH = 36
+
+
+def format_audit(report: Mapping[str, Any]) -> str:
+    """Write an audit as a table.
+
+    report (Mapping): what `Audit.as_dict` gives.
+    RETURNS (str): lines of text.
+    """
+    lines = [f"{report['audited']} of {report['notes']} notes audited, of {report['patients']} patients"]
+    lines += [f"{count} notes left out: {reason}" for reason, count in report["skipped"].items()]
+    columns = {by: f"by {by.removeprefix(_COLUMN)}" for by in report["leaks"] if by.startswith(_COLUMN)}
+    for by, title in (_TITLES | columns).items():
+        rates = report["leaks"].get(by, {})
+        head = f"{'notes':>8}{'hits':>7}{'chance':>9}{'leak rate':>11}   {'Wilson 95 %':<18}bootstrap 95 %"
+        if rates:
+            lines += ["", f"{_cut(title)}{head}"]
+        lines += [_row(name, rate) for name, rate in rates.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, rate: Mapping[str, Any]) -> str:
+    """One line."""
+    chance = "–" if rate["expected"] is None else f"{rate['expected']:.4f}"
+    figures = f"{rate['notes']:>8}{rate['hits']:>7}{chance:>9}{rate['leak_rate']:>11.4f}"
+    return f"{_cut(name)}{figures}   {_ends(rate['wilson']):<18}{_ends(rate['bootstrap'])}".rstrip()
+
+
+def _cut(name: str) -> str:
+    """A name in its column of the table."""
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
+    return f"{shown[: _WIDTH - 1]:<{_WIDTH}}"
+
+
+def _ends(ends: Sequence[float] | None) -> str:
+    """An interval."""
+    return f"[{ends[0]:.4f}, {ends[1]:.4f}]" if ends else ""

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from ..audit import AuditSettings, format_audit, run_audit
+from ..audit.run import AuditSettings, format_audit, run_audit
 from ..audit.search import Found
 from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, whole_file, write_whole
-from ..notes import Columns, NoteSource, open_source
-from ..notes.folder import FolderSource
+from ..notes import open_source
+from ..notes.files import FolderSource
+from ..notes.source import Columns, NoteSource
 from .console import reporting, say
 
 __all__ = ["audit"]

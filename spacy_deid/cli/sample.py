@@ -10,10 +10,12 @@ from ..dictionaries.store import LocalStore
 from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from ..io import check_encoding
-from ..notes import Columns, open_source
+from ..notes import open_source
+from ..notes.source import Columns
 from ..processes import Failure
-from ..sampling import Sample, Settings, make_finder, make_sample, write_sample
-from ..sampling.writing import check_place
+from ..sampling.draw import make_sample
+from ..sampling.sample import Sample, Settings, make_finder
+from ..sampling.writing import check_place, write_sample
 from .batches import cut, load_pipeline, process
 from .console import reporting, say
 from .options import Overwrite

@@ -22,12 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .entries import Tag
-from .hashing import Integers
+from .institution import Integers
 from .matcher import Match, find_outer
 from .normalise import Normalised
-
-__all__ = ["Flags", "settle"]
+from .terms import Tag
 
 _PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 _REACH = 60  # characters before a match that are searched for a cue

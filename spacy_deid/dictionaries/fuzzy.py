@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import cdist
 
-from .entries import LocalEntry
 from .matcher import Match
 from .normalise import Normalised, normalise
-
-__all__ = ["FUZZY", "Names", "Words", "fuzzy_find", "name_words"]
+from .terms import LocalEntry
 
 FUZZY = "~"
 """What the rule of a match with a slip ends with: "patients.surname~"."""

@@ -1,33 +1,272 @@
-"""The institution dictionary: millions of terms in a file that is mapped into memory and never read as a whole.
+"""Hashes of every stretch of a text at the cost of a subtraction and a product each.
 
-The terms are a tree whose edges are words: "ana maria ruiz" is a node after "ana" and "ana maria". A node is nothing
-but the 64-bit hash of the stretch of text that leads to it, with the tags of the term that ends there. The hashes lie
-sorted in a file, an index tells where those with the same leading bits begin, and a table with a byte for each hash of
-a first word, which fits into the processor's cache, turns most of a note's words away.
+A stretch of code points c₀ … cₖ has the hash Σ v(cᵢ)·Bⁱ mod 2⁶⁴ (Karp and Rabin 1987), where v is a fixed random
+64-bit number of each code point. It is the difference of two sums from the beginning of the text, times a power of
+1/B; B is odd, so the power exists. B ≡ 5 (mod 8), so that a transposition, Bⁱ − Bʲ, keeps all but a few random bits.
 
-A note is searched for all its words at once: which may begin a term, and how far do terms go on from these? Few words
-are left after the first question.
-
-An Aho-Corasick automaton over the same terms, as `TermMatcher` has it, must be read and built before the first note,
-and each process has its own. The file is there at once, is shared by all processes, and has no name in it.
-`benchmarks/dictionaries.py` measures both. Two stretches with the same hash are taken for one: among five million
-nodes, one false hit is to be expected in some 10¹² words.
+A hash is no secret: whoever knows a name can make its hash and look for it.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .conditions import Flags, settle
-from .entries import Tag
-from .hashing import Hashes, Integers, Words
-from .institution_writer import CONTINUES, FIRST, RUN, SET, Marks, map_file
 from .matcher import Match
-from .normalise import Normalised, code_points, normalise
+from .normalise import Normalised, classify, code_points, normalise
+from .terms import Tag, Tags
 
-__all__ = ["Institution"]
+Integers = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+_BASE = 0x9E3779B97F4A7C15
+_INVERSE = pow(_BASE, -1, 1 << 64)
+_CODES = 0x110000
+_KEPT = 1 << 17  # powers that are kept between texts; a longer text makes its own
+
+_POWERS: dict[int, Hashes] = {}
+
+
+class WordHashes:
+    """Where words of a folded text start and end, and the hash of every stretch between.
+
+    starts (NDArray): characters that a term may start at, in order.
+    ends (NDArray): characters that a term, or a part of it, may end before, in order.
+    hard (NDArray): whether each end is an edge whatever the case: "McDonald" has a soft edge after "Mc" that
+        "MCDONALD" has not. Terms are cut at hard edges alone.
+    """
+
+    def __init__(self, codes: NDArray[np.uint32], edges: NDArray[np.bool_] | None = None) -> None:
+        hard, inner = find_words(codes)
+        known = hard if edges is None else edges
+        self.sums = hash_text(codes)
+        self.starts = np.flatnonzero(known[:-1] & inner)
+        self.ends = np.flatnonzero((known | hard)[1:] & inner) + 1
+        self.hard = hard.take(self.ends)
+        self._inverse = _powers(_INVERSE, len(codes) + 1)
+
+    def hash(self, starts: Integers, ends: Integers) -> Hashes:
+        """The hashes of stretches.
+
+        starts, ends (NDArray): characters, end exclusive. Shape (k,).
+        RETURNS (NDArray): Shape (k,), uint64.
+        """
+        return (self.sums.take(ends) - self.sums.take(starts)) * self._inverse.take(starts)
+
+
+def find_words(codes: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Find the edges that the folded characters alone show: beside a mark, and between letters and digits.
+
+    codes (NDArray): folded code points. Shape (n,).
+    RETURNS (tuple[NDArray, NDArray]): whether there is an edge before each character and at the end, shape (n + 1,);
+        whether each character is not a space, shape (n,).
+    """
+    kinds = classify(codes)
+    edges = np.ones(len(codes) + 1, dtype=bool)
+    edges[1:-1] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == 0)
+    return edges, codes != ord(" ")
+
+
+def hash_text(codes: NDArray[np.uint32]) -> Hashes:
+    """Sum v(cᵢ)·Bⁱ from the beginning to each character.
+
+    codes (NDArray): code points. Shape (n,).
+    RETURNS (NDArray): Shape (n + 1,), uint64; the first is 0.
+    """
+    sums = np.zeros(len(codes) + 1, dtype=np.uint64)
+    np.cumsum(_values().take(codes) * _powers(_BASE, len(codes)), out=sums[1:])
+    return sums
+
+
+@cache
+def _values() -> Hashes:
+    """A random number of each code point: the finalizer of splitmix64 (Steele, Lea and Flood 2014)."""
+    x = np.arange(1, _CODES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _powers(base: int, count: int) -> Hashes:
+    """The first powers of a number, from 1."""
+    powers = _POWERS.get(base)
+    if powers is None or len(powers) < count:
+        size = max(count, _KEPT)
+        powers = np.full(size, base, dtype=np.uint64)
+        powers[0] = 1
+        powers = np.multiply.accumulate(powers)
+        if size == _KEPT:
+            _POWERS[base] = powers
+    return powers[:count]
+
+
+Marks = NDArray[np.uint32]
+Number = TypeVar("Number", bound=np.generic)
+
+CONTINUES = np.uint32(1 << 31)
+"""Terms go on from this node."""
+
+FIRST = np.uint32(1 << 30)
+"""It is the first word of a term."""
+
+SET = np.uint32((1 << 30) - 1)
+"""Number of the set of tags of the term that ends here; 0 if none does."""
+
+RUN = 4_000_000
+"""Nodes that are held before they are sorted and written: 100 MB."""
+
+_BATCH = 20_000  # terms that are hashed together
+_PARTS = 64  # pieces that sorted runs are merged in
+
+
+class InstitutionWriter:
+    """Writes the files of an `Institution` from a stream, in bounded memory.
+
+    folder (Path): an empty folder.
+    tags (Tags): the tags of the dictionary.
+    """
+
+    def __init__(self, folder: Path, tags: Tags) -> None:
+        self._folder = folder
+        self._tags = tags
+        self._terms: list[str] = []
+        self._numbers: list[int] = []
+        self._pending: list[tuple[Hashes, Marks]] = []
+        self._runs: list[Path] = []
+        self._held = 0
+        self.terms = 0
+
+    def add(self, term: str, number: int) -> None:
+        """Add the normal form of a term with the number of its tag."""
+        self._terms.append(term)
+        self._numbers.append(number)
+        if len(self._terms) == _BATCH:
+            self._hash()
+
+    def add_rows(self, keys: Hashes, marks: Marks) -> None:
+        """Add nodes."""
+        self._pending.append((keys, marks))
+        self._held += len(keys)
+        if self._held >= RUN:
+            self._spill()
+
+    def finish(self) -> list[tuple[Tag, ...]]:
+        """Write the files. RETURNS (list): sets of tags by number."""
+        self._hash()
+        self._spill()
+        sets: dict[tuple[int, ...], int] = {(): 0} | {(i,): i for i in range(1, len(self._tags.known) + 1)}
+        with open(self._folder / "keys", "wb") as keys, open(self._folder / "values", "wb") as values:
+            for some_keys, some_values in self._merge(sets):
+                self.terms += int(np.count_nonzero(some_values & SET))
+                keys.write(some_keys.tobytes())
+                values.write(some_values.tobytes())
+        for run in self._runs:
+            run.unlink()
+        self._write_index()
+        return [tuple(self._tags.known[number - 1] for number in numbers) for numbers in sets]
+
+    def _hash(self) -> None:
+        """Turn the terms that wait into nodes."""
+        if self._terms:
+            self.add_rows(*_make_nodes(self._terms, self._numbers))
+            self._terms, self._numbers = [], []
+
+    def _spill(self) -> None:
+        """Write the nodes that are held as a sorted run: the hashes, and then the marks."""
+        if self._held:
+            keys, marks = _sort_rows(self._pending)
+            path = self._folder / f"run-{len(self._runs)}"
+            path.write_bytes(keys.tobytes() + marks.tobytes())
+            self._runs.append(path)
+        self._pending, self._held = [], 0
+
+    def _merge(self, sets: dict[tuple[int, ...], int]) -> Iterator[tuple[Hashes, Marks]]:
+        """Yield hashes and values in order, a piece of the range of hashes at a time."""
+        runs = []
+        for path in self._runs:
+            data = np.memmap(path, dtype=np.uint32, mode="r")
+            count = len(data) // 3
+            runs.append((np.asarray(data[: 2 * count]).view(np.uint64), np.asarray(data[2 * count :])))
+        bounds = np.arange(1, _PARTS, dtype=np.uint64) * np.uint64((1 << 64) // _PARTS)
+        cuts = [[0, *np.searchsorted(keys, bounds).tolist(), len(keys)] for keys, _ in runs]
+        for part in range(_PARTS):
+            pieces = [
+                (keys[cut[part] : cut[part + 1]], marks[cut[part] : cut[part + 1]])
+                for (keys, marks), cut in zip(runs, cuts, strict=True)
+            ]
+            yield _unite(*_sort_rows(pieces), sets)
+
+    def _write_index(self) -> None:
+        """Write where the hashes with the same leading bits begin, and which hashes are of first words."""
+        keys, values = map_file(self._folder / "keys", np.uint64), map_file(self._folder / "values", np.uint32)
+        bits = max(len(keys).bit_length(), 1)
+        bounds = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
+        index = np.append(np.searchsorted(keys, bounds), len(keys)).astype(np.uint32)
+        (self._folder / "index").write_bytes(index.tobytes())
+        firsts = keys[(values & FIRST) != 0]
+        bits = min(max(len(firsts).bit_length() + 4, 8), 23)
+        table = np.zeros(1 << bits, dtype=bool)
+        table[(firsts >> np.uint64(64 - bits)).astype(np.int64)] = True
+        (self._folder / "first").write_bytes(table.tobytes())
+
+
+def map_file(path: Path, kind: type[Number]) -> NDArray[Number]:
+    """Map a file of numbers into memory, read-only."""
+    if not path.stat().st_size:
+        return np.zeros(0, dtype=kind)
+    return np.asarray(np.memmap(path, dtype=kind, mode="r"))
+
+
+def _make_nodes(terms: list[str], numbers: list[int]) -> tuple[Hashes, Marks]:
+    """The nodes of terms: one at each end of a word, the last with the tag.
+
+    A line break parts the terms: no normal form has one.
+    """
+    codes = code_points("\n".join(terms) + "\n")
+    words = WordHashes(codes)
+    lengths = np.fromiter(map(len, terms), dtype=np.int64)
+    lasts = np.cumsum(lengths + 1) - 1
+    starts = lasts - lengths
+    ends = words.ends[codes.take(words.ends - 1) != ord("\n")]
+    owners = np.searchsorted(lasts, ends)
+    marks = np.full(len(ends), CONTINUES, dtype=np.uint32)
+    last = ends == lasts.take(owners)
+    marks[last] = np.array(numbers, dtype=np.uint32).take(owners[last])
+    keys = words.hash(starts.take(owners), ends)
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    return np.concatenate((keys, keys.take(first))), np.append(marks, np.full(len(first), FIRST))
+
+
+def _sort_rows(pieces: Sequence[tuple[Hashes, Marks]]) -> tuple[Hashes, Marks]:
+    """Sort rows by hash and mark, each once."""
+    keys = np.concatenate([keys for keys, _ in pieces] or [np.zeros(0, dtype=np.uint64)])
+    marks = np.concatenate([marks for _, marks in pieces] or [np.zeros(0, dtype=np.uint32)])
+    order = np.lexsort((marks, keys))
+    keys, marks = keys.take(order), marks.take(order)
+    new = np.ones(len(keys), dtype=bool)
+    new[1:] = (keys[1:] != keys[:-1]) | (marks[1:] != marks[:-1])
+    return keys[new], marks[new]
+
+
+def _unite(keys: Hashes, marks: Marks, sets: dict[tuple[int, ...], int]) -> tuple[Hashes, Marks]:
+    """Unite the rows of each hash: its flags, and the number of the set of its tags, which is new or known."""
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, dtype=np.int64)
+    if not len(begins):
+        return keys, marks
+    is_tag = marks < FIRST
+    flags = np.bitwise_or.reduceat(np.where(is_tag, np.uint32(0), marks), begins)
+    counts = np.add.reduceat(is_tag.astype(np.int64), begins)
+    numbers = marks.take(begins)  # tags sort before the flags
+    numbers[counts == 0] = 0
+    for i in np.flatnonzero(counts > 1).tolist():
+        several = tuple(marks[begins[i] : begins[i] + counts[i]].tolist())
+        numbers[i] = sets.setdefault(several, len(sets))
+    return keys.take(begins), flags | numbers
+
 
 _AHEAD = np.arange(6)  # stretches that are looked up at once
 _PROBES = np.arange(4)  # nodes of a bucket that are compared at once
@@ -75,7 +314,7 @@ class Institution:
         each start is followed for as long as terms go on from there; the few that reach the last of these stretches
         are looked up again from there.
         """
-        words = Words(code_points(folded.text), folded.edges)
+        words = WordHashes(code_points(folded.text), folded.edges)
         starts = words.starts
         steps = np.searchsorted(words.ends, starts, side="right")
         at = np.flatnonzero(self._may_begin(words.hash(starts, words.ends.take(steps))) | ~words.hard.take(steps))

@@ -24,8 +24,6 @@ from ..errors import ConfigError, Errors
 from .normalise import Normalised, normalise
 from .terms import MAX_LENGTH, Entry, list_name, read_list
 
-__all__ = ["Match", "TermMatcher", "find_outer"]
-
 _VERSION = 1  # of what is saved
 
 # A length and a number of a term share one integer. The automaton keeps 32 bits of it and drops the rest unsaid.

@@ -18,8 +18,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Normalised", "classify", "code_points", "normal_form", "normalise"]
-
 _APOSTROPHES = frozenset("'`\u00b4\u02b9\u02bb\u02bc\u02bd\u02c8\u2018\u2019\u201b\u2032\uff07")
 _HYPHENS = frozenset("\u2043\u2212")  # hyphen bullet and minus sign, beside the category Pd
 _ZERO_WIDTH_SPACE = "\u200b"  # of category Cf, but it parts words

@@ -6,8 +6,6 @@ from importlib import resources
 
 from .normalise import normal_form
 
-__all__ = ["is_person_name", "name_words"]
-
 _SHORTEST = 2  # an initial alone says nothing
 
 

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from .normalise import normal_form
 from .store import LocalStore
 
-__all__ = ["Roster"]
-
 _PEOPLE = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
 _NUMBERS = frozenset(
     "PHONE FAX EMAIL USERNAME SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID "

@@ -1,12 +1,15 @@
-"""Dictionaries from the tables of a hospital's record system, in one stream and bounded memory.
+"""Building the parts of the patients in several processes.
 
-Tables of the institution go straight to the store. Rows of patients are first brought together by patient, because a
-patient's names, addresses and identifiers stand in several tables. What is written takes its place only when all of it
-is there: a build that dies leaves the old dictionary.
+Processes are spawned, not forked: the readers of tables have threads, and a fork of them may stand still. No more
+parts are on the way than the processes can take, so that memory does not grow with the tables.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +18,57 @@ from ..background.counts import PhraseCounts
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError
 from ..patient_ids import normal_id
-from .build_parts import build_parts
+from ..processes import follow_parent
 from .cleaning import as_text, clean
-from .make_entries import Cell, EntryMaker
+from .entry_maker import Cell, EntryMaker
 from .mapping import Mapped, Table
-from .patient_parts import PartsPlan, PatientBuilder, tags_of
+from .patients import PartResult, PartsPlan, PatientBuilder, Scratch, StoredRow, tags_of
 from .report import BuildReport
-from .scratch import Scratch, StoredRow
 from .sources import read_rows
 
-__all__ = ["Settings", "build_dictionary"]
+_FEW = 20_000  # rows that take less time than a process to begin
+
+_BUILDERS: list[PatientBuilder] = []  # of a process that was spawned
+
+
+def build_parts(plan: PartsPlan, scratch: Scratch, processes: int) -> Iterator[PartResult]:
+    """Build all parts.
+
+    plan (PartsPlan): how.
+    scratch (Scratch): the rows.
+    processes (int): how many processes there may be; 1 for none but this one.
+    YIELDS (PartResult): what became of each part, in their order.
+    RAISES: InputError (D188) if a process dies.
+    """
+    if processes < 2 or scratch.rows <= _FEW:
+        builder = PatientBuilder(plan)
+        yield from (builder.build(number, data) for number, data in enumerate(scratch.parts()))
+        return
+    waiting: deque[Future[PartResult]] = deque()
+    with ProcessPoolExecutor(processes, get_context("spawn"), _begin, (plan,)) as pool:
+        try:
+            for number, data in enumerate(scratch.parts()):
+                waiting.append(pool.submit(_build, number, data))
+                if len(waiting) > processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise InputError(Errors.D188) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin(plan: PartsPlan) -> None:
+    """Make the builder of a process, which ends with its parent."""
+    follow_parent()
+    _BUILDERS[:] = [PatientBuilder(plan)]
+
+
+def _build(number: int, data: bytes) -> PartResult:
+    """Build a part with it."""
+    return _BUILDERS[0].build(number, data)
+
 
 _PROBED = 500  # rows of a table that are looked at before all are read
 _STEP = 50_000  # rows or patients between two words of progress

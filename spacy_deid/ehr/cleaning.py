@@ -15,9 +15,7 @@ from typing import Any
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import MAX_LENGTH, function_words, is_too_general
 from .languages import load_language
-from .value_forms import read_phone
-
-__all__ = ["NAMES", "PLACEHOLDERS", "as_text", "clean", "read_date"]
+from .value_formats import read_phone
 
 NAMES = frozenset({"given", "middle", "surname", "former", "nickname", "full", "clinician"})
 """Kinds that are names of persons."""

@@ -13,8 +13,6 @@ from typing import Any
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 
-__all__ = ["Language", "NameWords", "known_languages", "load_language", "name_words"]
-
 _NAMES = "names"  # the file of all languages together
 
 

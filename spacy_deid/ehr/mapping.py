@@ -32,10 +32,8 @@ from typing import Any
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
-from .expand import KINDS
+from .expansion import KINDS
 from .languages import load_language
-
-__all__ = ["DUPLICATES", "ROLES", "Column", "Mapped", "Source", "Table", "read_mapping"]
 
 ROLES = MappingProxyType({"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "person": "PERSON"})
 """Whose a column is, and the label of a name there. A number tells several apart: "relative2.given"."""

@@ -15,8 +15,6 @@ from typing import Any
 from ..errors import Errors, InputError
 from .mapping import Column, Table
 
-__all__ = ["BuildReport", "ColumnTally"]
-
 _LISTED = 1_000
 _SURE = 20  # values without a single one of their kind are few; from so many on a share decides
 _WRONG = 0.5

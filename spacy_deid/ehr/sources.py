@@ -1,7 +1,4 @@
-"""Rows of CSV files, Parquet files and databases, in batches that fit into memory.
-
-What goes wrong is said by source, file, row and column, never by a value.
-"""
+"""Rows in batches that fit into memory, and what every reader of them says when something is wrong."""
 
 import codecs
 import csv
@@ -9,19 +6,177 @@ import glob
 import gzip
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, NamedTuple
 
 from ..errors import DeidError, Errors, InputError
-from .batches import BATCH, Batch, Cells, Rows, failed, find_places, import_package
-from .databases import read_database
+from ..notes.databases import lacks_file
 from .mapping import Source, Table
 
-__all__ = ["Batch", "Rows", "read_rows"]
+BATCH = 5_000
+"""Rows that are read together."""
+
+Cells = Sequence[Any]
+
+
+class Batch(NamedTuple):
+    """Some rows.
+
+    file (str): what an error calls where they are from; "" for a database.
+    first (int): number of the first row, from 1; in a CSV file the header's is 1.
+    rows (Sequence): cells by row, in the order of the columns that were asked for.
+    """
+
+    file: str
+    first: int
+    rows: Sequence[Cells]
+
+    def __repr__(self) -> str:
+        """The place of the rows without their cells."""
+        return f"Batch({self.file!r}, first={self.first}, rows={len(self.rows)})"
+
+
+Rows = Iterator[Batch]
+
+
+def find_places(table: Table, header: list[str], *, named: bool = True) -> list[int]:
+    """Where the wanted columns are: by name, or by name in another case if only one is so called.
+
+    table (Table): the table; its columns are wanted.
+    header (list[str]): the columns that are there.
+    named (bool): whether the header is certain to hold names. The first line of a file without one holds a patient.
+    RETURNS (list[int]): a place for each wanted column.
+    RAISES: InputError (D174) if one is missing.
+    """
+    lower = [name.lower() for name in header]
+    places, missing = [], []
+    for name in table.wanted:
+        known, wanted = (header, name) if name in header else (lower, name.lower())
+        if known.count(wanted) == 1:
+            places.append(known.index(wanted))
+        else:
+            missing.append(f"'{name}'")
+    if missing:
+        known_columns = ", ".join(header) if named else f"{len(header)}; is its first line a header?"
+        values = {"table": table.name, "source": table.source.name, "missing": ", ".join(missing)}
+        raise InputError(Errors.D174.format(**values, known=known_columns))
+    return places
+
+
+def import_package(source: Source, module: str, package: str) -> Any:
+    """Import a package that is not needed for anything else.
+
+    source (Source): what needs it.
+    module (str): what is imported.
+    package (str): what would have to be installed.
+    RAISES: InputError (D182) if it is not there.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise InputError(Errors.D182.format(what=f"source '{source.name}'", package=package)) from None
+
+
+def failed(source: Source, reason: str) -> InputError:
+    """The error for a source that cannot be read.
+
+    source (Source): the source.
+    reason (str): what is wrong, without a value.
+    RETURNS (InputError): D175.
+    """
+    return InputError(Errors.D175.format(source=source.name, reason=reason))
+
+
+def read_database(table: Table) -> Rows:
+    """Read a table or a query of a database.
+
+    table (Table): what is read.
+    YIELDS (Batch): the rows.
+    RAISES: InputError (D174, D175, D178, D179, D182).
+    """
+    source = table.source
+    url = os.environ.get(source.url_env, "")
+    if not url:
+        raise InputError(Errors.D178.format(source=source.name, variable=source.url_env))
+    if url.startswith("duckdb:"):
+        yield from _read_duckdb(table, url.removeprefix("duckdb:").removeprefix("///"))
+        return
+    sql = import_package(source, "sqlalchemy", "sqlalchemy")
+    with _withheld(source):
+        engine = sql.create_engine(url)
+    if lacks_file(engine.url):
+        raise failed(source, f"no such SQLite file, in {source.url_env}")
+    # psycopg fetches a result whole unless it streams; a read-only transaction can do no harm.
+    options = {"stream_results": True, "max_row_buffer": BATCH}
+    options |= {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {}
+    try:
+        with (
+            _withheld(source),
+            engine.connect().execution_options(**options) as connection,
+            closing(connection.execute(_statement(sql, table, connection))) as result,
+        ):
+            yield from _batches(table, list(result.keys()), lambda: result.fetchmany(BATCH))
+    finally:
+        engine.dispose()
+
+
+def _statement(sql: Any, table: Table, connection: Any) -> Any:
+    """The query as it is given, or one for the wanted columns of a table."""
+    source = table.source
+    if source.query:
+        return sql.text(source.query)
+    schema, _, name = source.table.rpartition(".")
+    target = sql.table(name, schema=schema or None)
+    with closing(connection.execute(sql.select(sql.text("*")).select_from(target).limit(0))) as nothing:
+        header = list(nothing.keys())
+    wanted = dict.fromkeys(header[place] for place in find_places(table, header))
+    return sql.select(*(sql.column(column) for column in wanted)).select_from(target)
+
+
+def _read_duckdb(table: Table, path: str) -> Rows:
+    """Read a DuckDB file."""
+    source = table.source
+    duckdb = import_package(source, "duckdb", "duckdb")
+    if not Path(path).is_file():
+        raise failed(source, "no such DuckDB file")
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in source.table.split("."))
+    with _withheld(source), closing(duckdb.connect(path, read_only=True)) as connection:
+        result = connection.execute(source.query or f"SELECT * FROM {quoted}")
+        header = [column[0] for column in result.description]
+        yield from _batches(table, header, lambda: result.fetchmany(BATCH))
+
+
+def _batches(table: Table, header: list[str], fetch: Any) -> Rows:
+    """Batches of the wanted columns of a result, for as long as it has rows."""
+    places = find_places(table, header)
+    first = 1
+    while rows := fetch():
+        yield Batch("", first, [[row[place] for place in places] for row in rows])
+        first += len(rows)
+
+
+@contextmanager
+def _withheld(source: Source) -> Iterator[None]:
+    """Turn what a database raises into an error that says its kind alone."""
+    try:
+        yield
+    except (DeidError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except ModuleNotFoundError as error:  # the driver that the address names
+        wrong = Errors.D182.format(what=f"source '{source.name}'", package=error.name)
+    except Exception as error:
+        wrong = Errors.D179.format(source=source.name, kind=type(error).__name__)
+    else:
+        return
+    # Outside the handler, so that the message does not travel on as a context.
+    raise InputError(wrong)
+
 
 _SNIFFED = 1 << 20  # bytes of a file that are looked at for its encoding
-_CELL = 1 << 20  # characters of a cell; one more is a quote that was never closed
+_MAX_CELL = 1 << 20  # characters of a cell; one more is a quote that was never closed
 _CSV = {".csv": ",", ".tsv": "\t", ".txt": ","}
 _BY_UNIT = ("utf-16", "utf-32")  # no line of these can be decoded by itself
 
@@ -63,7 +218,7 @@ def _read_files(table: Table) -> Rows:
 def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
     """Read a CSV file. A row with other columns than the header is an error: its values may be in the wrong place."""
     source = table.source
-    csv.field_size_limit(_CELL)
+    csv.field_size_limit(_MAX_CELL)
     reader = csv.reader(_decode(source, path), delimiter=delimiter, strict=True)
     rows: list[Cells] = []
     first = 2
@@ -97,7 +252,7 @@ def _decode(source: Source, path: Path) -> Iterator[str]:
     encoding = _check_encoding(source)
     row = 0
     try:
-        with _open(path) as file:
+        with _open_file(path) as file:
             _check_utf8(source, path, encoding, file)
             if encoding.startswith(_BY_UNIT):
                 with io.TextIOWrapper(file, encoding=encoding, newline="") as lines:
@@ -117,7 +272,7 @@ def _decode(source: Source, path: Path) -> Iterator[str]:
         raise failed(source, f"{path.name}: not a whole .gz file") from None
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open_file(path: Path) -> IO[bytes]:
     """Open a file, packed or not."""
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 

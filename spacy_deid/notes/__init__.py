@@ -1,6 +1,88 @@
-"""Tables of notes, read in pieces: CSV, JSONL, Parquet, or any SQL database. Text is read where it is asked for."""
+"""From what the user names to a table of notes: a file, a folder of files, an embedded database, or a URL."""
 
-from .opening import open_source
-from .source import Columns, Key, NoteSource, as_id, as_text, require_columns
+import os
+from pathlib import Path
 
-__all__ = ["Columns", "Key", "NoteSource", "as_id", "as_text", "open_source", "require_columns"]
+from ..errors import Errors, InputError
+from .databases import DuckConnector, SqlConnector, SqlSource
+from .files import CsvSource, JsonlSource, ParquetSource
+from .source import NoteSource
+
+_SQLITE = {".db", ".sqlite", ".sqlite3"}
+_DUCKDB = {".duckdb", ".ddb"}
+_FILES = {".csv", ".jsonl", ".parquet"}
+
+
+def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> NoteSource:
+    """Open a table of notes.
+
+    where (str): a .csv, .jsonl or .parquet file or a folder of one kind of them; a .duckdb, .db or .sqlite file; a
+        database URL as SQLAlchemy takes it; or "env:NAME", the variable that holds any of these, so that a password
+        need not stand on the command line.
+    table (str): table or "schema.table" of a database.
+    encoding (str): encoding of CSV and JSONL files.
+    RETURNS (NoteSource): the table.
+    RAISES: InputError (D740, D748, D749) if it cannot be opened.
+    """
+    if where.startswith("env:"):
+        where = _variable(where)
+    if "://" in where:
+        return _open_url(where, table)
+    path = Path(where)
+    if path.suffix.lower() in _SQLITE | _DUCKDB:
+        return _open_embedded(path, table)
+    files, suffix = _find(path)
+    if suffix == ".parquet":
+        return ParquetSource(path, files)
+    return (CsvSource if suffix == ".csv" else JsonlSource)(path, files, encoding)
+
+
+def _variable(where: str) -> str:
+    """Read a variable of the environment."""
+    value = os.environ.get(where.removeprefix("env:"), "")
+    if not value:
+        raise InputError(Errors.D740.format(source=where, reason="no such variable, or empty"))
+    return value
+
+
+def _open_url(url: str, table: str) -> NoteSource:
+    """Open a table of a database server."""
+    connector = SqlConnector(url)
+    return _with_table(SqlSource, connector, table)
+
+
+def _open_embedded(path: Path, table: str) -> NoteSource:
+    """Open a table of a database file, which is not made if it is not there."""
+    if not path.is_file():
+        raise InputError(Errors.D740.format(source=path, reason="no such file"))
+    if path.suffix.lower() in _DUCKDB:
+        return _with_table(SqlSource, DuckConnector(path), table)
+    return _with_table(SqlSource, SqlConnector(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true", str(path)), table)
+
+
+def _with_table(make: type[SqlSource], connector: SqlConnector | DuckConnector, table: str) -> NoteSource:
+    """Make the source, and hang up if the table is not there."""
+    if not table:
+        connector.close()
+        raise InputError(Errors.D740.format(source=connector.name, reason="a database needs the name of a table"))
+    try:
+        return make(connector, table)
+    except BaseException:
+        connector.close()
+        raise
+
+
+def _find(path: Path) -> tuple[list[Path], str]:
+    """The files of a table, in order, and their suffix."""
+    if path.is_dir():
+        files = sorted(f for f in path.iterdir() if f.suffix.lower() in _FILES and not f.name.startswith("."))
+        if len({file.suffix.lower() for file in files}) != 1:
+            reason = "not a folder of .csv, .jsonl or .parquet files, all of one kind"
+            raise InputError(Errors.D740.format(source=path, reason=reason))
+        return files, files[0].suffix.lower()
+    if not path.is_file():
+        raise InputError(Errors.D740.format(source=path, reason="no such file or folder"))
+    if path.suffix.lower() not in _FILES:
+        reason = "neither a .csv, .jsonl, .parquet, .duckdb, .db or .sqlite file nor a database URL"
+        raise InputError(Errors.D740.format(source=path, reason=reason))
+    return [path], path.suffix.lower()

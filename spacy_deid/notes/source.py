@@ -7,8 +7,6 @@ from typing import Any, NamedTuple, Protocol
 
 from ..errors import Errors, InputError
 
-__all__ = ["Columns", "Key", "NoteSource", "as_id", "as_text", "require_columns"]
-
 # In a file without a header the first note stands in its place.
 _NAME = re.compile(r"[^\W\d]\w{0,39}")
 

@@ -25,14 +25,12 @@ from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
 from ..background.ambiguity import common_words
-from ..dictionaries.entries import OWN
 from ..dictionaries.fuzzy import FUZZY
 from ..dictionaries.matcher import Match, TermMatcher
 from ..dictionaries.normalise import normalise
-from ..dictionaries.note_search import choose, search
 from ..dictionaries.patients import PatientTerms
-from ..dictionaries.store import LocalStore
-from ..dictionaries.terms import check_terms
+from ..dictionaries.store import LocalStore, choose, search
+from ..dictionaries.terms import OWN, check_terms
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
 from ..spans import Evidence, check_key, write_evidence

@@ -16,8 +16,8 @@ from canned_server import canned_server, with_canaries
 from pdf_letters import coded, letter, needs_tesseract
 from PIL import Image
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.surrogates.keys import ProjectKey
 
 from .conftest import CANARY, NOTE, Service, free_port

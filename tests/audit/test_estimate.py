@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.audit import estimate
-from spacy_deid.audit.estimate import wilson
+from spacy_deid.audit.estimate import estimate, wilson
 
 
 def patients(count, notes=1, hits=0, draws=5, others=0, hit_draws=0, shared=0):

@@ -5,8 +5,8 @@ import unicodedata
 import pytest
 
 from spacy_deid.audit.search import Note, Searcher
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 
 ENTRIES = [
     LocalEntry("núñez peña", "PATIENT", "patients.surname"),

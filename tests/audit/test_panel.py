@@ -2,7 +2,7 @@
 
 import random
 
-from spacy_deid.audit.panel import Panels, draw_others
+from spacy_deid.audit.reading import Panels, draw_others
 
 
 def draw(panels, group, own="P0", count=4):
@@ -32,7 +32,7 @@ def test_a_group_with_too_few_borrows_from_all():
 
 
 def test_a_panel_is_bounded_and_does_not_depend_on_the_order(monkeypatch):
-    monkeypatch.setattr("spacy_deid.audit.panel._SIZE", 10)
+    monkeypatch.setattr("spacy_deid.audit.reading._SIZE", 10)
     drawn = [set(draw(make(GROUPS, turned=turned), "a", count=9)) for turned in (False, True)]
     assert drawn[0] == drawn[1]
     assert set(draw(make(GROUPS, seed=1), "a", count=9)) != drawn[0]
@@ -40,7 +40,7 @@ def test_a_panel_is_bounded_and_does_not_depend_on_the_order(monkeypatch):
 
 
 def test_panels_are_bounded(monkeypatch):
-    monkeypatch.setattr("spacy_deid.audit.panel._PANELS", 1)
+    monkeypatch.setattr("spacy_deid.audit.reading._PANELS", 1)
     assert {patient[0] for patient in draw(make(GROUPS), "b", count=40)} > {"P"}
 
 

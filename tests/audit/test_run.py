@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from spacy_deid.audit import AuditSettings, Facet, run_audit
-from spacy_deid.audit.facets import ALL
-from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.audit.run import AuditSettings, run_audit
+from spacy_deid.audit.search import ALL, Facet
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import InputError
-from spacy_deid.notes import Columns, open_source
+from spacy_deid.notes import open_source
+from spacy_deid.notes.source import Columns
 
 PATIENTS = 30
 SYLLABLES = ("zu", "ke", "rra", "mbi")

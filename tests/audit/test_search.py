@@ -4,13 +4,10 @@ import pickle
 
 import pytest
 
-from spacy_deid.audit import Facet, Hit, Tally
-from spacy_deid.audit.facets import Search, count_note
-from spacy_deid.audit.search import Note, Searcher
-from spacy_deid.audit.split import Tight, tight_terms
-from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.audit.search import Facet, Hit, Note, Search, Searcher, Tally, Tight, count_note, tight_terms
 from spacy_deid.dictionaries.normalise import normalise
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 
 ENTRIES = [
     LocalEntry("villaseca", "PATIENT", "patients.surname"),

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.audit.split import Tight, tight_terms
-from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.audit.search import Tight, tight_terms
 from spacy_deid.dictionaries.normalise import normalise
+from spacy_deid.dictionaries.terms import LocalEntry
 
 TERM = tight_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
 

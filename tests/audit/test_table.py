@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_deid.audit import format_audit
+from spacy_deid.audit.run import format_audit
 
 RATE = {
     "notes": 80,

@@ -2,9 +2,8 @@
 
 import pytest
 
-from spacy_deid.audit import Tally
-from spacy_deid.audit.facets import ALL
-from spacy_deid.audit.totals import Totals
+from spacy_deid.audit.estimate import Totals
+from spacy_deid.audit.search import ALL, Tally
 
 LEAK, NONE = Tally(1, 1, 5, 0, 5, 0), Tally(1, 0, 5, 0, 0, 0)
 
@@ -20,7 +19,7 @@ def test_notes_of_a_patient_add_up():
 def test_many_patients_share_rows_and_give_the_same_rate(monkeypatch):
     rates = []
     for units in (10_000, 200):
-        monkeypatch.setattr("spacy_deid.audit.totals._UNITS", units)
+        monkeypatch.setattr("spacy_deid.audit.estimate._UNITS", units)
         totals = Totals(2000)
         for patient in range(2000):
             totals.add(patient, {ALL: LEAK if patient % 10 == 3 else NONE})
@@ -33,7 +32,7 @@ def test_many_patients_share_rows_and_give_the_same_rate(monkeypatch):
 def test_shared_rows_keep_the_width_of_the_bootstrap(monkeypatch):
     widths = []
     for units in (10_000, 500):
-        monkeypatch.setattr("spacy_deid.audit.totals._UNITS", units)
+        monkeypatch.setattr("spacy_deid.audit.estimate._UNITS", units)
         totals = Totals(5000)
         for patient in range(5000):
             totals.add(patient, {ALL: LEAK if patient * 7919 % 5003 < 500 else NONE})

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 
 PATIENTS = 40
 LEAKS = 4

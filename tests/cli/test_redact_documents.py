@@ -13,8 +13,8 @@ from odf.text import P
 from openpyxl import Workbook, load_workbook
 from pdf_letters import coded, letter, needs_tesseract, pictures
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.surrogates.keys import ProjectKey
 
 TABLE = "patient,ward,note\nAna Ruiz,3,Vive en Puerto Esparza.\n,4,Alta\n"

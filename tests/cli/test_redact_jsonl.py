@@ -11,8 +11,8 @@ from spacy.language import Language
 
 from spacy_deid.cli.console import progress
 from spacy_deid.cli.redaction import Redaction
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.io import Job
 
 

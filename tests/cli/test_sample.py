@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 
 CANARY = "Zarzaquemada"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from spacy_deid.dictionaries.entries import LocalEntry, Tag
 from spacy_deid.dictionaries.patients import PatientTerms
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry, Tag
 
 GIVEN, SURNAME = Tag("PATIENT", "p.given", "name"), Tag("PATIENT", "p.surname", "")
 WEAK = Tag("PATIENT", "p.surname", "name")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.fuzzy import fuzzy_find
+from spacy_deid.dictionaries.terms import LocalEntry
 
 NAMES = [
     LocalEntry("villaseca", "PATIENT", "p.surname"),

@@ -8,12 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.dictionaries import institution_writer
-from spacy_deid.dictionaries.entries import LocalEntry, Tag, Tags
-from spacy_deid.dictionaries.institution import Institution
-from spacy_deid.dictionaries.institution_writer import InstitutionWriter
+from spacy_deid.dictionaries.institution import Institution, InstitutionWriter
 from spacy_deid.dictionaries.matcher import TermMatcher
 from spacy_deid.dictionaries.normalise import normal_form
-from spacy_deid.dictionaries.terms import Entry, is_too_general
+from spacy_deid.dictionaries.terms import Entry, LocalEntry, Tag, Tags, is_too_general
 
 WORDS = st.text("abßñÉd'.- 12", min_size=1, max_size=6)
 TERMS = st.lists(WORDS, min_size=1, max_size=8).filter(lambda terms: any(map(usable, terms)))

@@ -3,12 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.dictionaries.entries import Tag
 from spacy_deid.dictionaries.matcher import TermMatcher
 from spacy_deid.dictionaries.normalise import normal_form
-from spacy_deid.dictionaries.patient_rows import PatientWriter, pack, unpack
-from spacy_deid.dictionaries.patients import PatientIndex, PatientTerms
-from spacy_deid.dictionaries.terms import Entry, is_too_general
+from spacy_deid.dictionaries.patients import PatientIndex, PatientTerms, PatientWriter, pack, unpack
+from spacy_deid.dictionaries.terms import Entry, Tag, is_too_general
 from spacy_deid.patient_ids import normal_id
 
 TAGS = [Tag("PATIENT", "p.surname", ""), Tag("PATIENT", "p.given", "name"), Tag("RELATIVE", "p.mother", "")]

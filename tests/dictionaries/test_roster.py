@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.roster import Roster
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 
 
 @pytest.fixture

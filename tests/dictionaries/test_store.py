@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import ConfigError
 
 CANARY = "zarzaquemada"
@@ -260,8 +260,8 @@ def test_forked_processes_read_the_same_store(store):
 
 
 def test_rows_of_other_processes_are_taken_over(folder):
-    from spacy_deid.dictionaries.entries import Tag
-    from spacy_deid.dictionaries.patient_rows import PatientWriter, pack
+    from spacy_deid.dictionaries.patients import PatientWriter, pack
+    from spacy_deid.dictionaries.terms import Tag
 
     with StoreWriter(folder) as writer:
         writer.add_patient("P1", [patient(CANARY)])

@@ -8,9 +8,8 @@ from ehr_tables import ROWS, cells, write_csv
 
 from spacy_deid.background.ambiguity import Ambiguity
 from spacy_deid.ehr import build_parts as module
-from spacy_deid.ehr.build_parts import build_parts
-from spacy_deid.ehr.patient_parts import PartsPlan, tags_of
-from spacy_deid.ehr.scratch import Scratch, StoredRow
+from spacy_deid.ehr.builder import build_parts
+from spacy_deid.ehr.patients import PartsPlan, Scratch, StoredRow, tags_of
 from spacy_deid.errors import InputError
 
 

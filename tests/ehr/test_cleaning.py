@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.ehr.cleaning import as_text, clean, read_date
-from spacy_deid.ehr.expand import KINDS
+from spacy_deid.ehr.expansion import KINDS
 
 PLACEHOLDERS = [
     "UNKNOWN",

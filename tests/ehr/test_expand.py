@@ -6,11 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.dictionaries.entries import Tag
 from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.dictionaries.patients import PatientTerms
-from spacy_deid.dictionaries.terms import is_too_general
-from spacy_deid.ehr.expand import KINDS, Form, expand, expand_person, person_parts
+from spacy_deid.dictionaries.terms import Tag, is_too_general
+from spacy_deid.ehr.expansion import KINDS, Form, expand, expand_person, person_parts
 from spacy_deid.ehr.languages import known_languages
 from spacy_deid.errors import ConfigError
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.ehr.name_parts import core, proper, split_full, split_words, surname_groups
+from spacy_deid.ehr.expansion import core, proper, split_full, split_words, surname_groups
 
 
 @pytest.mark.parametrize(

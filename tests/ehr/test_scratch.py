@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.ehr.scratch import Scratch, StoredRow, read_part
+from spacy_deid.ehr.patients import Scratch, StoredRow, read_part
 
 ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "Ü", "0001", "x" * 50]), st.text(max_size=5)), max_size=40)
 

@@ -6,8 +6,9 @@ import sqlite3
 import pytest
 
 from spacy_deid.errors import InputError
-from spacy_deid.notes import Columns, Key, as_id, open_source, require_columns
-from spacy_deid.notes.folder import FolderSource
+from spacy_deid.notes import open_source
+from spacy_deid.notes.files import FolderSource
+from spacy_deid.notes.source import Columns, Key, as_id, require_columns
 
 CANARY = "Zarzaquemada"
 

@@ -8,8 +8,8 @@ import spacy
 from spacy.tokens import DocBin
 
 import spacy_deid
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.loading import use_dictionaries
 from spacy_deid.spans import read_evidence

@@ -7,8 +7,8 @@ import pytest
 import spacy
 
 from spacy_deid.context import DECISIONS
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.pipeline.surrogate import Surrogate
 from spacy_deid.spans import Evidence, write_evidence

@@ -3,8 +3,8 @@
 import pytest
 
 import spacy_deid
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.spans import Evidence, read_evidence, write_evidence
 from spacy_deid.surrogates.keys import ProjectKey
 

@@ -4,12 +4,14 @@ import json
 
 import pytest
 
-from spacy_deid.audit import AuditSettings, run_audit
-from spacy_deid.dictionaries.entries import LocalEntry
+from spacy_deid.audit.run import AuditSettings, run_audit
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import InputError
-from spacy_deid.notes import Columns, open_source
-from spacy_deid.sampling import Settings, make_finder, make_sample
+from spacy_deid.notes import open_source
+from spacy_deid.notes.source import Columns
+from spacy_deid.sampling.draw import make_sample
+from spacy_deid.sampling.sample import Settings, make_finder
 
 COLUMNS = ("note_id", "patient_id", "note_type", "date", "text", "words")
 ROWS = [

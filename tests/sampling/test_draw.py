@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.errors import InputError
-from spacy_deid.notes import Columns, Key, open_source
-from spacy_deid.sampling import Settings, make_sample
-from spacy_deid.sampling.pool import Candidate, Pool, draw_order
+from spacy_deid.notes import open_source
+from spacy_deid.notes.source import Columns, Key
+from spacy_deid.sampling.draw import Candidate, Pool, draw_order, make_sample
+from spacy_deid.sampling.sample import Settings
 
 HEADER = ["note_id", "patient_id", "note_type", "date", "text"]
 

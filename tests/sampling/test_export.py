@@ -9,7 +9,8 @@ from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder
 from spacy_deid.evaluation.cas_json import LAYER, make_tagset, write_cas_json
 from spacy_deid.evaluation.label_studio import make_config, write_tasks
-from spacy_deid.sampling import Drawn, Group, Sample, Settings, write_sample
+from spacy_deid.sampling.sample import Drawn, Group, Sample, Settings
+from spacy_deid.sampling.writing import write_sample
 
 TEXT = "Nota 🙂 de Ana López.\nTel. 600 100 200\n"
 NOTE = AnnotatedText("n000001", TEXT, (Entity(10, 19, "PATIENT"), Entity(26, 37, "PHONE")))

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.sampling import Group, allocate
-from spacy_deid.sampling.groups import UNDATED, make_period
+from spacy_deid.sampling.sample import UNDATED, Group, allocate, make_period
 
 
 def groups(*pairs):

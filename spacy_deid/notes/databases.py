@@ -11,8 +11,6 @@ from typing import Any, Protocol
 from ..errors import Errors, InputError
 from .source import Columns, Key
 
-__all__ = ["DuckConnector", "SqlConnector", "SqlSource", "lacks_file"]
-
 _BATCH = 10_000  # rows that are fetched at once
 _KEYS = 500  # keys in a statement: SQLite takes 999 values
 

@@ -4,15 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..background.ambiguity import Ambiguity
-from ..dictionaries.entries import LocalEntry
 from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import LocalEntry
 from .cleaning import NAMES
-from .expand import Form, expand, expand_person, person_parts
+from .expansion import Form, expand, expand_person, person_parts, split_full
 from .mapping import Column, Table
-from .name_parts import split_full
 from .report import BuildReport
-
-__all__ = ["Cell", "EntryMaker", "ordered", "surname_column"]
 
 _SEEN = 2_000_000  # values of the institution that are known to have been added; 150 MB
 _LISTED = frozenset({"clinic", "location", "organization", "term", "city", "state"})  # these may stand in a report

@@ -4,15 +4,15 @@ import csv
 import json
 import os
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, InputError
-from .source import Columns, Key
-
-__all__ = ["CsvSource", "JsonlSource"]
+from .source import Columns, Key, NoteSource, as_id, require_columns
 
 
 class _Files:
@@ -162,3 +162,131 @@ def _long_cells() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
+
+
+_BATCH = 1_000  # rows with their texts; a row group may hold a million
+
+
+class ParquetSource:
+    """Parquet files, one after the other.
+
+    path (Path): what was named: the file or the folder.
+    files (Sequence[Path]): the files, in order.
+    RAISES: InputError if pyarrow is missing (D749), a file is broken (D740) or they differ in their columns (D740).
+    """
+
+    def __init__(self, path: Path, files: Sequence[Path]) -> None:
+        try:
+            from pyarrow.parquet import ParquetFile
+        except ImportError:
+            raise InputError(Errors.D749.format(package="pyarrow", source=path)) from None
+        self.name = str(path)
+        self._files: list[Any] = []
+        for file in files:
+            try:
+                self._files.append(ParquetFile(file))
+            except Exception:  # pyarrow's messages may quote values
+                self.close()
+                raise InputError(Errors.D740.format(source=file, reason="not a Parquet file")) from None
+        names = [file.schema_arrow.names for file in self._files]
+        self.columns: Sequence[str] = [name for name in names[0] if all(name in other for other in names)]
+
+    def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """See `NoteSource.scan`."""
+        for file in self._files:
+            for batch in self._checked(file.iter_batches(batch_size=_BATCH, columns=list(dict.fromkeys(columns)))):
+                yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
+
+    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
+        """See `NoteSource.texts`."""
+        groups = [(file, i) for file in self._files for i in range(file.num_row_groups)]
+        sizes = [file.metadata.row_group(i).num_rows for file, i in groups]
+        starts = [0, *accumulate(sizes)]
+        wanted: dict[int, list[int]] = {}
+        for key in keys:
+            if 0 < key.row <= starts[-1]:
+                wanted.setdefault(bisect_right(starts, key.row - 1) - 1, []).append(key.row)
+        for number, rows in sorted(wanted.items()):
+            file, i = groups[number]
+            yield from self._pick(file, i, sorted(row - 1 - starts[number] for row in rows), starts[number], columns)
+
+    def _pick(
+        self, file: Any, group: int, places: list[int], start: int, columns: Columns
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield row and text of some places of a row group."""
+        first = 0
+        batches = file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=[columns.text])
+        for batch in self._checked(batches):
+            inside = places[bisect_left(places, first) : bisect_left(places, first + len(batch))]
+            texts = batch.column(0).take([place - first for place in inside]) if inside else []
+            yield from ((start + place + 1, text.as_py()) for place, text in zip(inside, texts, strict=True))
+            first += len(batch)
+            if first > places[-1]:
+                return
+
+    def _checked(self, tables: Iterator[Any]) -> Iterator[Any]:
+        """Pass batches on, and say of what is broken the file alone."""
+        try:
+            yield from tables
+        except Exception:
+            raise InputError(Errors.D740.format(source=self.name, reason="a damaged Parquet file")) from None
+
+    def close(self) -> None:
+        """See `NoteSource.close`."""
+        for file in self._files:
+            file.close()
+
+
+class FolderSource:
+    """A folder of NAME.txt and a table with a row a file. Each row has the text of its file as a column.
+
+    folder (Path): the folder, with folders in it.
+    index (NoteSource): the table.
+    note_id (str): its column with the name of the file, relative to the folder, with or without ".txt".
+    text (str): what the column of the text is called.
+    encoding (str): encoding of the files.
+    RAISES: InputError (D741) if the table does not have the column.
+    """
+
+    def __init__(self, folder: Path, index: NoteSource, note_id: str, text: str, encoding: str = "utf-8") -> None:
+        require_columns(index, [note_id])
+        self.name = str(folder)
+        self.columns: Sequence[str] = [*(name for name in index.columns if name != text), text]
+        self._folder, self._index, self._note_id, self._text, self._encoding = folder, index, note_id, text, encoding
+
+    def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """See `NoteSource.scan`. RAISES: InputError (D742) for a row whose file cannot be read."""
+        asked = [self._note_id if name == self._text else name for name in columns]
+        for row, values in enumerate(self._index.scan(asked), start=1):
+            pairs = zip(columns, values, strict=True)
+            yield tuple(self._read(value, row) if name == self._text else value for name, value in pairs)
+
+    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
+        """See `NoteSource.texts`."""
+        return ((key.row, self._read(key.note_id, key.row)) for key in keys)
+
+    def count_unnamed(self) -> int:
+        """RETURNS (int): the .txt files of the folder that no row names."""
+        named = {self._path(name) for (name,) in self._index.scan([self._note_id])}
+        return sum(path not in named for path in self._folder.rglob("*.txt"))
+
+    def _path(self, name: Any) -> Path:
+        """The file of a row."""
+        return self._folder / f"{(as_id(name) or '').removesuffix('.txt')}.txt"
+
+    def _read(self, name: Any, row: int) -> str:
+        """The text of a row."""
+        path = self._path(name)
+        reason = "its file cannot be read"
+        try:
+            if path.resolve().is_relative_to(self._folder.resolve()):
+                return path.read_bytes().decode(self._encoding)
+        except UnicodeError:
+            reason = f"its file is not {self._encoding} text"
+        except (OSError, ValueError):  # ValueError: a name with a NUL
+            pass
+        raise InputError(Errors.D742.format(source=self._index.name, row=row, reason=reason))
+
+    def close(self) -> None:
+        """See `NoteSource.close`."""
+        self._index.close()

@@ -1,12 +1,9 @@
-"""Every way of writing what a patient record holds.
+"""The parts of a name: which of its words are given names, surnames, particles and titles.
 
-Case, accents, hyphens and the width of spaces are the store's business: it knows words by their normal form, and the
-forms here are normal forms. What is left is order, initials, the parts of double names, particles, nicknames, Finnish
-cases, joined words, misread characters, and the formats of dates, telephone numbers and identifiers.
-
-Names repeat, so what one name expands to is kept: a million patients have some ten thousand given names.
+A record's name is often one field ("VIRTANEN, Anna Liisa", "Dr. Ana García de la Fuente"), and a surname is often two.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -16,11 +13,134 @@ from unicodedata import normalize
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 from ..surrogates.inflection import case_forms, inflects
-from . import place_forms, value_forms
-from .languages import load_language
-from .name_parts import core, proper, split_full, split_words, surname_groups
+from .languages import load_language, name_words
+from .value_formats import (
+    city_forms,
+    date_forms,
+    email_forms,
+    id_forms,
+    phone_forms,
+    phrase_forms,
+    street_forms,
+    term_forms,
+    zip_forms,
+)
 
-__all__ = ["KINDS", "Form", "expand", "expand_person", "person_parts"]
+_WORD = re.compile(r"[^\s\-‐-―]+")
+_KEPT_NAMES = 100_000  # distinct names whose parts are kept; names repeat as Zipf has it
+
+
+def proper(text: str) -> str:
+    """Write a name that is all capitals or all small in proper case, as inflection wants it.
+
+    text (str): as the record has it.
+    RETURNS (str): "VIRTANEN" → "Virtanen"; "McDonald" stays.
+    """
+    return text.title() if len(text) > 1 and (text.isupper() or text.islower()) else text
+
+
+def split_words(name: str) -> list[str]:
+    """The words of a name, hyphens and spaces alike between them.
+
+    name (str): a name.
+    RETURNS (list[str]): as written, without marks around them; initials keep no period.
+    """
+    words = (word.strip(".,;:()[]\"'’`´") for word in _WORD.findall(name))
+    return [word for word in words if any(char.isalpha() for char in word)]
+
+
+@lru_cache(_KEPT_NAMES)
+def surname_groups(surname: str) -> tuple[str, ...]:
+    """The surnames within a surname; particles go with the name that follows them.
+
+    surname (str): "García de la Fuente", "Virtanen-Lahti".
+    RETURNS (tuple[str, ...]): "García", "de la Fuente".
+    """
+    particles = name_words().particles
+    groups: list[str] = []
+    held: list[str] = []
+    for word in split_words(surname):
+        held.append(word)
+        if normal_form(word) not in particles:
+            groups.append(" ".join(held))
+            held = []
+    if held:  # nothing but particles follow, so that they are names here
+        groups.append(" ".join(held))
+    return tuple(groups)
+
+
+def core(group: str) -> str:
+    """A surname without its particles.
+
+    group (str): "de la Fuente".
+    RETURNS (str): "Fuente"; the whole if it is nothing but particles.
+    """
+    particles = name_words().particles
+    words = [word for word in group.split() if normal_form(word) not in particles]
+    return " ".join(words) or group
+
+
+@lru_cache(_KEPT_NAMES)
+def split_full(name: str, lang: str, *, surname_first: bool = False) -> Mapping[str, Sequence[str]]:
+    """Tell given names from surnames in a full name. A comma decides; else the language's custom does.
+
+    name (str): a full name.
+    lang (str): ISO 639-1 code.
+    surname_first (bool): whether names without a comma begin with the surname.
+    RETURNS (Mapping[str, Sequence[str]]): "given" and "surname", each with at most one value.
+    """
+    words = name_words()
+    pieces = [piece.strip() for piece in name.split(",")]
+    kept = [piece for piece in pieces[1:] if normal_form(piece).rstrip(".") not in words.credentials]
+    first = _without_titles(pieces[0])
+    given = " ".join(_without_titles(piece) for piece in kept).strip()
+    if given:
+        return _parts(given, first)
+    listed = first.split()
+    while len(listed) > 2 and _bare(listed[-1]) in words.suffixes:
+        listed.pop()
+    if len(listed) < 2:
+        return _parts("", " ".join(listed))
+    at = _find_surname(listed, load_language(lang).surnames, surname_first=surname_first)
+    first, last = " ".join(listed[:at]), " ".join(listed[at:])
+    return _parts(last, first) if surname_first else _parts(first, last)
+
+
+def _parts(given: str, surname: str) -> Mapping[str, Sequence[str]]:
+    """The parts that are there."""
+    return {key: (value,) for key, value in (("given", given), ("surname", surname)) if value}
+
+
+def _without_titles(text: str) -> str:
+    """A name without the titles before it."""
+    words = text.split()
+    titles = name_words().titles
+    while len(words) > 1 and (_bare(words[0]) in titles or normal_form(words[0]) in titles):
+        words.pop(0)
+    return " ".join(words)
+
+
+def _bare(word: str) -> str:
+    """The normal form of a word without its periods."""
+    return normal_form(word).replace(".", "")
+
+
+def _find_surname(words: Sequence[str], surnames: int, *, surname_first: bool) -> int:
+    """Where the second part of a name without comma begins: a given name is left in any case.
+
+    words (Sequence[str]): two words at least.
+    surnames (int): how many of them are surnames.
+    """
+    particles = name_words().particles
+    names = [i for i, word in enumerate(words) if normal_form(word) not in particles] or list(range(len(words)))
+    taken = min(surnames, max(1, len(names) - 1))
+    if surname_first:
+        return max(1, min(names[taken - 1] + 1, len(words) - 1))
+    at = names[-taken]
+    while at > 1 and normal_form(words[at - 1]) in particles:
+        at -= 1
+    return max(1, at)
+
 
 _KEPT = 20_000  # names whose forms are kept
 _PARTS = frozenset({"given", "middle", "surname", "former", "nickname"})
@@ -256,19 +376,19 @@ _EXPANDERS: Mapping[str, Callable[[str, str], Iterator[Form]]] = MappingProxyTyp
         "nickname": _nickname,
         "full": _full,
         "clinician": _full,
-        "birth_date": _exact(value_forms.date_forms),
-        "date": _exact(value_forms.date_forms),
-        "phone": _exact(value_forms.phone_forms),
-        "email": _exact(value_forms.email_forms),
-        "id": _exact(value_forms.id_forms),
-        "street": _exact(place_forms.street_forms),
-        "zip": _exact(place_forms.zip_forms),
-        "city": _exact(place_forms.city_forms),
-        "state": _exact(place_forms.city_forms),
-        "clinic": _exact(place_forms.phrase_forms),
-        "location": _exact(place_forms.phrase_forms),
-        "organization": _exact(place_forms.phrase_forms),
-        "term": _exact(place_forms.term_forms),
+        "birth_date": _exact(date_forms),
+        "date": _exact(date_forms),
+        "phone": _exact(phone_forms),
+        "email": _exact(email_forms),
+        "id": _exact(id_forms),
+        "street": _exact(street_forms),
+        "zip": _exact(zip_forms),
+        "city": _exact(city_forms),
+        "state": _exact(city_forms),
+        "clinic": _exact(phrase_forms),
+        "location": _exact(phrase_forms),
+        "organization": _exact(phrase_forms),
+        "term": _exact(term_forms),
     }
 )
 KINDS = tuple(_EXPANDERS)

@@ -42,7 +42,7 @@ ARROWS = {
     "notes": "errors",
     "documents": "errors io offsets",
     # spans: notes are ordered by what detectors say
-    "audit": "dictionaries ehr errors evaluation labels notes patient_ids processes spans",
+    "audit": "dictionaries errors evaluation labels notes patient_ids processes spans",
     # dictionaries: prefers notes that the patient index finds names in
     "sampling": "dictionaries errors evaluation labels notes patient_ids",
     "synth": "errors evaluation labels patterns surrogates",

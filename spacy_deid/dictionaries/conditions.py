@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .institution import Integers
-from .matcher import Match, find_outer
+from .matcher import Integers, Match, find_outer
 from .normalise import Normalised
 from .terms import Tag
 

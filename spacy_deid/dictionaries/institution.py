@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .conditions import Flags, settle
-from .matcher import Match
+from .matcher import Integers, Match
 from .normalise import Normalised, classify, code_points, normalise
 from .terms import Tag, Tags
 
-Integers = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
 
 _BASE = 0x9E3779B97F4A7C15

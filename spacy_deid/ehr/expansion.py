@@ -23,20 +23,12 @@ from .value_formats import (
     phrase_forms,
     street_forms,
     term_forms,
+    title_case,
     zip_forms,
 )
 
 _WORD = re.compile(r"[^\s\-‐-―]+")
 _KEPT_NAMES = 100_000  # distinct names whose parts are kept; names repeat as Zipf has it
-
-
-def proper(text: str) -> str:
-    """Write a name that is all capitals or all small in proper case, as inflection wants it.
-
-    text (str): as the record has it.
-    RETURNS (str): "VIRTANEN" → "Virtanen"; "McDonald" stays.
-    """
-    return text.title() if len(text) > 1 and (text.isupper() or text.islower()) else text
 
 
 def split_words(name: str) -> list[str]:
@@ -306,7 +298,7 @@ def _inflected(name: str, lang: str, kind: str) -> Iterator[Form]:
 @lru_cache(_KEPT)
 def _cases(name: str, lang: str, kind: str) -> tuple[str, ...]:
     """The normal forms of a name's cases, in a fixed order."""
-    return tuple(sorted({normal_form(form) for form in case_forms(proper(name), lang, kind=kind)}))
+    return tuple(sorted({normal_form(form) for form in case_forms(title_case(name), lang, kind=kind)}))
 
 
 @lru_cache(_KEPT)

@@ -9,7 +9,6 @@ import phonenumbers
 
 from ..dictionaries.normalise import normal_form
 from ..surrogates.inflection import case_forms, inflects
-from .expansion import proper
 from .languages import Language, load_language
 
 _KEPT = 20_000
@@ -300,6 +299,15 @@ def _street_kinds(street: str, language: Language) -> list[str]:
     return forms
 
 
+def title_case(text: str) -> str:
+    """Write a name that is all capitals or all small in proper case, as inflection wants it.
+
+    text (str): as the record has it.
+    RETURNS (str): "VIRTANEN" → "Virtanen"; "McDonald" stays.
+    """
+    return text.title() if len(text) > 1 and (text.isupper() or text.islower()) else text
+
+
 @cache
 def _find_any(names: tuple[str, ...]) -> re.Pattern[str]:
     """The pattern of a street's kind in any of its ways."""
@@ -329,7 +337,7 @@ def _cases(names: Iterable[str], lang: str, kind: str) -> list[str]:
 
 def _proper(name: str) -> str:
     """Proper case, except of what may be an acronym."""
-    return name if name.isupper() and len(name) <= _PARTS_LENGTH else proper(name)
+    return name if name.isupper() and len(name) <= _PARTS_LENGTH else title_case(name)
 
 
 def _normal(forms: Iterable[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.dictionaries import institution_writer
+from spacy_deid.dictionaries import institution
 from spacy_deid.dictionaries.institution import Institution, InstitutionWriter
 from spacy_deid.dictionaries.matcher import TermMatcher
 from spacy_deid.dictionaries.normalise import normal_form
@@ -52,8 +52,8 @@ def test_terms_that_do_not_fit_into_memory_are_merged_from_runs(tmp_path, monkey
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     whole, _ = make(tmp_path / "a", entries)
-    monkeypatch.setattr(institution_writer, "RUN", 50)
-    monkeypatch.setattr(institution_writer, "_BATCH", 7)
+    monkeypatch.setattr(institution, "RUN", 50)
+    monkeypatch.setattr(institution, "_BATCH", 7)
     several, writer = make(tmp_path / "b", [*entries, *entries[::-1]])
     assert writer.terms == 300
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["first", "index", "keys", "values"]

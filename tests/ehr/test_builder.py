@@ -2,16 +2,22 @@
 
 import json
 import logging
+import os
 import stat
 from datetime import date
+from multiprocessing import active_children
 
 import pytest
-from ehr_tables import CANARIES, COLUMNS, MAPPING, ROWS, write_csv
+from ehr_tables import CANARIES, COLUMNS, MAPPING, ROWS, cells, write_csv
+from hypothesis import given
+from hypothesis import strategies as st
 
+from spacy_deid.background.ambiguity import Ambiguity
 from spacy_deid.background.counts import count_phrases
 from spacy_deid.dictionaries.store import LocalStore
-from spacy_deid.ehr import build_parts as parts_module
-from spacy_deid.ehr.builder import Settings, build_dictionary
+from spacy_deid.ehr import builder as builder_module
+from spacy_deid.ehr.builder import Settings, build_dictionary, build_parts
+from spacy_deid.ehr.patients import PartsPlan, Scratch, StoredRow, read_part, tags_of
 from spacy_deid.errors import ConfigError, InputError
 
 HOSPITAL = (
@@ -238,7 +244,7 @@ def test_several_processes_build_what_one_does(hospital, tmp_path, monkeypatch):
     rows = [(f"2{i:05}", "Nuño", f"Zarza{'aeiou'[i % 5]}{'bcdlmn'[i % 6]}ez", None, None) for i in range(200)]
     one, report = hospital(rows)
     kept = {i: sorted(one.patients.ready(i)) for i in one.patient_ids()}
-    monkeypatch.setattr(parts_module, "_FEW", 10)
+    monkeypatch.setattr(builder_module, "_FEW", 10)
     several, other = hospital(rows, processes=2)
     assert {i: sorted(several.patients.ready(i)) for i in several.patient_ids()} == kept
     assert several.counts == one.counts
@@ -325,3 +331,78 @@ def test_a_folder_of_something_else_is_not_written_to(mapping, tmp_path):
     (tmp_path / "thesis" / "x.txt").write_text("x")
     with pytest.raises(ConfigError, match="other files"):
         build_dictionary(mapping(), tmp_path / "thesis", tmp_path / "report.json", Settings())
+
+
+class Dying:
+    """What ends the process that unpickles it."""
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
+@pytest.fixture
+def plan(mapping, tmp_path):
+    write_csv(tmp_path / "patients.csv")
+    mapped = mapping()
+    (tmp_path / "build").mkdir()
+
+    return PartsPlan(mapped, {"es": Ambiguity(None)}, tmp_path / "build", tags_of(mapped.tables), update=True)
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    monkeypatch.setattr(builder_module, "_FEW", 1)
+    with Scratch(tmp_path) as scratch:
+        for number, row in enumerate(ROWS):
+            scratch.add(row[0], StoredRow(0, number, tuple(cells(row))))
+        yield scratch
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_each_patient_is_in_one_part(plan, scratch, processes):
+    results = list(build_parts(plan, scratch, processes))
+    assert sum(result.report.patients for result in results) == len(ROWS)
+    assert sorted(i for result in results for i in result.patient_ids) == [row[0] for row in ROWS]
+    assert len({result.part.path for result in results}) == len(results)
+    assert all(result.part.path.is_file() for result in results)
+    assert "Zarza" not in repr(results)
+    assert active_children() == []
+
+
+def test_a_process_that_dies_is_an_error(plan, scratch):
+    dying = plan._replace(ambiguity=Dying())
+    with pytest.raises(InputError, match="old dictionaries stay"):
+        list(build_parts(dying, scratch, 2))
+
+
+def test_every_column_has_a_tag_of_each_condition(plan):
+    tags = tags_of(plan.mapping.tables)
+    assert len(tags) == 2 * len(plan.mapping.tables[0].columns) == len(set(tags))
+
+
+STORED_ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "Ü", "0001", "x" * 50]), st.text(max_size=5)), max_size=40)
+
+
+@given(STORED_ROWS)
+def test_rows_come_back_by_patient_in_their_order(tmp_path_factory, rows):
+    folder = tmp_path_factory.getbasetemp()
+    with Scratch(folder) as scratch:
+        for number, (patient_id, value) in enumerate(rows):
+            scratch.add(patient_id, StoredRow(0, number, (value,)))
+        parts = [read_part(data) for data in scratch.parts()]
+        assert scratch.rows == len(rows)
+    found = {patient_id: stored for part in parts for patient_id, stored in part.items()}
+    assert sum(map(len, parts)) == len(found) == len({patient_id for patient_id, _ in rows})
+    for patient_id, stored in found.items():
+        assert [row.row for row in stored] == [i for i, (other, _) in enumerate(rows) if other == patient_id]
+        assert all(row.values == (rows[row.row][1],) for row in stored)
+
+
+def test_many_rows_of_one_patient_stay_together(tmp_path):
+    with Scratch(tmp_path) as scratch:
+        for number in range(1000):
+            scratch.add("1", StoredRow(1, number, ("Zarzaquemada",)))
+        assert list(tmp_path.iterdir()) == []
+        (found,) = [part for data in scratch.parts() if (part := read_part(data))]
+    assert [row.row for row in found["1"]] == list(range(1000))
+    assert "Zarza" not in repr(found["1"][:2])

@@ -6,7 +6,7 @@ import re
 import pytest
 from ehr_tables import CANARIES, ROWS, cells, write_csv, write_sqlite
 
-from spacy_deid.ehr import batches, databases, sources
+from spacy_deid.ehr import sources
 from spacy_deid.ehr.cleaning import as_text
 from spacy_deid.ehr.sources import read_rows
 from spacy_deid.errors import InputError
@@ -37,7 +37,7 @@ def test_rows_come_in_batches_with_their_numbers(mapping, tmp_path, monkeypatch)
 
 
 def test_rows_of_a_database_come_in_batches(mapping, tmp_path, monkeypatch):
-    monkeypatch.setattr(databases, "BATCH", 3)
+    monkeypatch.setattr(sources, "BATCH", 3)
     write_sqlite(tmp_path / "ehr.db")
     monkeypatch.setenv("EHR_URL", f"sqlite:///{tmp_path}/ehr.db")
     found = list(read_rows(mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0]))
@@ -152,7 +152,7 @@ def test_a_source_may_be_empty_if_the_mapping_says_so(mapping, tmp_path):
 
 def test_a_package_that_is_missing_is_named(mapping):
     with pytest.raises(InputError, match=r"pip install 'spacy-deid\[ehr\]'"):
-        batches.import_package(mapping().tables[0].source, "no_such_package", "no-such-package")
+        sources.import_package(mapping().tables[0].source, "no_such_package", "no-such-package")
 
 
 @pytest.mark.parametrize("address", ["sqlite:///{path}", "sqlite:///file:{path}?uri=true"])

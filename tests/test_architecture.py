@@ -37,6 +37,7 @@ ARROWS = {
     "ehr": "background dictionaries errors labels notes patient_ids processes surrogates",
     "medical": "background dictionaries errors surrogates",
     "surrogates": "errors labels patient_ids",
+    "vault": "errors offsets patient_ids surrogates",
     "lemmatizers": "errors surrogates",  # a form is undone by what makes forms
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
@@ -48,20 +49,20 @@ ARROWS = {
     "synth": "errors evaluation labels patterns surrogates",
     # background: a word of the language is no name with a slip of the pen
     "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patient_ids patterns "
-    "policies spans surrogates",
+    "policies spans surrogates vault",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "redaction": "context documents loading offsets spans",  # a pipeline run on a document
     "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline processes "
-    "redaction saving spans surrogates",
+    "redaction saving spans surrogates vault",
     "cli": "__init__ app audit background context dictionaries documents ehr errors evaluation io labels llm loading "
     "masked_lm medical notes offsets patient_ids piping policies processes redaction release sampling saving spans "
-    "surrogates synth",
+    "surrogates synth vault",
     "__init__": "context errors loading offsets piping redaction spans",
     "__main__": "cli",
 }
 ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "processes", "patterns", "surrogates"}
-WITHOUT_SPACY |= {"patient_ids", "dictionaries", "background", "ehr", "llm", "medical", "notes", "documents"}
+WITHOUT_SPACY |= {"patient_ids", "dictionaries", "background", "ehr", "llm", "medical", "notes", "documents", "vault"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn"}
 # only `serve` imports it, after it has looked whether the extra "app" is installed

@@ -9,8 +9,8 @@ from spacy_deid.dictionaries.store import LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.patient_ids import loose_id, normal_id
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.salts import Salts
-from spacy_deid.surrogates.vault import Entry, Vault
+from spacy_deid.vault.salts import Salts
+from spacy_deid.vault.vault import Entry, Vault
 
 SAME = ["123", " 123\t", "\ufeff123", "123\u00a0", "１２３", "1\u200b23", 123, 123.0, Decimal("123.00"), np.int64(123)]
 

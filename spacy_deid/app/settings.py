@@ -13,7 +13,7 @@ from ..errors import ConfigError, Errors
 from ..io import check_encoding
 from ..labels import LABELS
 from ..llm.prompts import shipped_prompts
-from ..surrogates.sealed import check_outside
+from ..vault.encryption import check_outside
 
 __all__ = ["SCANS", "JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
 

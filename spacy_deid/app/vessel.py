@@ -1,25 +1,18 @@
-"""How the files of jobs lie on disk: sealed, if the service has a key for them, else as they are.
+"""How the files of jobs are stored: encrypted if the service has a key for them, otherwise in plain form.
 
-Sealed is AES-256-GCM (NIST SP 800-38D) with a nonce of chance and the file's place as associated data, so that a file
-cannot be put in the place of another.
+The place of a file is the associated data of its encryption, so that one file cannot replace another. For the format
+see `vault.encryption`.
 """
 
 import os
-import secrets
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import DeidError, Errors, InputError
 from ..io import write_whole
 from ..surrogates.keys import ProjectKey
+from ..vault.encryption import Cipher, DecryptionError
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-__all__ = ["NotKept", "Vessel"]
-
-_NONCE = 12
 _PURPOSE = "app files 1"
 
 
@@ -34,24 +27,21 @@ class Vessel:
     """
 
     def __init__(self, key: ProjectKey | None = None) -> None:
-        self._cipher = None if key is None else _cipher(key.derive(_PURPOSE))
+        self._cipher = None if key is None else Cipher(key.derive(_PURPOSE))
 
     def seal(self, data: bytes, place: str) -> bytes:
         """Seal bytes for a place."""
         if self._cipher is None:
             return data
-        nonce = secrets.token_bytes(_NONCE)
-        return nonce + self._cipher.encrypt(nonce, data, place.encode())
+        return self._cipher.encrypt(data, place.encode())
 
     def open(self, data: bytes, place: str) -> bytes:
         """Open what was sealed for a place. RAISES: InputError (D903) for another key, or damage."""
         if self._cipher is None:
             return data
-        from cryptography.exceptions import InvalidTag
-
         try:
-            return self._cipher.decrypt(data[:_NONCE], data[_NONCE:], place.encode())
-        except (InvalidTag, ValueError):
+            return self._cipher.decrypt(data, place.encode())
+        except DecryptionError:
             raise InputError(Errors.D903.format(path="the folder of the service")) from None
 
     def write(self, path: Path, data: bytes, place: str) -> None:
@@ -77,10 +67,3 @@ class Vessel:
     def remove(self, folder: Path) -> None:
         """Remove a folder of files."""
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _cipher(key: bytes) -> "AESGCM":
-    """The cipher, of the extra that brings it."""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-    return AESGCM(key)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..documents.reading import Reading
 from ..offsets import apply_edits, map_offsets
+from ..vault.vault import changes_from_edits
 from .review import Proposed
-from .vault_writing import undo
 
 if TYPE_CHECKING:
     from .redaction import Released
@@ -24,7 +24,7 @@ def as_written(reading: Reading, released: "Released") -> "Released":
     edits = reading.raw_edits(released.edits)
     undoing = released.undoing
     if undoing.changes:
-        undoing = undoing._replace(changes=undo(reading.raw, edits))
+        undoing = undoing._replace(changes=changes_from_edits(reading.raw, edits))
     review = [_moved(row, reading) for row in released.review.rows]
     for row in review:
         row["released"] = map_offsets(edits, [row["start"], row["end"]], len(reading.raw))

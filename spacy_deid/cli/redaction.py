@@ -19,7 +19,7 @@ from ..offsets import Edit
 from ..piping import NoteWorkers
 from ..processes import Failure
 from ..spans import RECOVERED, read_evidence
-from ..surrogates.vault import Entry, Vault
+from ..vault.vault import Entry, Vault
 from .as_read import as_written
 from .batches import cut, with_facts
 from .console import say

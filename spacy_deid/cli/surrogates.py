@@ -11,8 +11,8 @@ from spacy.tokens import Doc
 from ..context import DECISIONS
 from ..errors import ConfigError, Errors
 from ..surrogates.keys import ProjectKey
-from ..surrogates.sealed import check_apart, check_outside
 from ..surrogates.strategies import FALLBACK
+from ..vault.encryption import check_apart, check_outside
 from .console import reporting
 
 __all__ = ["Key", "SaltFile", "Used", "check_secrets", "give_key", "key", "take_used"]

@@ -11,8 +11,9 @@ import typer
 from ..errors import ConfigError, Errors, InputError, printable
 from ..io import whole_file
 from ..surrogates.keys import ProjectKey
-from ..surrogates.salts import Salts
-from ..surrogates.vault import Entry, Vault, check_apart
+from ..vault.encryption import check_apart
+from ..vault.salts import Salts
+from ..vault.vault import Entry, Vault
 from .console import reporting
 from .options import Encoding, Overwrite, Paths, TextField
 from .vault_reverse import Output, reverse_notes

@@ -8,7 +8,7 @@ import typer
 
 from ..errors import DeidError, Errors, InputError
 from ..io import Job, check_encoding, decode, encode, find_notes, plan, read_bytes, whole_file
-from ..surrogates.vault import Vault
+from ..vault.vault import Vault
 from .batches import cut
 from .console import say
 from .options import Encoding, Overwrite, Paths, TextField

@@ -1,6 +1,5 @@
 """What ``redact`` keeps in a vault, so that released notes can be turned back."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -8,12 +7,10 @@ import typer
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
-from ..offsets import Edit
 from ..patient_ids import normal_id
-from ..surrogates.keys import ProjectKey
-from ..surrogates.vault import Change, Entry, Vault, check_apart
+from ..vault.vault import Change, Entry, Vault, changes_from_edits
 
-__all__ = ["Undoing", "VaultKey", "VaultPath", "make_entry", "open_vault", "take_undoing", "undo"]
+__all__ = ["Undoing", "VaultKey", "VaultPath", "make_entry", "open_vault", "take_undoing"]
 
 VaultPath = Annotated[
     Path | None,
@@ -54,9 +51,7 @@ def open_vault(path: Path | None, key: Path | None, output: Path | None) -> Vaul
         return None
     if output is None:
         raise ConfigError(Errors.D410.format(option="vault"))
-    check_apart(path, key)
-    secret = ProjectKey.from_file(key)
-    return Vault.open(path, secret) if path.exists() else Vault.create(path, secret)
+    return Vault.open_or_create(path, key)
 
 
 def take_undoing(doc: Doc) -> Undoing:
@@ -65,22 +60,7 @@ def take_undoing(doc: Doc) -> Undoing:
     doc (Doc): a note that was redacted.
     RETURNS (Undoing): plain values.
     """
-    return Undoing(normal_id(doc._.ehr.get("patient_id")), undo(doc.text, doc._.deid_edits))
-
-
-def undo(text: str, edits: Sequence[Edit]) -> tuple[Change, ...]:
-    """What turns a released text back.
-
-    text (str): the original.
-    edits (Sequence[Edit]): what was done, in the order of the text.
-    RETURNS (tuple[Change, ...]): a change for each edit, with its place in the released text.
-    """
-    changes, shift = [], 0
-    for edit in edits:
-        original = text[edit.start : edit.end]
-        changes.append(Change(edit.start + shift, edit.label, original, edit.replacement))
-        shift += len(edit.replacement) - len(original)
-    return tuple(changes)
+    return Undoing(normal_id(doc._.ehr.get("patient_id")), changes_from_edits(doc.text, doc._.deid_edits))
 
 
 def make_entry(undoing: Undoing, note: Path, original: str, released: str, row: int = 0) -> Entry:

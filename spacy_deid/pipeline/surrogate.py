@@ -33,9 +33,9 @@ from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import Mention
 from ..surrogates.note import PERSONS, find_mentions
 from ..surrogates.persons import number_mentions, number_persons
-from ..surrogates.salts import Salts
 from ..surrogates.strategies import Replacement
 from ..surrogates.style import SurrogateStyle
+from ..vault.salts import Salts
 
 __all__ = ["Style", "Surrogate", "make_surrogate"]
 
@@ -156,7 +156,7 @@ class Surrogate:
         """Use a project key from now on, which the style "surrogate" needs. It is saved nowhere.
 
         key (Union[ProjectKey, str, Path]): the key or its file; None to forget it.
-        salts (Optional[Union[str, Path]]): file of the patients' salts; None for none. See `surrogates.salts`.
+        salts (Optional[Union[str, Path]]): file of the patients' salts; None for none. See `vault.salts`.
         RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read;
             (D647) for salts that were sealed with another key.
         """

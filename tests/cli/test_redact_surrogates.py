@@ -10,7 +10,7 @@ import spacy_deid
 from spacy_deid.errors import ConfigError
 from spacy_deid.saving import save
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.salts import Salts
+from spacy_deid.vault.salts import Salts
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from conftest import NOTE, TOWNS, build_pipeline
 
 from spacy_deid.saving import save
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.vault import Vault
+from spacy_deid.vault.vault import Vault
 
 CANARY = "Puerto Esparza"
 NOTES = {

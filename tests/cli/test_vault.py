@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.salts import Salts
-from spacy_deid.surrogates.vault import Change, Entry, Vault
+from spacy_deid.vault.salts import Salts
+from spacy_deid.vault.vault import Change, Entry, Vault
 
 CANARIES = ("Canaria", "Villarrubia")
 

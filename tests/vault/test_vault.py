@@ -1,4 +1,4 @@
-"""Sealed files, the vault, and salts: only the right key opens them, and nothing is ever lost or told."""
+"""The vault: only the right key opens it, changes without the key are detected, and nothing is lost."""
 
 import json
 import sqlite3
@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError, InputError
+from spacy_deid.offsets import Edit
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.salts import Salts
-from spacy_deid.surrogates.sealed import SealedFile, check_apart
-from spacy_deid.surrogates.vault import Change, Entry, Vault
-from spacy_deid.surrogates.vault_file import VaultFile
+from spacy_deid.vault.encryption import check_apart
+from spacy_deid.vault.store import EncryptedStore
+from spacy_deid.vault.vault import Change, Entry, Vault, changes_from_edits
 
 KEY = ProjectKey(bytes(range(32)))
 OTHER = ProjectKey(bytes(range(1, 33)))
@@ -94,21 +94,11 @@ def test_nobody_else_may_read_the_files(vault, path):
     assert stat.S_IMODE(path.with_name("hospital.vault.log").stat().st_mode) == 0o600
 
 
-def test_two_writings_of_one_content_differ(tmp_path):
-    file = SealedFile(tmp_path / "sealed", KEY, "salts")
-    seen = []
-    for _ in range(2):
-        file.write({"a": 1})
-        seen.append(file.path.read_bytes())
-    assert len({len(data) for data in seen}) == 1
-    assert seen[0][40:] != seen[1][40:]
-
-
 def test_another_key_is_refused_and_nothing_is_lost(vault, path):
     before = path.read_bytes()
     with pytest.raises(ConfigError, match=r"another key\. Nothing was changed"):
         Vault.open(path, OTHER)
-    other = Vault(VaultFile(path, OTHER, "eve"))
+    other = Vault(EncryptedStore(path, OTHER, "vault", "eve"))
     for use in (
         lambda: other.add([LUIS]),
         other.list,
@@ -123,18 +113,9 @@ def test_another_key_is_refused_and_nothing_is_lost(vault, path):
     assert len(list(Vault.open(path, KEY).export())) == 2
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data())
-def test_a_sealed_file_that_was_changed_is_refused(tmp_path, data):
-    file = SealedFile(tmp_path / "hospital.salts", KEY, "salts")
-    file.write({"a": 1})
-    path, sound = file.path, file.path.read_bytes()
-    at = data.draw(st.integers(0, len(sound) - 1))
-    changed = sound[:at] + bytes([sound[at] ^ (1 << data.draw(st.integers(0, 7)))]) + sound[at + 1 :]
-    for bad in (changed, sound[:at]):
-        path.write_bytes(bad)
-        with pytest.raises(ConfigError, match=r"damaged|another key|not a salts"):
-            file.read("test")
+def test_edits_become_changes_with_offsets_in_the_released_text():
+    edits = [Edit(0, 16, "PATIENT", "Eva Gil Soto"), Edit(21, 32, "CITY", "Almorox")]
+    assert changes_from_edits(NOTE, edits) == ANA.changes
 
 
 def held(path):
@@ -354,7 +335,7 @@ def test_a_process_that_is_killed_leaves_what_was_added_before(vault, path):
     code = f"""
 import os
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.vault import Change, Entry, Vault
+from spacy_deid.vault.vault import Change, Entry, Vault
 vault = Vault.open({str(path)!r}, ProjectKey(bytes(range(32))))
 notes = [Entry.of("7", str(n), "a" * 1000, "b", [Change(0, "CITY", "a" * 1000, "b")]) for n in range(9000)]
 vault.add(notes[:3])
@@ -378,48 +359,3 @@ def test_adding_costs_the_same_whatever_the_vault_holds(path):
     pages = [before[i : i + 4096] != after[i : i + 4096] for i in range(0, len(after), 4096)]
     assert len(pages) > 300
     assert sum(pages) < 12
-
-
-def test_a_salt_is_made_once_and_kept(tmp_path):
-    path = tmp_path / "hospital.salts"
-    salt = Salts(path, KEY).of("4711")
-    assert len(salt) == 32
-    again = Salts(path, KEY)
-    assert again.of("4711") == salt != again.of("4712")
-    assert len(again) == 2
-
-
-def test_a_destroyed_salt_erases_the_link(tmp_path):
-    salts = Salts(tmp_path / "hospital.salts", KEY)
-    before = KEY.patient("4711", salts.of("4711")).draw("name").below(10**9)
-    other = salts.of("4712")
-    assert KEY.patient("4711", salts.of("4711")).draw("name").below(10**9) == before
-    assert salts.purge("4711")
-    assert not salts.purge("4711")
-    assert KEY.patient("4711", salts.of("4711")).draw("name").below(10**9) != before
-    assert salts.of("4712") == other
-
-
-def test_many_salts_are_made_in_one_writing(tmp_path):
-    path = tmp_path / "hospital.salts"
-    salts = Salts(path, KEY)
-    assert salts.add(["4711", "4712", "4711"]) == 2
-    assert salts.add(["4711", "4713"]) == 1
-    assert [line["count"] for line in logged(path)] == [2, 1]
-    assert len({salts.of(n) for n in ("4711", "4712", "4713")}) == 3
-
-
-def test_two_processes_give_a_patient_one_salt(tmp_path):
-    path = tmp_path / "hospital.salts"
-    first, second = Salts(path, KEY), Salts(path, KEY)
-    assert first.of("4711") == second.of("4711")
-
-
-def test_salts_do_not_open_with_another_key_nor_as_a_vault(tmp_path):
-    path = tmp_path / "hospital.salts"
-    Salts(path, KEY).of("4711")
-    with pytest.raises(ConfigError, match="another key"):
-        Salts(path, OTHER)
-    with pytest.raises(ConfigError, match="not a vault file"):
-        Vault.open(path, KEY)
-    assert not [word for word in CANARIES if word.encode() in path.read_bytes()]

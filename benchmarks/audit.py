@@ -1,6 +1,6 @@
 """Whether `spacy-deid audit` tells the truth: leaks planted at a known rate, and what it makes of them.
 
-    python benchmarks/audit.py [--runs N] [--patients N] [--out FILE]
+    python -m benchmarks.audit [--runs N] [--patients N] [--out FILE]
 
 A hospital that does not exist (`simulated_ehr`), its dictionaries, and synthetic notes in English, Spanish and
 Finnish that leak identifiers of their patients (`leaks`). For each way of redacting and each rate there are some runs
@@ -21,9 +21,6 @@ from random import Random
 from statistics import mean
 from typing import Literal
 
-from leaks import Leak, World, make_table
-from simulated_ehr import write_tables
-
 from spacy_deid.audit.estimate import Rate
 from spacy_deid.audit.run import AuditSettings, run_audit
 from spacy_deid.audit.search import ALL, Found
@@ -31,6 +28,9 @@ from spacy_deid.ehr.builder import build_dictionary
 from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.notes.source import Columns
+
+from .leaks import Leak, World, make_table
+from .simulated_ehr import write_tables
 
 SEED = 9
 RATES = (0.0, 0.01, 0.05, 0.2)
@@ -144,7 +144,7 @@ def figures(outcomes: dict[str, Outcome]) -> Iterator[Figure]:
 
 def make_rows(outcomes: dict[str, Outcome], data: str) -> list[MetricRow]:
     """The figures as metric rows."""
-    today, command = date.today().isoformat(), "python benchmarks/audit.py"
+    today, command = date.today().isoformat(), "python -m benchmarks.audit"
     return [
         MetricRow(name, round(value, 5), target, better, f"{data}; {about}", "simulated", command, today)
         for name, value, target, better, about in figures(outcomes)

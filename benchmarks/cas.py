@@ -1,6 +1,6 @@
 """What stays of INCEpTION's files when they are read and written, and of annotations carried to a PDF's text.
 
-    python benchmarks/cas.py DATA [--out metrics/documents.json]
+    python -m benchmarks.cas DATA [--out metrics/documents.json]
 
 DATA holds CAS JSON and XMI files of GraSCCo_PHI (Zenodo 11502329), in folders of any depth. Each file is read, and its
 identifiers are written back into it, once as they were and once after all of them had been taken out. A file is
@@ -57,7 +57,7 @@ def main() -> None:
     print(counts)
     for name, value in figures.items():
         print(f"{name:<58}{value:.4f}")
-    command = "python benchmarks/cas.py corpus/grascco_phi_de"
+    command = "python -m benchmarks.cas corpus/grascco_phi_de"
     today = date.today().isoformat()
     rows = [MetricRow(name, round(v, 5), 1.0, "higher", DATA, "all", command, today) for name, v in figures.items()]
     rows.append(MetricRow("letters", len(letters), None, "higher", DATA, "all", command, today))

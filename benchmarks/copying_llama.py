@@ -1,6 +1,6 @@
 """Train a very small Llama that copies names and dates out of the notes of corpus/sample/make.py, and save it as GGUF.
 
-    python benchmarks/copying_llama.py model.gguf --minutes 20
+    python -m benchmarks.copying_llama model.gguf --minutes 20
 
 It knows the twelve templates of those notes and the names of their lists, and nothing else: what it shows is that a
 trained model goes all the way through llama.cpp, its grammar and the grounding. It says nothing about language models.
@@ -9,7 +9,6 @@ Needs torch, sentencepiece and gguf. The prompt is benchmarks/copying_llama.toml
 
 import io
 import json
-import sys
 import time
 from pathlib import Path
 from random import Random
@@ -23,12 +22,10 @@ import typer
 from torch import nn
 from torch.nn import functional
 
+from corpus.sample import make
 from spacy_deid.labels import from_scheme
 from spacy_deid.llm.chunks import split_text
 from spacy_deid.llm.prompts import load_prompt
-
-sys.path.append(str(Path(__file__).parent.parent / "corpus" / "sample"))
-import make
 
 PROMPT = load_prompt(str(Path(__file__).with_suffix(".toml")), "es")
 LABELS = list(PROMPT.labels)

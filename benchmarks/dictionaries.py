@@ -1,6 +1,6 @@
 """Dictionaries of a whole hospital: building them, opening them, and searching notes with them.
 
-    python benchmarks/dictionaries.py [--patients N] [--terms N] [--processes N] [--out FILE]
+    python -m benchmarks.dictionaries [--patients N] [--terms N] [--processes N] [--out FILE]
 
 The tables are made by `simulated_ehr`. Every part runs in a process of its own:
 
@@ -33,8 +33,6 @@ from typing import Literal
 import ahocorasick
 import psutil
 import spacy
-from ruler import clock, get_ratio
-from simulated_ehr import write_tables
 from spacy.matcher import PhraseMatcher
 
 from spacy_deid.background.ambiguity import Ambiguity
@@ -49,6 +47,9 @@ from spacy_deid.ehr.report import BuildReport
 from spacy_deid.ehr.sources import read_rows
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.synth.corpus import make_corpus
+
+from .ruler import clock, get_ratio
+from .simulated_ehr import write_tables
 
 SEED = 20
 PATIENTS, TERMS = 1_000_000, 2_000_000
@@ -212,7 +213,7 @@ PARTS = {"build": measure_build, "serve": measure_serve, "bare": measure_bare, "
 
 def run(part: str, folder: Path, processes: int) -> tuple[dict[str, float], float]:
     """Measure a part in a new process. RETURNS (tuple): figures, and the highest memory of it and its children."""
-    command = [sys.executable, __file__, "--measure", part, str(folder), "--processes", str(processes)]
+    command = [sys.executable, "-m", __spec__.name, "--measure", part, str(folder), "--processes", str(processes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         highest = 0.0
         process = psutil.Process(child.pid)
@@ -257,7 +258,7 @@ def main() -> None:
         if args.patients == PATIENTS and args.terms == TERMS
         else f" --patients {args.patients} --terms {args.terms}"
     )
-    command = f"python benchmarks/dictionaries.py{sizes}"
+    command = f"python -m benchmarks.dictionaries{sizes}"
     about = (f"simulated hospital, seed {SEED}", "synthetic", command, date.today().isoformat())
     write_rows(args.out, [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS])
     for name in TARGETS:

@@ -1,8 +1,8 @@
 """Files in, redacted files out: seconds and memory, and whether what was found in the text is gone from the file.
 
-    python benchmarks/documents.py speed
-    python benchmarks/documents.py letters FOLDER --data grascco
-    python benchmarks/documents.py clipboard FOLDER --data grascco
+    python -m benchmarks.documents speed
+    python -m benchmarks.documents letters FOLDER --data grascco
+    python -m benchmarks.documents clipboard FOLDER --data grascco
 
 `speed` makes a letter of four pages as PDF and as a scan, reads, redacts and verifies each in a process of its own and
 takes the memory of that process and of those that it starts. `letters` sets annotated letters as files of each kind,
@@ -31,9 +31,6 @@ import pikepdf
 import psutil
 import pypdfium2
 import typer
-from cas import find_files
-from gold_edits import carry_gold
-from letter_files import make_file, make_scan, pictures, set_pdf
 from PIL import Image
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
@@ -43,6 +40,10 @@ from spacy_deid.evaluation import MetricRow, read_folder, write_rows
 from spacy_deid.evaluation.cas import read_cas
 from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.offsets import Edit, apply_edits
+
+from .cas import find_files
+from .gold_edits import carry_gold
+from .letter_files import make_file, make_scan, pictures, set_pdf
 
 app = typer.Typer(pretty_exceptions_enable=False)
 METRICS = Path("metrics") / "documents.json"
@@ -65,7 +66,7 @@ def speed(rounds: Annotated[int, typer.Option(help="Processes to run for each ki
         runs = sorted(_in_own_process(kind) for _ in range(rounds))
         (seconds, processor, _), memory = runs[len(runs) // 2], max(run[2] for run in runs)
         typer.echo(f"{kind:<10} {seconds:6.2f} s, of a processor {processor:6.2f} s {memory:8.0f} MB")
-        stamp = _stamp(f"4 pages, {kind}", "none", f"python benchmarks/documents.py speed --rounds {rounds}")
+        stamp = _stamp(f"4 pages, {kind}", "none", f"python -m benchmarks.documents speed --rounds {rounds}")
         rows.append(MetricRow("seconds to read, redact and verify", round(seconds, 2), target, "lower", **stamp))
         rows.append(MetricRow("processor seconds of it", round(processor, 2), None, "lower", **stamp))
         rows.append(MetricRow("peak memory in MB", round(memory), 1500, "lower", **stamp))
@@ -75,7 +76,7 @@ def speed(rounds: Annotated[int, typer.Option(help="Processes to run for each ki
 def _in_own_process(kind: str) -> tuple[float, float, float]:
     """Seconds, those of a processor, and the largest memory in MB of a process and its children."""
     process = subprocess.Popen(
-        [sys.executable, __file__, "once", kind], stdout=subprocess.PIPE, text=True, env=os.environ
+        [sys.executable, "-m", __spec__.name, "once", kind], stdout=subprocess.PIPE, text=True, env=os.environ
     )
     peak = 0.0
     watched = psutil.Process(process.pid)
@@ -140,7 +141,7 @@ def letters(
     """Redact annotated letters as files, and try to get back what was removed."""
     texts = _texts(folder, scheme)[: limit or None]
     read = ReadSettings(languages=tuple(languages.split(",")), pictures="keep")
-    command = f"python benchmarks/documents.py letters corpus/{folder.name} --data {data} --scheme {scheme}"
+    command = f"python -m benchmarks.documents letters corpus/{folder.name} --data {data} --scheme {scheme}"
     for kind in kinds.split(","):
         totals: Counter[str] = Counter()
         for text in texts:
@@ -161,9 +162,9 @@ def clipboard(
     limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
 ) -> None:
     """Redact annotated letters as PDF, and try to get back what was removed by copying it out of a browser."""
-    from clipboard import Clipboard
+    from .clipboard import Clipboard
 
-    command = f"python benchmarks/documents.py clipboard corpus/{folder.name} --data {data} --scheme {scheme}"
+    command = f"python -m benchmarks.documents clipboard corpus/{folder.name} --data {data} --scheme {scheme}"
     for kind in kinds.split(","):
         totals: Counter[str] = Counter()
         with Clipboard() as browser:

@@ -1,6 +1,6 @@
 """Downstream: a tagger trained on notes with surrogates, beside one trained on the originals, both on original notes.
 
-    python benchmarks/downstream.py corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
+    python -m benchmarks.downstream corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
 
 The training notes are de-identified by their gold (`release_note`, each note that of another patient). Two taggers of
 `configs/ner.cfg` are trained for each seed, with the same settings, one on the notes as they were and one on the
@@ -34,12 +34,8 @@ from typing import Annotated
 import spacy
 import typer
 
-sys.path.append(str(Path(__file__).parent.parent / "scripts"))
-
-from command_line import command_line
-
 from spacy_deid.evaluation import AnnotatedText, MetricRow, evaluate, from_doc, read_folder, write_docbin
-from spacy_deid.evaluation.rows import replace_rows
+from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.io import whole_file
 from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
@@ -84,7 +80,7 @@ def main(
         list(pool.map(lambda run: train_tagger(work, *run, lang, steps), runs))
     had = {(e.label, fold(note.text[e.start : e.end])) for note in originals for e in note.entities}
     scores = {run: score(tagger(work, *run), gold, had) for run in runs}
-    about = {"data": data, "split": "dev", "command": command_line("benchmarks/downstream.py", context)}
+    about = {"data": data, "split": "dev", "command": command_line("benchmarks.downstream", context)}
     rows = make_rows(scores, about | {"date": date.today().isoformat()})
     replace_rows(metrics, rows)
     for row in rows:

@@ -1,6 +1,6 @@
 """The pipelines that ship on letters in a language that none of them was trained for: German, GraSCCo_PHI.
 
-    python benchmarks/german_letters.py DATA [--out metrics/german.json]
+    python -m benchmarks.german_letters DATA [--out metrics/german.json]
 
 DATA holds the corpus (Zenodo 11502329) as CAS JSON or XMI; a letter that stands there as both is read once. Nothing is
 adapted and nothing is chosen on these letters. Recall by kind counts what is covered under any label. Titles ("Dr.")
@@ -13,7 +13,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from cas import SCHEME, find_files
 from spacy.language import Language
 
 import spacy_deid
@@ -22,6 +21,8 @@ from spacy_deid.evaluation.cas import read_cas
 from spacy_deid.evaluation.letters import measure_letters
 from spacy_deid.evaluation.rows import replace_rows
 from spacy_deid.evaluation.table import format_letters
+
+from .cas import SCHEME, find_files
 
 PIPELINES = ("es", "en", "fi")
 POINTS = ("balanced", "max_recall")
@@ -76,7 +77,7 @@ def figures(measured: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 def make_rows(variant: str, measured: dict[str, Any]) -> Iterator[MetricRow]:
     """The figures as metric rows; nobody promised anything, so they have no target."""
-    command = "python benchmarks/german_letters.py corpus/grascco_phi_de"
+    command = "python -m benchmarks.german_letters corpus/grascco_phi_de"
     for name, value in figures(measured):
         if value is not None:
             today = date.today().isoformat()

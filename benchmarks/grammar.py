@@ -1,7 +1,7 @@
 """The grammar of surrogates: the case of Finnish names and places, the sex and the particles of Spanish names.
 
-    python benchmarks/grammar.py fi --mentions 2000
-    python benchmarks/grammar.py es --mentions 500
+    python -m benchmarks.grammar fi --mentions 2000
+    python -m benchmarks.grammar es --mentions 500
 
 Mentions are made of the package's lists of names and places, each in a note of its own without any other, so that
 nothing but the mention and the word before it tells its grammar. All persons are invented.
@@ -100,7 +100,7 @@ def main(
         if verdict is False and show:
             show -= 1
             typer.echo(f"{asked.kind}: {asked.before}{asked.text} → {made}")
-    command = f"python benchmarks/grammar.py {lang} --mentions {mentions} --seed {seed}"
+    command = f"python -m benchmarks.grammar {lang} --mentions {mentions} --seed {seed}"
     rows = list(figures(verdicts, lang, command))
     write_rows(metrics, rows)
     for row in rows:

@@ -1,6 +1,6 @@
 """Measure inflection on the gold morphology of a treebank: the lemma and the case in, the word form out.
 
-    python benchmarks/inflection.py --treebank assets/ud_finnish --names assets/names/fi
+    python -m benchmarks.inflection --treebank assets/ud_finnish --names assets/names/fi
 
 Counted are singular words with a case and without a possessive suffix, clitic, typing slip or colloquial style, whose
 lemma is a word of letters. Proper nouns are taken as given names, surnames or places by the name lists; those in no
@@ -21,7 +21,7 @@ from spacy_deid.surrogates.inflection import inflect
 from spacy_deid.surrogates.inflection.finnish import CASES
 from spacy_deid.surrogates.inflection.finnish_sounds import is_foreign
 
-COMMAND = "python benchmarks/inflection.py --treebank assets/ud_finnish --names assets/names/fi"
+COMMAND = "python -m benchmarks.inflection --treebank assets/ud_finnish --names assets/names/fi"
 SKIP = ("Person[psor]", "Clitic", "Typo", "Style", "Abbr", "Number=Plur", "Foreign")
 TARGET = 0.95
 

@@ -1,6 +1,6 @@
 """Compare lemmatizers on treebanks with gold lemmas: how often the lemma is right, and whether forms fall together.
 
-    python benchmarks/lemmatizers.py --treebanks corpus --edit-trees training/fi_lemmatizer/model-best
+    python -m benchmarks.lemmatizers --treebanks corpus --edit-trees training/fi_lemmatizer/model-best
 
 What masking needs is that two forms of a word have one lemma and two words have two. So the treebanks are cut into
 passages of 25 sentences, as long as a note, and pairs of different forms within a passage are looked at: of those with
@@ -28,7 +28,7 @@ from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.lemmatizers import Lemmatizer, lower_form
 
-COMMAND = "python benchmarks/lemmatizers.py --treebanks corpus --edit-trees training/fi_lemmatizer/model-best"
+COMMAND = "python -m benchmarks.lemmatizers --treebanks corpus --edit-trees training/fi_lemmatizer/model-best"
 SENTENCES = 25
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 FEWEST = 20  # pairs

@@ -1,13 +1,12 @@
 """A local language model, a pipeline, and both, on the same notes: what they find, what fails, time and cost.
 
-    python benchmarks/llm.py corpus/sample/dev es --model model.gguf --scheme meddocan --data "sample corpus"
+    python -m benchmarks.llm corpus/sample/dev es --model model.gguf --scheme meddocan --data "sample corpus"
 
 Figures are those of the comparisons in the literature: precision, recall and F1 over letters and digits, whatever the
 label; documents that failed, of which nothing is released and which are in no other figure; seconds and cost of a
 document. With --runs N the model is asked N times, with another seed each, and the runs are compared.
 """
 
-import sys
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +23,9 @@ from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder
 from spacy_deid.evaluation.letters import measure_letters
 from spacy_deid.evaluation.repeatability import compare_runs
-from spacy_deid.evaluation.rows import write_rows
+from spacy_deid.evaluation.rows import command_line, write_rows
 from spacy_deid.loading import load, use_llm
 from spacy_deid.spans import read_evidence
-
-sys.path.append(str(Path(__file__).parent.parent / "scripts"))
-from command_line import command_line
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -95,7 +91,7 @@ def main(
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
     typer.echo(table(systems, repeated))
-    rest = {"data": data, "split": split, "command": command_line("benchmarks/llm.py", context)}
+    rest = {"data": data, "split": split, "command": command_line("benchmarks.llm", context)}
     write_rows(metrics, rows(systems, repeated, runs, {**rest, "date": date.today().isoformat()}))
 
 

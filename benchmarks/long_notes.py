@@ -1,6 +1,6 @@
 """Memory and time of one long note: made notes joined to 5 MB, and the kinds of text that hardly are notes.
 
-    python benchmarks/long_notes.py
+    python -m benchmarks.long_notes
 
 Every text has a process of its own. It loads the pipeline, releases the text, and reports its seconds of processor
 time without loading, and its highest resident memory. Time must grow with the length and not faster: a ratio divides
@@ -65,7 +65,7 @@ def one(lang: str) -> None:
 
 def measure(kind: str, lang: str, length: int) -> dict[str, float]:
     """Run `one` in a process of its own."""
-    command = [sys.executable, __file__, "one", lang]
+    command = [sys.executable, "-m", __spec__.name, "one", lang]
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     text = make_text(kind, lang, length)
     done = subprocess.run(
@@ -83,7 +83,7 @@ def run(
 ) -> None:
     """Measure the long note, a tenth of it, and a tenth and a twentieth of that length of each odd text."""
     stamp = {"data": f"{length / 1e6:g} MB of made notes, {lang}", "split": "made", "date": date.today().isoformat()}
-    stamp["command"] = "python benchmarks/long_notes.py run"
+    stamp["command"] = "python -m benchmarks.long_notes run"
     tenth, whole = measure("notes", lang, length // 10), measure("notes", lang, length)
     ratio = whole["seconds"] / tenth["seconds"] / 10
     rows = [

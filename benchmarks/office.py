@@ -1,6 +1,6 @@
 """Office files in, redacted copies out: whether what was found in the text is gone from the file.
 
-    python benchmarks/office.py corpus/grascco_phi_de
+    python -m benchmarks.office corpus/grascco_phi_de
 
 Sets the letters of GraSCCo as DOCX, ODT, HTML, RTF, e-mail, CSV and XLSX, DOCX and ODT with words cut into runs at
 random, redacts what the annotation says, and tries to get it back with other readers (python-docx, odfpy, lxml,
@@ -25,9 +25,6 @@ from typing import Annotated
 import docx
 import openpyxl
 import typer
-from cas import SCHEME, find_files
-from gold_edits import carry_gold
-from libreoffice import SHOWN, is_installed, show
 from lxml import html
 from odf import teletype
 from odf.opendocument import OpenDocumentText, load
@@ -44,6 +41,10 @@ from spacy_deid.evaluation.cas import read_cas
 from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.offsets import apply_edits
 
+from .cas import SCHEME, find_files
+from .gold_edits import carry_gold
+from .libreoffice import SHOWN, is_installed, show
+
 METRICS = Path("metrics") / "office.json"
 KINDS = ("docx", "odt", "html", "rtf", "eml", "csv", "xlsx")
 LEAST = 3  # letters of the shortest string that is looked for
@@ -57,7 +58,7 @@ def main(
     """Redact annotated letters as files, and try to get back what was removed."""
     files = {file.stem: file for suffix in (".xmi", ".json") for file in find_files(data, suffix)}
     texts = [read_cas(file, scheme=SCHEME) for file in files.values()][: limit or None]
-    command = "python benchmarks/office.py corpus/grascco_phi_de"
+    command = "python -m benchmarks.office corpus/grascco_phi_de"
     for kind in KINDS:
         draw = random.Random(0)
         totals: Counter[str] = Counter()

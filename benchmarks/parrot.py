@@ -1,6 +1,6 @@
 """The parrot attack: who has released notes looks for identifiers that were missed, by what they do unlike surrogates.
 
-    python benchmarks/parrot.py corpus/meddocan/train.spacy --lang es --seeds 2 --p 0.1 --p 0.5
+    python -m benchmarks.parrot corpus/meddocan/train.spacy --lang es --seeds 2 --p 0.1 --p 0.5
 
 Defender: notes are de-identified by their gold, but of the mentions that surrogates can be made of a share is missed
 on purpose, by a seed, and stays as it is. Nobody knows of those, so surrogates are made without them.
@@ -29,7 +29,6 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[name] = "1"
 
 import hashlib
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,12 +42,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-sys.path.append(str(Path(__file__).parent.parent / "scripts"))
-
-from command_line import command_line
-from parrot_tagger import Logistic, Tagger, Text, fit_logistic, train_tagger
-
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder, write_rows
+from spacy_deid.evaluation.rows import command_line
 from spacy_deid.offsets import move_spans
 from spacy_deid.release import part, release_note
 from spacy_deid.surrogates.keys import ProjectKey
@@ -56,6 +51,8 @@ from spacy_deid.surrogates.note import PERSONS, number_entities
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.strategies import Strategy, check_probability, consistent, markov, randomized
 from spacy_deid.surrogates.style import SurrogateStyle
+
+from .parrot_tagger import Logistic, Tagger, Text, fit_logistic, train_tagger
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -110,7 +107,7 @@ def main(
     """Attack releases of a corpus and write what was found."""
     corpus = read_folder(gold, scheme=scheme)[:notes]
     chains = {f"markov({value:g})": partial(markov, p=check_probability(value)) for value in p}
-    command, today = command_line("benchmarks/parrot.py", context), date.today().isoformat()
+    command, today = command_line("benchmarks.parrot", context), date.today().isoformat()
     for missed in rate:
         for title, strategy in ({"consistent": consistent, "random": randomized} | chains).items():
             counts: Counter[str] = Counter()

@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from english_notes import Corpus
 
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.counts import Mask, alphanumeric_mask, coverage_mask
 from spacy_deid.labels import LABELS
+
+from .english_notes import Corpus
 
 __all__ = ["FIGURES", "LOWER", "Figures", "neutral_mask", "score"]
 

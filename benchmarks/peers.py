@@ -1,6 +1,6 @@
 """Other de-identifiers on the same English notes, in one run, each in an environment of its own.
 
-    python benchmarks/peers.py en --assets corpus
+    python -m benchmarks.peers en --assets corpus
 
 The environments are made on first use, from the package registry alone, and kept in .benchmarks/. Every system, ours
 too, is a process that is given the notes as JSON lines on one core; loading is not timed. docs/peers.md says what is
@@ -20,16 +20,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from english_notes import Corpus, read_corpora
-from peer_scores import FIGURES, LOWER, Figures, score
 
 from spacy_deid.errors import DeidError, Errors
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow
-from spacy_deid.evaluation.rows import replace_rows
+from spacy_deid.evaluation.rows import command_line, replace_rows
 
-sys.path.append(str(Path(__file__).parent.parent / "scripts"))
-from command_line import command_line
-from test_sets import read_test_set
+from .english_notes import Corpus, read_corpora
+from .peer_scores import FIGURES, LOWER, Figures, score
+from .test_sets import read_test_set
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -80,7 +78,7 @@ def main(
     systems |= {name: peer for name, peer in PEERS.items() if not only or name in only}
     try:
         pythons = {name: prepare(name, peer) for name, peer in systems.items()}
-        command = command_line("benchmarks/peers.py", context)
+        command = command_line("benchmarks.peers", context)
         for corpus in read_corpora(assets, read_test_set("en", assets)):
             figures = {name: compare(name, peer, pythons[name], corpus) for name, peer in systems.items()}
             typer.echo(table(corpus, figures))

@@ -1,6 +1,6 @@
 """Recall of names that no model has seen, with the patient's own dictionary and without.
 
-    python benchmarks/rare_names.py [--notes N] [--lang LANG] [--out metrics/rare_names.json]
+    python -m benchmarks.rare_names [--notes N] [--lang LANG] [--out metrics/rare_names.json]
 
 The notes are synthetic, of templates kept for the test. Everybody in them has a name made rare on purpose: half are
 drawn from the groups of origin other than the country's largest, half are the front of one such name and the end of
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print what is missed; the persons are invented")
     parser.add_argument("--out", type=Path, default=Path("metrics/rare_names.json"))
     args = parser.parse_args()
-    command = f"python benchmarks/rare_names.py --notes {args.notes}"
+    command = f"python -m benchmarks.rare_names --notes {args.notes}"
     rows = []
     for lang in args.lang or ("es", "en", "fi"):
         row = partial(MetricRow, better="higher", split=lang, command=command, date=date.today().isoformat())

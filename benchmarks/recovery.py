@@ -1,6 +1,6 @@
 """What `deid_recovery` gives back of what detectors took for identifiers, and what it gives away.
 
-    python benchmarks/recovery.py [--data DIR] [--lang LANG] [--point POINT] [--show] [--out metrics/recovery.json]
+    python -m benchmarks.recovery [--data DIR] [--lang LANG] [--point POINT] [--show] [--out metrics/recovery.json]
 
 Two questions, of hand-written sentences and, with --data, of published texts (see recovery_texts.py): of the medical
 mentions that the detectors flag, how many are recovered; of the person names and other identifiers that they flag, how
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Literal
 
 import spacy
-from recovery_texts import NAME, Case, is_name, plant, published, read_set
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -28,6 +27,8 @@ from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.dictionaries.terms import function_words
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.spans import MERGED, RECOVERED, Evidence, write_evidence
+
+from .recovery_texts import NAME, Case, is_name, plant, published, read_set
 
 LANGUAGES = ("en", "es", "fi")
 RECOVERED_TARGET, RELEASED_TARGET = 0.95, 0.005
@@ -154,7 +155,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="quote what went wrong")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    command = "python benchmarks/recovery.py --data assets --out metrics/recovery.json"
+    command = "python -m benchmarks.recovery --data assets --out metrics/recovery.json"
     show = {"medical", "phi"} if args.show else set()
     settings = [
         *(["everything"] if "everything" in (args.detectors or ["everything"]) else []),

@@ -1,6 +1,6 @@
 """What `deid_recovery` does to whole notes: tokens of gold identifiers that it gives away, false alarms that it ends.
 
-    python benchmarks/recovery_notes.py [--data DIR] [--point POINT] [--out metrics/recovery.json]
+    python -m benchmarks.recovery_notes [--data DIR] [--point POINT] [--out metrics/recovery.json]
 
 The notes are synthetic ones of the test templates, which were not looked at while recovery was written, and with
 --data MEDDOCAN's development set. The detectors are the shipped pipeline of the language.
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 
-from recovery import LANGUAGES, shipped
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
@@ -20,6 +19,8 @@ from spacy_deid.evaluation.brat import read_brat
 from spacy_deid.evaluation.rows import write_rows
 from spacy_deid.spans import MERGED, RECOVERED
 from spacy_deid.synth.corpus import make_corpus
+
+from .recovery import LANGUAGES, shipped
 
 NOTES, SEED = 400, 4
 LOST_TARGET = 0.0005  # of the tokens of gold identifiers
@@ -56,7 +57,7 @@ def _inside(token: Token, note: AnnotatedText) -> bool:
 
 def rows(lang: str, points: Iterable[str], data: Path | None) -> Iterator[MetricRow]:
     """The figures of a language."""
-    command = "python benchmarks/recovery_notes.py --data assets --out metrics/recovery.json"
+    command = "python -m benchmarks.recovery_notes --data assets --out metrics/recovery.json"
     today = date.today().isoformat()
     for point in points:
         nlp = shipped(lang, point)

@@ -1,6 +1,6 @@
 """Time and memory of a million-term `deid_ruler`, its speed against the bare automaton and spaCy's PhraseMatcher.
 
-    python benchmarks/ruler.py [--terms 1000000] [--out metrics/ruler.json]
+    python -m benchmarks.ruler [--terms 1000000] [--out metrics/ruler.json]
 
 Terms and notes are made from syllables by a seed. Each measurement has a process of its own, so that the peak memory
 is that of a process which holds nothing but spaCy and the ruler.
@@ -192,7 +192,7 @@ def run(part: str, count: int) -> dict[str, float]:
             rows = csv.writer(file)
             rows.writerow(("term", "label"))
             rows.writerows((term, "PERSON") for term in make_terms(count))
-        command = [sys.executable, __file__, "--measure", part, str(path)]
+        command = [sys.executable, "-m", __spec__.name, "--measure", part, str(path)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
@@ -214,7 +214,7 @@ def main() -> None:
     for name, value in figures.items():
         target, better = TARGETS.get(name, (None, ""))
         print(f"{name:34} {value:10.3f}  {f'target {target:g}, {better} is better' if target else ''}")
-    about = (DATA, "synthetic", f"python benchmarks/ruler.py --terms {args.terms}", date.today().isoformat())
+    about = (DATA, "synthetic", f"python -m benchmarks.ruler --terms {args.terms}", date.today().isoformat())
     rows = [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS]
     write_rows(args.out, rows)
 

@@ -1,6 +1,6 @@
 """Run every attack of the catalogue (tests/attacks) and write one row an attack: how many planted strings are left.
 
-usage: python benchmarks/run_attacks.py [--output metrics/attacks.json]
+usage: python -m benchmarks.run_attacks [--output metrics/attacks.json]
 """
 
 import json
@@ -36,7 +36,7 @@ def row(attack: Attack) -> dict[str, Any]:
         "ending": outcome.ending,
         "data": "tests/attacks",
         "split": "attacks",
-        "command": "python benchmarks/run_attacks.py",
+        "command": "python -m benchmarks.run_attacks",
         "date": date.today().isoformat(),
     }
 

@@ -1,6 +1,6 @@
 """Pictures of the pages for docs/app.md, of a service that runs, with letters of invented persons.
 
-python benchmarks/screenshots.py docs/images
+python -m benchmarks.screenshots docs/images
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """The service under load: 20 clients for a minute with texts, and a job of 50 letters.
 
-    python benchmarks/service.py
+    python -m benchmarks.service
 
 Writes rows into metrics/documents.json. The letters are the sample notes that ship, whose persons are invented.
 """
@@ -19,11 +19,12 @@ from tempfile import TemporaryDirectory
 
 import httpx
 import psutil
-from screenshots import serve
 
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
 
-COMMAND = "python benchmarks/service.py"
+from .screenshots import serve
+
+COMMAND = "python -m benchmarks.service"
 CLIENTS, LETTERS = 20, 50
 
 

@@ -1,219 +1,293 @@
-"""Speed and memory of scoring words by a masked language model, beside the loop that does one word at a time.
+"""Measure detection by surprisal: every score, by token and by word, on forms and in running text.
 
-    python benchmarks/surprisal.py es --model training/lm_es --notes corpus/meddocan/dev/brat
+    python -m benchmarks.surprisal es en fi --corpus corpus
 
-The naive loop is what a notebook does: transformers on torch, a forward pass for every piece of every word, the whole
-vocabulary at every place, with the weights before they were rounded for shipping (the largest difference is printed).
-All ways score the same words of the same notes, one thread each, in one run; they are compared by words a second and
-by Spearman's rank correlation with exact mode. Needs the extra "transformers". Writes metrics/surprisal_speed.json.
+Thresholds are chosen on notes for development and used on others: for Spanish on the cases of MEDDOCAN's training part
+that the model was not trained on, and used on its development part; for English and Finnish on the made notes for
+development, and used on the test set. The model runs once for each masking; all scores are made of what it said then,
+and what it said is kept in a folder of numbers, so that a run that is broken off goes on where it was. Without a model
+of the language the two rules are measured alone.
+
+Writes metrics/surprisal_LANG.json, and the curves over the threshold into metrics/surprisal_LANG and docs/figures.
 """
 
-import resource
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import spacy
 import typer
+from spacy.tokens import Doc
+from spacy.util import registry
 
-from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.masked_lm.candidates import make_uncommon_candidates
-from spacy_deid.masked_lm.context_masking import make_same_word_masking
-from spacy_deid.masked_lm.model import load_masked_lm
-from spacy_deid.masked_lm.modes import Mode, make_exact_mode, make_spread_mode, make_unmasked_mode
-from spacy_deid.masked_lm.scoring import score_words
-from spacy_deid.masked_lm.words import NoteWords, align_words, cut_windows, half_overlap
+from scripts.lm_corpus import is_held_out
+from spacy_deid.cli.surprisal_pipeline import ScoreOptions, find_part, make_blank, make_pipeline
+from spacy_deid.errors import ConfigError
+from spacy_deid.evaluation import AnnotatedText, read_docbin
+from spacy_deid.evaluation.baselines import BASELINES, shape_rule
+from spacy_deid.evaluation.ranking import average_precision, best_f1_threshold, figures_at
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
+from spacy_deid.evaluation.score_curves import curve_rows, plot_curves, write_curves
+from spacy_deid.evaluation.score_store import score_notes
+from spacy_deid.evaluation.score_table import Figures, figure_name, format_scores, measure, measure_rules, score_rows
+from spacy_deid.evaluation.scored_tokens import ScoredTokens, find_scorable, join, score_tokens
 
+from .test_sets import read_test_set
+
+# a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
-METRICS = Path("metrics/surprisal_speed.json")
-LONG_NOTE = 200_000  # words
-MEMORY = 2000  # MB that it may take
-GAPS = (4, 6, 10, 16)
+Scored = list[tuple[AnnotatedText, Doc, Mapping[str, Any]]]
 
-Way = tuple[Mode, str, list[NoteWords]]
+MASKINGS = ("no", "same_word", "same_lemma")
+MAIN = "same_word"  # the masking that every score is measured with; of the others, these:
+OF_EACH_MASKING = ("surprisal", "entropy", "combined:kind=model", "combined")
+ALONE = ("surprisal", "per_piece", "rank", "entropy", "name_slot", "combined:kind=model")  # neither form nor place
+SCORES = (*ALONE, "contrast", "veto:score=entropy", "combined:kind=form", "combined")
+SHAPE = next(name for name, rule in BASELINES.items() if rule is shape_rule)
+INFLECTED = {"fi"}  # languages whose names have many forms
+PEOPLE = {"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"}
+TARGETS = {  # of Spanish: scores that know nothing of form and place, and all together
+    ("language model alone", "f1"): 0.45,
+    ("language model alone", "pr_auc"): 0.40,
+    ("language model alone", "roc_auc"): 0.85,
+    ("combination", "pr_auc"): 0.75,
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Notes of a language.
+
+    name, split (str): what rows of metrics call those that are measured.
+    tune, test (Callable): folder of the corpora to notes.
+    """
+
+    name: str
+    split: str
+    tune: Callable[[Path], list[AnnotatedText]]
+    test: Callable[[Path], list[AnnotatedText]]
+
+
+def held_out(corpus: Path) -> list[AnnotatedText]:
+    """The cases of MEDDOCAN's training part that no model was trained on."""
+    return [note for note in read_docbin(corpus / "meddocan" / "train.spacy") if is_held_out(note.name)]
+
+
+DATA = {
+    "es": Data("MEDDOCAN", "dev", held_out, lambda corpus: read_docbin(corpus / "meddocan" / "dev.spacy")),
+    "en": Data(
+        "synth_en",
+        "test",
+        lambda corpus: read_docbin(corpus / "en" / "dev.spacy"),
+        lambda corpus: read_test_set("en", corpus),
+    ),
+    "fi": Data(
+        "synth_fi",
+        "test",
+        lambda corpus: read_docbin(corpus / "fi" / "dev.spacy"),
+        lambda corpus: read_test_set("fi", corpus),
+    ),
+}
 
 
 @app.command()
-def speed(
-    lang: Annotated[str, typer.Argument(help="Language")],
-    model: Annotated[Path, typer.Option(help="Folder of the trained transformers model")],
-    notes: Annotated[Path, typer.Option(help="Folder of .txt notes")],
-    count: Annotated[int, typer.Option(help="Notes that are scored")] = 3,
-    words: Annotated[int, typer.Option(help="Words of each that are scored, the first")] = 500,
+def main(
+    context: typer.Context,
+    langs: Annotated[list[str], typer.Argument(metavar="LANG...", help="Languages: es, en, fi")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("corpus"),
+    models: Annotated[Path | None, typer.Option(help="Folder of models, LANG each; else those that ship")] = None,
+    mode: Annotated[str, typer.Option(help="How the model is asked")] = "spread",
+    masking: Annotated[list[str] | None, typer.Option(help="Maskings; else all")] = None,
+    score: Annotated[list[str] | None, typer.Option(help="Scores; else all")] = None,
+    keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
+    metrics: Annotated[Path, typer.Option(help="Folder to write surprisal_LANG.json to")] = Path("metrics"),
+    figures: Annotated[Path, typer.Option(help="Folder of the pictures")] = Path("docs/figures"),
 ) -> None:
-    """Compare ways of scoring the words of notes, of 500 words each."""
-    nlp = blank(lang)
-    texts = [path.read_text(encoding="utf8") for path in islice(sorted(notes.glob("*.txt")), count)]
-    docs = [first_words(nlp, text, words) for text in texts]
-    shipped = {precision: load_masked_lm(lang, precision=precision) for precision in ("float", "int8")}
-    prepared = [prepare(shipped["float"], doc) for doc in docs]
-    fewer = [prepare(shipped["float"], doc, make_uncommon_candidates(lang)) for doc in docs]
-    loop, naive = timed(lambda: [naive_loop(model, note) for note in prepared])
-    rows = compare(lang, shipped, ways_of(prepared, fewer), loop, np.concatenate(naive))
-    seconds = min(timed(lambda: nlp_scored(lang, texts[0], words))[0] for _ in range(3))
-    rows.append(row(f"seconds for a note of {words} words, shipped model, one core, {lang}", seconds, 1.5, "lower"))
-    write_rows(METRICS, rows)
-    for one in rows:
-        typer.echo(f"{one.value:10.3f}  {one.name}")
+    """Measure detection by surprisal."""
+    about = {"command": command_line("benchmarks.surprisal", context), "date": date.today().isoformat()}
+    for lang in langs:
+        data, setup = DATA[lang], Setup(lang, str(models / lang) if models else None, mode, keep / lang)
+        tune, test = data.tune(corpus), data.test(corpus)
+        variants = list(score_all(setup, tune, test, masking or MASKINGS, score or SCORES))
+        chosen = choose_variants(variants)
+        results = {name: measure(variant.test, variant.threshold) for name, variant in chosen.items()}
+        results |= {variant.name: measure(variant.test, variant.threshold) for variant in variants}
+        results |= measure_rules(without_model(lang, test))
+        typer.echo(f"\n{data.name} {data.split}\n{format_scores(results)}")
+        named = {"data": data.name, "split": data.split, **about}
+        rows = score_rows(results, named, targets=aims(results) if lang == "es" else {})
+        for name, value in recurring_names(lang, test, variants):
+            rows.append(MetricRow(name, round(value, 5), None, "higher", **named))
+        replace_rows(metrics / f"surprisal_{lang}.json", rows)
+        plain = {v.score: v for v in variants if (v.masking, v.score) == (MAIN, "surprisal")}
+        draw(lang, plain | chosen, metrics, figures)
 
 
-def ways_of(prepared: list[NoteWords], fewer: list[NoteWords]) -> dict[str, Way]:
-    """What is compared, exact mode first: all words, and the uncommon ones alone."""
-    ways: dict[str, Way] = {
-        "exact, batched, float": (make_exact_mode(), "float", prepared),
-        "exact, batched, int8": (make_exact_mode(), "int8", prepared),
-        "unmasked, int8": (make_unmasked_mode(), "int8", prepared),
-    }
-    for gap in GAPS:
-        ways[f"spread, gap {gap}, float"] = (make_spread_mode(gap), "float", prepared)
-        ways[f"spread, gap {gap}, int8"] = (make_spread_mode(gap), "int8", prepared)
-    return ways | {"spread, gap 10, int8, candidates alone": (make_spread_mode(10), "int8", fewer)}
+@dataclass(frozen=True)
+class Setup:
+    """What the model is, and how it is asked.
+
+    lang (str): language of the notes.
+    model (Optional[str]): folder; None for the model that ships.
+    mode (str): short name.
+    keep (Path): folder to keep what it said in.
+    """
+
+    lang: str
+    model: str | None
+    mode: str
+    keep: Path
 
 
-def compare(lang: str, shipped: dict[str, Any], ways: dict[str, Way], loop: float, naive: Any) -> list[MetricRow]:
-    """Time each way, beside the seconds and the scores of the naive loop."""
-    exact: Any = None
-    rows = list(rows_of(lang, "naive loop", len(naive) / loop, None, None))
-    for name, (mode, precision, given) in ways.items():
-        seconds, scores = timed(lambda: score_words(shipped[precision], given, mode))  # noqa: B023
-        found = np.concatenate([score.log_prob for score in scores])
-        exact = found if exact is None else exact
-        wanted = np.concatenate([note.wanted for note in given])
-        order = spearman(exact[wanted], found[wanted])
-        rows += rows_of(lang, name, len(naive) / seconds, loop / seconds, order)
-    there = np.isfinite(exact)
-    agreed = float(np.abs(naive[there] - exact[there]).max())
-    name = f"naive loop against exact, batched, float: largest difference in nats, {lang}"
-    rows.append(row(name, agreed, None, "lower"))
-    faithful = [one.value for one in rows if one.name.endswith("times the naive loop") and is_faithful(rows, one)]
-    name = f"best way with Spearman of .98 and more: times the naive loop, {lang}"
-    return [*rows, row(name, max(faithful), 20.0)]
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A score with a masking.
+
+    score, masking (str): short names.
+    name (str): what the rows call it.
+    tune, test (ScoredTokens): tokens of the notes that the threshold is chosen on, and of those that are measured.
+    threshold (float): the threshold.
+    """
+
+    score: str
+    masking: str
+    name: str
+    tune: ScoredTokens
+    test: ScoredTokens
+    threshold: float
 
 
-@app.command()
-def memory(lang: Annotated[str, typer.Argument(help="Language")], words: int = LONG_NOTE) -> None:
-    """Measure the memory that a very long note takes, in a process of its own."""
-    command = [sys.executable, __file__, "long-note", lang, "--words", str(words)]
-    highest = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    name = f"highest memory for a note of {words:,} words, MB, {lang}"
-    write_rows(METRICS, [row(name, highest, MEMORY, "lower", data="made text")])
-    typer.echo(f"{highest:.0f} MB")
+def score_all(
+    setup: Setup,
+    tune: Sequence[AnnotatedText],
+    test: Sequence[AnnotatedText],
+    maskings: Sequence[str],
+    scores: Sequence[str],
+) -> Iterator[Variant]:
+    """Every score with the main masking, some with the others; none at all if there is no model."""
+    for masking in maskings:
+        try:
+            said = [ask(setup, notes, masking) for notes in (tune, test)]
+        except ConfigError as error:
+            typer.echo(f"{setup.lang}: without a model: {error}", err=True)
+            return
+        for score in (one for one in scores if masking == MAIN or one in OF_EACH_MASKING):
+            try:
+                part = registry.resolve({"score": find_part("score", score, setup.lang)})["score"]
+            except ConfigError as error:
+                typer.echo(f"{setup.lang}: left out: {error}", err=True)
+                continue
+            tables = [join(score_tokens(n, doc, rescore(part, doc, r), rules=False) for n, doc, r in s) for s in said]
+            name = f"{part.name}, {masking}".replace("_", " ")
+            threshold = best_f1_threshold(tables[0].gold, tables[0].value)
+            yield Variant(score, masking, name, tables[0], tables[1], threshold)
 
 
-@app.command(hidden=True)
-def long_note(lang: str, words: int = LONG_NOTE) -> None:
-    """Score a very long note and print the highest memory in MB."""
-    rng = np.random.default_rng(0)
-    stock = "Paciente varón de 54 años que acude por dolor abdominal con Juan Pérez y María el 12/03/2014".split()
-    text = " ".join(rng.choice(stock, size=words))
-    nlp = blank(lang, {})
-    nlp.max_length = len(text) + 1
-    doc = nlp(text)
-    assert len(doc.user_data["deid/surprisal"]["values"]) >= words
-    typer.echo(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-
-
-def blank(lang: str, settings: dict[str, Any] | None = None) -> Any:
-    """A pipeline with the tokenizer, and with the component if there are settings for it."""
-    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
-    if settings is not None:
-        nlp.add_pipe("deid_surprisal", config=settings)
-    return nlp
-
-
-def first_words(nlp: Any, text: str, words: int) -> Any:
-    """The beginning of a note, with so many words."""
-    doc = nlp.make_doc(text)
-    places = [token.i for token in doc if any(map(str.isalnum, token.text))]
-    return nlp.make_doc(doc[: places[:words][-1] + 1].text)
-
-
-def prepare(model: Any, doc: Any, candidates: Any = None) -> NoteWords:
-    """A note as the scorer wants it."""
-    words = [token.i for token in doc if any(map(str.isalnum, token.text))]
-    encoded = model.pieces.encode(doc.text)
-    starts = np.array([doc[word].idx for word in words])
-    ends = starts + np.array([len(doc[word]) for word in words])
-    parts = align_words(encoded, starts, ends, model.pieces.unknown, half_overlap(model.length))
-    wanted = candidates(doc, words) if candidates else np.ones(len(words), dtype=bool)
-    return NoteWords(encoded.ids, *parts, make_same_word_masking().find(doc, words), wanted)
-
-
-def naive_loop(folder: Path, note: NoteWords) -> Any:
-    """One forward pass for every piece of every word, everything computed everywhere."""
-    import torch
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-
-    torch.set_num_threads(1)
-    model = AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    room, found = model.config.max_position_embeddings - 2, np.zeros(len(note.first))
-    found[~note.aligned] = -np.inf
-    for window in cut_windows(note, room, half_overlap(room + 2)):
-        for job in make_exact_mode().jobs(note, window):
-            text = note.ids[job.start : job.end].copy()
-            text[np.array(job.masked) - job.start] = tokenizer.mask_token_id
-            ids = torch.tensor([[tokenizer.cls_token_id, *text, tokenizer.sep_token_id]])
-            with torch.no_grad():
-                log_probs = torch.log_softmax(model(input_ids=ids).logits[0], -1)
-            (piece, word, _), *_ = job.asked
-            found[word] += float(log_probs[piece - job.start + 1, note.ids[piece]])
+def ask(setup: Setup, notes: Sequence[AnnotatedText], masking: str) -> Scored:
+    """What the model says of notes."""
+    nlp = make_pipeline(ScoreOptions(setup.lang, setup.model, setup.mode, masking, "surprisal"))
+    found: Scored = []
+    for row in score_notes(nlp, notes, setup.keep):
+        found.append(row)
+        last = len(found) == len(notes)
+        typer.echo(f"\r{setup.lang} {masking}: {len(found)} of {len(notes)} notes", err=True, nl=last)
     return found
 
 
-def nlp_scored(lang: str, text: str, words: int, known: dict[str, Any] = {}) -> Any:  # noqa: B006
-    """Score a note as a user does."""
-    nlp = known.setdefault(lang, blank(lang, {}))
-    return nlp(first_words(nlp, text, words).text)
+def choose_variants(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """The scores with targets: the best that knows neither form nor place, by its PR-AUC on the notes for development;
+    and the combination of all, with one threshold and with one for running text."""
+    chosen = {}
+    alone = [variant for variant in variants if variant.masking == MAIN and variant.score in ALONE]
+    if alone:
+        chosen["language model alone"] = max(alone, key=lambda v: average_precision(v.tune.gold, v.tune.value) or 0.0)
+    for variant in variants:
+        if (variant.masking, variant.score) == (MAIN, "combined"):
+            narrative = variant.tune.take("narrative")
+            threshold = best_f1_threshold(narrative.gold, narrative.value)
+            chosen["combination"] = variant
+            chosen["combination with the threshold of the narrative"] = replace(variant, threshold=threshold)
+    return chosen
 
 
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what was returned."""
-    start = time.perf_counter()
-    found = run()
-    return time.perf_counter() - start, found
+def aims(results: Mapping[str, Figures]) -> dict[str, float]:
+    """What rows should reach; in running text, more than the rule of shape."""
+    targets = {figure_name(score, figure, "token", "all"): aim for (score, figure), aim in TARGETS.items()}
+    shape = results[SHAPE]["token"]["narrative"]["f1"] or 0.0
+    combined = [name for name in results if name.startswith("combination")]
+    return targets | {figure_name(name, "f1", "token", "narrative"): round(float(shape), 5) for name in combined}
 
 
-def spearman(one: Any, other: Any) -> float:
-    """Spearman's rank correlation, ties with their mean rank."""
-    return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
+def without_model(lang: str, notes: Sequence[AnnotatedText]) -> ScoredTokens:
+    """The table of notes that nothing scored, for the rules."""
+    nlp = make_blank(lang)
+    nothing: dict[str, Any] = {"starts": [], "ends": [], "values": [], "features": {}}
+    return join(score_tokens(note, nlp.make_doc(note.text), nothing) for note in notes)
 
 
-def ranks(values: Any) -> Any:
-    """Mean ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+def draw(lang: str, chosen: Mapping[str, Variant], metrics: Path, figures: Path) -> None:
+    """Write the curves of scores on the notes for development."""
+    for name, variant in chosen.items():
+        table = variant.tune.take("narrative") if name.endswith("narrative") else variant.tune
+        reached = figures_at(table.gold, table.value, variant.threshold)
+        about = {"threshold": variant.threshold, "by": "f1", "score": variant.score, "figures": reached}
+        rows = curve_rows(table.gold, table.value, variant.threshold)
+        file = name.replace(" ", "_")
+        write_curves(metrics / f"surprisal_{lang}" / file, about, rows)
+        title = f"{lang}: {name} ({variant.name}), development data"
+        plot_curves(figures / f"surprisal_{lang}_{file}.png", {**about, "title": title}, rows)
 
 
-def is_faithful(rows: list[MetricRow], speedup: MetricRow) -> bool:
-    """Whether a way orders words as exact mode does, and scores all of them."""
-    name = speedup.name.rsplit(":", 1)[0]
-    orders = [r.value for r in rows if r.name.startswith(f"{name}:") and "Spearman" in r.name]
-    return bool(orders) and orders[0] >= 0.98 and "candidates" not in name
+def recurring_names(
+    lang: str, notes: Sequence[AnnotatedText], variants: Sequence[Variant]
+) -> Iterator[tuple[str, float]]:
+    """PR-AUC of names that stand in a note in more than one form, among what is no PHI in those notes; and how
+    surprising they are, which is what masking their other forms should raise.
+
+    YIELDS (tuple): name of a row, and the figure; none for a language whose names have one form.
+    """
+    if lang not in INFLECTED:
+        return
+    part = find_part("masking", "same_lemma", lang)["lemmatizer"]
+    lemmatizer = registry.resolve({"lemmatizer": part})["lemmatizer"]
+    nlp = make_blank(lang)
+    again = np.concatenate([recurring(nlp.make_doc(note.text), note, lemmatizer) for note in notes])
+    for variant in variants:
+        table = variant.test
+        if variant.score == "surprisal":
+            yield f"names in more than one form, {variant.name}, mean nats", float(table.value[again].mean())
+        within = np.isin(table.document, np.unique(table.document[again]))
+        table = table.select(within & (again | ~table.gold))
+        area = average_precision(table.gold, table.value)
+        if area is not None:
+            yield f"names in more than one form, {variant.name}, PR-AUC", area
 
 
-def rows_of(lang: str, name: str, speed: float, ratio: float | None, order: float | None) -> Iterator[MetricRow]:
-    """Rows of one way."""
-    yield row(f"{name}, {lang}: words a second", speed, None)
-    if ratio is not None:
-        yield row(f"{name}, {lang}: times the naive loop", ratio, None)
-    if order is not None:
-        yield row(f"{name}, {lang}: Spearman with exact", order, None)
+def rescore(score: Any, doc: Doc, record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with another score, made of the same columns."""
+    columns = {name: np.array(values, dtype=np.float64) for name, values in record["features"].items()}
+    words = find_scorable(doc)
+    values = score.compute(doc, words, columns) if words else np.zeros(0)
+    return {**record, "features": {}, "values": np.where(columns["aligned"] > 0, values, score.highest).tolist()}
 
 
-def row(
-    name: str, value: float, target: float | None, better: Any = "higher", data: str = "notes of 500 words"
-) -> MetricRow:
-    """A row."""
-    command = "spacy project run surprisal-speed"
-    return MetricRow(name, round(value, 4), target, better, data, "dev", command, date.today().isoformat())
+def recurring(doc: Doc, note: AnnotatedText, lemmatizer: Callable[[Doc], list[str]]) -> np.ndarray[Any, Any]:
+    """Which scored tokens are names of persons that stand in the note in more than one form."""
+    words = find_scorable(doc)
+    lemmas = lemmatizer(doc) if len(doc) else []
+    spans = [(e.start, e.end) for e in note.entities if e.label in PEOPLE]
+    named = [any(start <= doc[i].idx < end for start, end in spans) and doc[i].is_alpha for i in words]
+    forms: dict[str, set[str]] = {}
+    for i, is_name in zip(words, named, strict=True):
+        if is_name:
+            forms.setdefault(lemmas[i].casefold(), set()).add(doc[i].lower_)
+    return np.array(
+        [is_name and len(forms[lemmas[i].casefold()]) > 1 for i, is_name in zip(words, named, strict=True)],
+        dtype=np.bool_,
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Words per second on one core: the pipeline, each of its components, and stock spaCy `ner` of the same size.
 
-    python benchmarks/throughput.py speed corpus/meddocan/dev/brat --data meddocan --split dev
-    python benchmarks/throughput.py memory --notes 100000
-    python benchmarks/throughput.py load
+    python -m benchmarks.throughput speed corpus/meddocan/dev/brat --data meddocan --split dev
+    python -m benchmarks.throughput memory --notes 100000
+    python -m benchmarks.throughput load
 
 `speed` runs all candidates over the same notes in turn, several rounds, and reports the median of each and the ratios;
 a word is what white space separates. `memory` streams notes that are all different, so that whatever grows with new
@@ -67,7 +67,7 @@ def speed(
     typer.echo(f"{'':<28}{'words/s':>10}{'of pipeline':>13}")
     for name, rate in rates.items():
         typer.echo(f"{name:<28}{rate:>10,.0f}{rate / whole:>12.2f}x")
-    command = f"python benchmarks/throughput.py speed {notes} --pipeline {pipeline} --data {data} --split {split}"
+    command = f"python -m benchmarks.throughput speed {notes} --pipeline {pipeline} --data {data} --split {split}"
     command += f" --scheme {scheme} --rounds {rounds}"
     stamp = {"data": data, "split": split, "command": command, "date": date.today().isoformat()}
     target = MetricRow("pipeline words/s on one core", round(whole), 10_000, "higher", **stamp)
@@ -95,7 +95,7 @@ def memory(
         if done % (10 * batch) == 0 or done == notes:
             typer.echo(f"{done:>9,} notes {resident[done]:>8.0f} MB")
     early = next(value for count, value in resident.items() if count >= notes // 10)
-    command = f"python benchmarks/throughput.py memory --notes {notes}"
+    command = f"python -m benchmarks.throughput memory --notes {notes}"
     stamp = {"data": "made notes", "split": "none", "command": command, "date": date.today().isoformat()}
     peak = max(resident.values())
     rows = [
@@ -122,7 +122,7 @@ def load(
         seconds.append(time.perf_counter() - start)
     folders = spacy_deid.shipped_pipelines().values()
     every = sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()) / 1e6
-    command = f"python benchmarks/throughput.py load --pipeline {pipeline}"
+    command = f"python -m benchmarks.throughput load --pipeline {pipeline}"
     stamp = {"data": "pipeline", "split": pipeline, "command": command, "date": date.today().isoformat()}
     rows = [
         MetricRow("size of the pipeline in MB", round(size, 2), 10 if pipeline == "es" else None, "lower", **stamp),

@@ -1,6 +1,6 @@
 """Count the phrases of open text for the languages that ship: spacy_deid/resources/counts/LANG.bin.
 
-    python scripts/background.py corpus
+    python -m scripts.background corpus
 
 Corpora and licences of each language stand in `SOURCES`; the commonest phrases that fit into 0.7 MB are kept.
 Counts are facts about the corpora; no text of theirs is in the file.

@@ -1,6 +1,6 @@
 """Make the English training corpus: made notes, real notes with identifiers put in, and notes told again.
 
-    python scripts/corpus_en.py --assets assets
+    python -m scripts.corpus_en --assets assets
 
 The assets are e3c, mtsamples_ptnotes and clinical_visit_notes (carriers; what they hold of their own is labelled by
 the rules, and the names of ACI-Bench by its metadata), asq_phi (its training half) and presidio_synth. Labelled notes

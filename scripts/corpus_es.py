@@ -1,7 +1,7 @@
 """Make the Spanish training corpus: the gold notes, open notes labelled by a teacher, identifiers put into them, and
 made notes.
 
-    python scripts/corpus_es.py corpus --teacher training/es_teacher
+    python -m scripts.corpus_es corpus --teacher training/es_teacher
 
 Files of corpus/es/train: `gold` (MEDDOCAN train), `silver` (case reports that nobody labelled, labelled by the
 teacher), `injected` (case reports and sentences of health records with identifiers put in; the teacher labels what

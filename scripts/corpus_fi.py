@@ -1,6 +1,6 @@
 """Make the Finnish training corpus: made notes, real text with identifiers put in, and the Turku NER corpus.
 
-    python scripts/corpus_fi.py --assets-dir assets
+    python -m scripts.corpus_fi --assets-dir assets
 
 The assets are `turku_ner` (documents with gold names) and `fi_eduskunta_vkk` (written answers of ministers, which
 nobody labelled). Of the answers only sentences without a name of their own are used: one with a capitalised word that

@@ -1,6 +1,6 @@
 """Make the font of invisible text layers: every character is one box of half an em.
 
-    python scripts/glyphless_font.py
+    python -m scripts.glyphless_font
 
 Tesseract and OCRmyPDF write text behind pictures with such fonts; this one is made from nothing. Its glyph is a box
 and not empty, because pdfium passes over text without extent. It is never painted. Needs fonttools.

@@ -1,6 +1,6 @@
 """Make the training corpus of the Finnish edit-tree lemmatizer from treebanks in CoNLL-U.
 
-    python scripts/lemma_corpus.py corpus/ud_finnish corpus/lemmas
+    python -m scripts.lemma_corpus corpus/ud_finnish corpus/lemmas
 
 The development and test files of UD Finnish are small enough to be passed round, the training files are not, so the
 development files are split: the first four fifths of TDT dev and all of FTB dev train, with the sentences of

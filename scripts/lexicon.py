@@ -1,6 +1,6 @@
 """Build the lexicon of a language: lists of names, places and professions, word frequencies, and clusters of words.
 
-    python scripts/lexicon.py es corpus/es/lexicon.bin --assets-dir /path/to/copies
+    python -m scripts.lexicon es corpus/es/lexicon.bin --assets-dir /path/to/copies
 
 The lists stand in the package. Frequencies and clusters are counted in open text: words that keep the same company
 (positive pointwise mutual information, reduced by a truncated SVD) fall into one cluster of k-means. The result holds

@@ -1,6 +1,6 @@
 """Gather the text that a masked language model is pre-trained on: one JSONL file to train on, one that is held out.
 
-    python scripts/lm_corpus.py es corpus/lm
+    python -m scripts.lm_corpus es corpus/lm
 
 Open text of the language, clinical text first, and the made notes of the training corpus. MEDDOCAN's training part is
 split: one case in five is held out, to fit scores on notes that the model has not read, and what repeats a sentence of

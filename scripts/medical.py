@@ -1,6 +1,6 @@
 """Compile the medical dictionaries that ship: spacy_deid/resources/medical/LANG/dictionary.bin.
 
-    python scripts/medical.py assets/med_terms
+    python -m scripts.medical assets/med_terms
 
 The lists in resources/medical are compiled with the eponyms and with openly licensed terminologies from a folder (see
 NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, eponym names.

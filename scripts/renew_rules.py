@@ -1,6 +1,6 @@
 """Put the rules of the package into assembled pipelines; their weights, lists and settings stay as they are.
 
-    python scripts/renew_rules.py spacy_deid/pipelines/es spacy_deid/pipelines/en spacy_deid/pipelines/fi
+    python -m scripts.renew_rules spacy_deid/pipelines/es spacy_deid/pipelines/en spacy_deid/pipelines/fi
 
 A saved pipeline holds the rules that it was assembled with, so a change in spacy_deid/resources/patterns reaches it by
 this command, or when it is trained anew. With --into the pipelines are written to another folder, under their names.

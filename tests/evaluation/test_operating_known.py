@@ -1,10 +1,8 @@
 """Operating points where the best is known: 100 made documents with entities of a known probability."""
 
-import sys
 import warnings
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,16 +11,13 @@ import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scripts import ship
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation.by_label import highest_f1
 from spacy_deid.evaluation.conformal import bounded_risk
 from spacy_deid.evaluation.demand import control_point, recall_point
 from spacy_deid.evaluation.operating import FLOORS, fit_points, measure
 from spacy_deid.evaluation.sweep import THRESHOLDS, Counts, summarize
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-import ship
 
 LABELS = ["DATE", "PATIENT", "RELATIVE"]
 NAMES = ("balanced", "high_recall", "max_recall")

@@ -1,6 +1,6 @@
 """False alarms in real text that no classifier was trained on: entities per 1,000 words, by class, label and finder.
 
-    python scripts/false_alarms.py es --data e3c_es --data nubes --assets corpus --trained-on corpus/es/train
+    python -m benchmarks.false_alarms es --data e3c_es --data nubes --assets corpus --trained-on corpus/es/train
 
 The texts are those carriers that `split_of` keeps for the test, the validation part of MTS-Dialog, and the development
 part of the ministers' answers. Corpora overlap (E3C holds files of NUBes and cases that MEDDOCAN was made from), so a
@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from command_line import command_line
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
@@ -30,7 +29,7 @@ from spacy_deid.context import get_edits
 from spacy_deid.errors import ConfigError, DeidError, Errors, InputError
 from spacy_deid.evaluation import MetricRow
 from spacy_deid.evaluation.docbin import read_docbin
-from spacy_deid.evaluation.rows import replace_rows
+from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.labels import LABELS
 from spacy_deid.offsets import Edit
 from spacy_deid.spans import DECISIONS, PREFIX, Evidence, read_evidence
@@ -122,7 +121,7 @@ def main(
         target = metrics or Path("metrics") / f"false_alarms_{nlp.lang}.json"
         for name in data:
             read, findings = find(nlp, name, assets, words, seen)
-            new = rows(name, read, findings, command_line("scripts/false_alarms.py", context))
+            new = rows(name, read, findings, command_line("benchmarks.false_alarms", context))
             typer.echo(table(name, read, new) + (commonest(findings) if with_text else ""))
             replace_rows(target, new)
     except DeidError as error:

@@ -1,12 +1,12 @@
 """What a language model adds to the other detectors: words above a threshold, and spans for a person to look at.
 
-    python scripts/surprisal_ablation.py es=training/es en=en fi=fi
+    python -m benchmarks.surprisal_ablation es=training/es en=en fi=fi
 
 Each pipeline runs at two operating points, on notes that neither it nor the language model nor the combination of
 scores has seen: MEDDOCAN's development part and the made test notes. Then words above a threshold are merged too, or
 spans that nobody holds are proposed within a budget. A person is taken to see what is PHI in a span that is proposed,
 and nothing else. The budget is of all notes together, so that it goes where the scores are high, or of each note.
-What the model says is kept in a folder of numbers, the same that scripts/surprisal.py keeps.
+What the model says is kept in a folder of numbers, the same that benchmarks/surprisal.py keeps.
 
 Writes metrics/surprisal_ablation.json.
 """
@@ -20,12 +20,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from command_line import command_line
 from numpy.typing import NDArray
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
-from surprisal import DATA, MAIN, Setup, ask, rescore
 
 import spacy_deid
 from spacy_deid.audit.leak_order import assess_leak
@@ -33,10 +31,12 @@ from spacy_deid.cli.surprisal_pipeline import find_part
 from spacy_deid.evaluation import AnnotatedText, Entity, evaluate, from_doc
 from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.ranking import roc_auc
-from spacy_deid.evaluation.rows import MetricRow, replace_rows
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.evaluation.scored_tokens import score_tokens
 from spacy_deid.evaluation.stages import Stages, decide, detect, take_apart
 from spacy_deid.spans import SCORES, Evidence, write_evidence
+
+from .surprisal import DATA, MAIN, Setup, ask, rescore
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -66,7 +66,7 @@ def main(
     metrics: Annotated[Path, typer.Option(help="Rows to write")] = Path("metrics/surprisal_ablation.json"),
 ) -> None:
     """Measure what the language model adds."""
-    about = {"command": command_line("scripts/surprisal_ablation.py", context), "date": date.today().isoformat()}
+    about = {"command": command_line("benchmarks.surprisal_ablation", context), "date": date.today().isoformat()}
     for lang, _, pipeline in (one.partition("=") for one in pipelines):
         data, setup = DATA[lang], Setup(lang, str(models / lang) if models else None, mode, keep / lang)
         notes = data.test(corpus)[:limit]

@@ -1,4 +1,4 @@
-"""Figures that `surrogates.py` and `benchmarks/surrogates.py` measure; what they mean stands in the first."""
+"""Figures that `surrogates.py` and `benchmarks/surrogates_faker.py` measure; what they mean stands in the first."""
 
 import re
 from collections import Counter, defaultdict

@@ -1,18 +1,14 @@
 """The benchmark of CAS files: what it calls lossless, and that it notices a loss."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-import cas as benchmark
-
+from benchmarks import cas as benchmark
 from spacy_deid.evaluation.cas import read_cas
 
-DATA = Path(__file__).parent / "data" / "evaluation" / "cas"
+DATA = Path(__file__).parents[1] / "data" / "evaluation" / "cas"
 FILES = [DATA / "json" / "tannbach.json", DATA / "xmi" / "tannbach.xmi"]
 
 

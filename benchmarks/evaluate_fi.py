@@ -1,6 +1,6 @@
 """Measure a Finnish pipeline: names in the Turku NER corpus, the synthetic test set, and names in their cases.
 
-    python scripts/evaluate_fi.py spacy_deid/pipelines/fi --assets corpus
+    python -m benchmarks.evaluate_fi spacy_deid/pipelines/fi --assets corpus
 
 The folder of assets holds turku_ner, as `project.yml` unpacks it, and fi/test.spacy. Cases: every test template with a
 name in an oblique case is made many times, as it is and by the same seed with its names in the nominative, and the
@@ -17,22 +17,22 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from command_line import command_line
 from numpy.typing import NDArray
 from spacy.language import Language
-from test_sets import read_test_set
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc
 from spacy_deid.evaluation.bootstrap import interval, ratio, resample
 from spacy_deid.evaluation.conll import read_conll
 from spacy_deid.evaluation.counts import is_covered
-from spacy_deid.evaluation.rows import MetricRow, replace_rows, with_interval
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
 from spacy_deid.surrogates.inflection.finnish import CASES
 from spacy_deid.synth.inject import render_template
 from spacy_deid.synth.language import Language as WorkshopLanguage
 from spacy_deid.synth.language import Template, load_language
 from spacy_deid.synth.markup import Choice, Node, Slot
+
+from .test_sets import read_test_set
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -192,7 +192,7 @@ def main(
         ("synth_fi", "test"): name_figures("made notes", made, 0.96),
         ("names in made Finnish notes", "test"): make_case_figures(counts),
     }
-    about = {"command": command_line("scripts/evaluate_fi.py", context), "date": date.today().isoformat()}
+    about = {"command": command_line("benchmarks.evaluate_fi", context), "date": date.today().isoformat()}
     rows = []
     for (data, split), found in figures.items():
         for name, value, target, better, ends in found:

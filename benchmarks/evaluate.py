@@ -1,6 +1,6 @@
 """Run a pipeline on a gold corpus; write every score, and a row for each figure that has a target.
 
-    python scripts/evaluate.py training/es corpus/meddocan/dev/brat --data meddocan --split dev --test-set corpus
+    python -m benchmarks.evaluate training/es corpus/meddocan/dev/brat --data meddocan --split dev --test-set corpus
 
 It is measured at each of its named operating points, with each of its components left out, and on the same notes typed
 in capitals, in lower case and without accents; with --test-set on the synthetic test set of its language as well.
@@ -13,16 +13,16 @@ from typing import Annotated, Any
 
 import srsly
 import typer
-from command_line import command_line
 from spacy.language import Language
-from test_sets import read_test_set
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, format_table, from_doc, read_folder
 from spacy_deid.evaluation.ablation import ablate
-from spacy_deid.evaluation.rows import MetricRow, replace_rows, with_interval
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
 from spacy_deid.loading import use_operating_point
 from spacy_deid.ml.augment import retype
+
+from .test_sets import read_test_set
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -79,7 +79,7 @@ def main(
     nlp = spacy_deid.load(pipeline)
     texts = read_folder(gold, scheme=scheme)
     metrics.mkdir(parents=True, exist_ok=True)
-    stamp = {"command": command_line("scripts/evaluate.py", context), "date": date.today().isoformat()}
+    stamp = {"command": command_line("benchmarks.evaluate", context), "date": date.today().isoformat()}
     about = stamp | {"data": data, "split": split}
     measure_points(nlp, texts, scheme, metrics, about)
     use_operating_point(nlp, "balanced")

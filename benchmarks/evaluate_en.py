@@ -1,6 +1,6 @@
 """Measure an English pipeline: names in visits, values in queries, and the synthetic test set.
 
-    python scripts/evaluate_en.py spacy_deid/pipelines/en --assets corpus
+    python -m benchmarks.evaluate_en spacy_deid/pipelines/en --assets corpus
 
 The folder of assets holds asq_phi and clinical_visit_notes, as `project.yml` unpacks them, and en/test.spacy; a corpus
 that is not there is passed over and said so. With --with-text the misses and alarms are shown on the console, and only
@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from command_line import command_line
-from false_alarms import changes, use_policy
 from spacy.tokens import Doc
-from test_sets import read_test_set
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, from_doc
 from spacy_deid.evaluation.counts import is_covered
-from spacy_deid.evaluation.rows import MetricRow, replace_rows, with_interval
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
 from spacy_deid.synth.listed_values import read_aci_bench, read_asq_phi
+
+from .false_alarms import changes, use_policy
+from .test_sets import read_test_set
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -132,7 +132,7 @@ def main(
 ) -> None:
     """Evaluate an English pipeline."""
     measure = Measure(pipeline, with_text)
-    command, rows = command_line("scripts/evaluate_en.py", context), []
+    command, rows = command_line("benchmarks.evaluate_en", context), []
     for part, needed in PARTS:
         if missing := [path for path in needed if not (assets / path).exists()]:
             typer.echo(f"not measured, not there: {', '.join(missing)}", err=True)

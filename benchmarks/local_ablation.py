@@ -1,7 +1,7 @@
 """What local knowledge is worth: the pipelines without dictionaries and recovery, with either, and with both.
 
-    python scripts/local_ablation.py es training/es --gold corpus/meddocan/dev/brat --scheme meddocan
-    python scripts/local_ablation.py en spacy_deid/pipelines/en
+    python -m benchmarks.local_ablation es training/es --gold corpus/meddocan/dev/brat --scheme meddocan
+    python -m benchmarks.local_ablation en spacy_deid/pipelines/en
 
 The record system is simulated: half of the different names, addresses and identifiers of the gold, each put into the
 table where a hospital would have it, so that the dictionaries are no oracle. Of persons it has full names: what a note
@@ -67,7 +67,7 @@ def main(
         dictionaries = simulate(notes, Path(folder), lang)
         scores = measure(pipeline, notes, dictionaries)
     data = f"{gold.parts[-3]}" if gold else "made notes"
-    command = f"python scripts/local_ablation.py {lang} {pipeline}" + (
+    command = f"python -m benchmarks.local_ablation {lang} {pipeline}" + (
         f" --gold {gold} --scheme {scheme}" if gold else ""
     )
     split = gold.parts[-2] if gold else "test"

@@ -1,8 +1,8 @@
 """Surrogates for a person to read: some notes of a corpus, what each mention was and what it became.
 
-    python scripts/hand_check.py corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan \
+    python -m benchmarks.hand_check corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan \
         --notes 100 --out ~/check.txt
-    python scripts/hand_check.py record --lang es --data meddocan --split train+dev --notes 100 \
+    python -m benchmarks.hand_check record --lang es --data meddocan --split train+dev --notes 100 \
         --fault "an inconsistent person=0" --fault "a country of another culture=2"
 
 The first writes a file of text, or of HTML, that holds what the notes hold, so not into the repository. The notes are
@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from command_line import command_line
-from surrogate_figures import pairs
 from typer.core import TyperGroup
 
 from spacy_deid.evaluation import AnnotatedText, MetricRow, read_folder
-from spacy_deid.evaluation.rows import replace_rows
+from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.note import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK
+
+from .surrogate_figures import pairs
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 KEY = ProjectKey(bytes(range(32)))
@@ -117,7 +117,7 @@ def record(
     counts = {"notes read": notes} | {f"notes with {kind}": number for kind, number in map(verdict, fault)}
     if wrong := [name for name, number in counts.items() if number > notes]:
         raise typer.BadParameter(f"more notes than were read: {wrong[0]}", param_hint="--fault")
-    command = command_line("scripts/hand_check.py", context).replace(".py ", ".py record ", 1)
+    command = command_line("benchmarks.hand_check", context).replace("hand_check", "hand_check record", 1)
     rows = [row(name, number, f"{data}, {lang}", split, command) for name, number in counts.items()]
     replace_rows(metrics, rows)
     for written in rows:

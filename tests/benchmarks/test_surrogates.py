@@ -1,18 +1,12 @@
 """The figures of surrogates: each notices what it is there for."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
+from benchmarks.surrogate_figures import measure
 from spacy_deid.evaluation import AnnotatedText, Entity
 from spacy_deid.release import ReleasedNote
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
-
-from surrogate_figures import measure
 
 NOTE = AnnotatedText("a", "x")
 

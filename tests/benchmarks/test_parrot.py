@@ -1,20 +1,14 @@
 """The parrot attack: what the attacker's tagger learns, what is planted, what is counted. All persons are invented."""
 
-import sys
 from collections import Counter
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import parrot, parrot_tagger
 from spacy_deid.evaluation import AnnotatedText, Entity
 from spacy_deid.surrogates.strategies import consistent, markov
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-import parrot
-import parrot_tagger
 
 NAMES = ["Ana Mora", "Luis Soto", "Pilar Vega", "Jaime Ruiz", "Elena Gil", "Pablo Sanz", "Rosa Pardo", "Iker Luna"]
 

@@ -1,6 +1,6 @@
 """Train variants of the Spanish classifier and measure each on the development set; for docs/experiments.md.
 
-    python scripts/experiments.py gold lexicon        # the named variants; none named: all
+    python -m benchmarks.experiments gold lexicon        # the named variants; none named: all
 
 A variant is a choice of training files from corpus/es/train and of settings of configs/ner.cfg. Each is assembled with
 the rules and lists of configs/es.cfg and scored as a whole; its rows go to metrics/experiments.json, where they
@@ -110,7 +110,7 @@ def measure(name: str, pipeline: Path) -> list[MetricRow]:
         found = [from_doc(doc, one.name) for one, doc in zip(gold, nlp.pipe(one.text for one in gold), strict=True)]
         for figure, value in figures(evaluate(gold, found, scheme="meddocan", bootstrap=0)).items():
             label = f"{name} @ {threshold}: {figure}"
-            command = f"python scripts/experiments.py '{name}'"
+            command = f"python -m benchmarks.experiments '{name}'"
             rows.append(MetricRow(label, round(value, 5), None, "higher", command=command, **stamp))
     return rows
 

@@ -1,22 +1,15 @@
 """The tables of figures in the documents, the pinned test sets, and the command that a row names."""
 
 import json
-import sys
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 import spacy
 
+from benchmarks import figures, targets, test_sets
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_docbin, write_rows
 from spacy_deid.evaluation.rows import with_interval
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
-
-import figures
-import targets
-import test_sets
 
 
 def row(name, value=0.5, target=None, data="mine", split="dev", better="higher"):

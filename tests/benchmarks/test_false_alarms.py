@@ -1,21 +1,16 @@
 """What is marked in texts that nobody annotated, counted by class, label and rule."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import spacy
 from typer.testing import CliRunner
 
+from benchmarks import false_alarms
 from spacy_deid.evaluation import AnnotatedText, read_rows, write_docbin
 from spacy_deid.labels import LABELS
 from spacy_deid.saving import save
 from spacy_deid.synth.language import split_of
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
-
-import false_alarms
 
 SECRET = "secreto@example.org"
 NAMES = [f"e3c/e3c_es_ccby_clean.jsonl/{number}" for number in range(1, 40)]
@@ -82,7 +77,7 @@ def test_the_command_is_the_one_that_was_given(pipeline, assets, tmp_path):
     target = tmp_path / "rows.json"
     run(pipeline, "--data", "e3c_es", "--words", 5, "--assets", assets, "--metrics", target)
     assert {row.command for row in read_rows(target)} == {
-        "python scripts/false_alarms.py es --data e3c_es --assets assets --words 5"
+        "python -m benchmarks.false_alarms es --data e3c_es --assets assets --words 5"
     }
 
 

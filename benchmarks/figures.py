@@ -7,7 +7,7 @@ the ends of 95 % intervals.
     <!-- figures: foundation -->
     <!-- /figures -->
 
-`python scripts/figures.py` writes the tables, `python scripts/figures.py --check` fails if one is out of date.
+`python -m benchmarks.figures` writes the tables, `python -m benchmarks.figures --check` fails if one is out of date.
 """
 
 import re
@@ -62,7 +62,7 @@ def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a tab
         elif new != old:
             path.write_text(new, encoding="utf8")
     if stale:
-        typer.echo(f"out of date: {', '.join(stale)}; run python scripts/figures.py", err=True)
+        typer.echo(f"out of date: {', '.join(stale)}; run python -m benchmarks.figures", err=True)
         raise typer.Exit(1)
 
 

@@ -1,18 +1,15 @@
 """The benchmark of language models: what it counts, on notes of its own and a server that answers what it is told."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from canned_server import canned_server, question
 from typer.testing import CliRunner
 
+from benchmarks import llm as benchmark
 from spacy_deid.evaluation import AnnotatedText, Entity, read_rows, write_folder
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "scripts")]
-
-import llm as benchmark  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
 TEXT = "Paciente: Zyxwalda Qvistberg. Acude por tos."
 

@@ -6,18 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import english_notes, peer_scores, peers
+from benchmarks import figures as figures_of_documents
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import AnnotatedText, Entity
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
-
-sys.path.insert(0, str(BENCHMARKS.parent / "scripts"))
-
-import english_notes  # noqa: E402
-import figures as figures_of_documents  # noqa: E402
-import peer_scores  # noqa: E402
-import peers  # noqa: E402
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 ADAPTER = """
 from channel import one_by_one, serve

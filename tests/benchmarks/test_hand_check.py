@@ -1,18 +1,16 @@
 """The hand check: what a person reads stays out of the repository, and the verdicts hold no text."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
-sys.path.insert(0, str(SCRIPTS))
+from benchmarks.hand_check import app, spread
 
-from hand_check import app, spread  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
-SAMPLE = SCRIPTS.parent / "corpus" / "sample" / "dev"
+SAMPLE = ROOT / "corpus" / "sample" / "dev"
 VERDICTS = ["record", "--lang", "es", "--data", "sample", "--split", "dev", "--notes", "10"]
 
 
@@ -31,7 +29,7 @@ def test_the_sheet_has_each_mention_before_and_after(tmp_path, name):
 
 
 def test_nothing_is_written_into_the_repository():
-    out = SCRIPTS / "check.txt"
+    out = ROOT / "benchmarks" / "check.txt"
     result = run(SAMPLE, "--lang", "es", "--scheme", "meddocan", "--out", out)
     assert result.exit_code != 0
     assert not out.exists()
@@ -45,7 +43,7 @@ def test_verdicts_become_rows_with_their_command(tmp_path):
     assert rows["hand check: notes with an inconsistent person"]["value"] == 1
     assert rows["hand check: notes with an inconsistent person"]["target"] == 0
     assert rows["hand check: notes with a profession of another sector"]["target"] is None
-    assert all(row["command"].startswith("python scripts/hand_check.py record --lang es") for row in rows.values())
+    assert all(row["command"].startswith("python -m benchmarks.hand_check record --lang es") for row in rows.values())
 
 
 @pytest.mark.parametrize("fault", ["an inconsistent person", "=3", "x=-1", "x=11"])

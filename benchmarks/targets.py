@@ -1,6 +1,6 @@
 """Gather every figure that has a target in one file a field of work, whatever command measured it.
 
-    python scripts/targets.py [detection|dictionaries|surprisal]
+    python -m benchmarks.targets [detection|dictionaries|surprisal]
 
 A row keeps its command, data, split and date, and the rows of its interval; its name says the language where the file
 does.
@@ -11,10 +11,10 @@ import re
 import sys
 from pathlib import Path
 
-from figures import met
-
 from spacy_deid.evaluation import MetricRow, read_rows, write_rows
 from spacy_deid.evaluation.rows import ENDS
+
+from .figures import met
 
 METRICS = Path("metrics")
 SOURCES = {

@@ -1,17 +1,12 @@
 """The grammar of surrogates, measured: what is asked, and what judges. All persons are invented."""
 
-import sys
 from itertools import islice
-from pathlib import Path
 from random import Random
 
 import pytest
 
+from benchmarks import grammar
 from spacy_deid.surrogates.keys import ProjectKey
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-import grammar
 
 
 def asked(n=40):

@@ -41,7 +41,7 @@ from spacy_deid.synth.names import read_origins
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
-RESOURCES = Path(spacy_deid.__file__).parent / "resources"
+LANGUAGES = Path(spacy_deid.__file__).parent / "lang"
 COMMON = 1500
 TARGETS = {"fi": 0.98, "es": 0.99}
 CASES = {
@@ -251,7 +251,8 @@ def endings(table: str) -> frozenset[str]:
 @cache
 def counts(table: str) -> Mapping[str, int]:
     """Names of a list of the package, the commonest first, and how many persons have them."""
-    with (RESOURCES / "names" / f"{table}.csv").open(encoding="utf8", newline="") as file:
+    lang, part = table.split("_")
+    with (LANGUAGES / lang / "names" / f"{part}.csv").open(encoding="utf8", newline="") as file:
         return {row["name"]: int(row["count"]) for row in csv.DictReader(file)}
 
 
@@ -272,7 +273,7 @@ def names(table: str) -> list[str]:
 
 def places() -> list[str]:
     """Finnish towns of one word."""
-    with (RESOURCES / "synth" / "fi" / "lists" / "places.csv").open(encoding="utf8", newline="") as file:
+    with (LANGUAGES / "fi" / "synth" / "lists" / "places.csv").open(encoding="utf8", newline="") as file:
         return sorted({row["city"] for row in csv.DictReader(file) if row["city"].isalpha()})
 
 

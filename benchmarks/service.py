@@ -30,7 +30,7 @@ CLIENTS, LETTERS = 20, 50
 
 def sample_notes() -> list[str]:
     """The sample notes that ship."""
-    folder = files("spacy_deid") / "resources" / "samples" / "es"
+    folder = files("spacy_deid") / "lang" / "es" / "samples"
     return [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".txt")]
 
 

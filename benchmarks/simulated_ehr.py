@@ -12,8 +12,8 @@ from itertools import islice, product
 from pathlib import Path
 from random import Random
 
+from spacy_deid.lang import get_language
 from spacy_deid.synth.ids import Bearer, make_id
-from spacy_deid.synth.language import LANGUAGES
 from spacy_deid.synth.names import read_table
 
 __all__ = ["PATIENT_COLUMNS", "write_tables"]
@@ -130,13 +130,13 @@ def _address(lang: str, street: str, number: int) -> str:
 
 def _places(lang: str) -> list[tuple[str, str]]:
     """Towns and their postal codes."""
-    with (LANGUAGES / lang / "lists" / "places.csv").open(encoding="utf-8", newline="") as file:
+    with get_language(lang).resource("synth/lists/places.csv").open(encoding="utf-8", newline="") as file:
         return [(row["city"], row["zip"]) for row in csv.DictReader(file)]
 
 
 def _streets(lang: str) -> list[str]:
     """Names of streets."""
-    lines = (LANGUAGES / lang / "lists" / "streets.txt").read_text(encoding="utf-8").splitlines()
+    lines = get_language(lang).read_text("synth/lists/streets.txt").splitlines()
     return [line for line in lines if line and "{" not in line and not line.startswith("#")]
 
 

@@ -39,7 +39,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 METRICS = Path("metrics")
 # makes a fresh stream of Docs; only running it to its end is timed
 Candidate = Callable[[], Iterable[object]]
-SAMPLES = Path(spacy_deid.__file__).parent / "resources" / "samples" / "es"
+SAMPLES = Path(spacy_deid.__file__).parent / "lang" / "es" / "samples"
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Count the phrases of open text for the languages that ship: spacy_deid/resources/counts/LANG.bin.
+"""Count the phrases of open text for the languages that ship: spacy_deid/lang/LANG/counts.bin.
 
     python -m scripts.background corpus
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from spacy_deid.background.corpora import CorpusReader
 from spacy_deid.background.counts import PhraseCounts, count_phrases
 
-OUT = Path(__file__).parents[1] / "spacy_deid" / "resources" / "counts"
+OUT = Path(__file__).parents[1] / "spacy_deid" / "lang"
 LARGEST = 700_000  # bytes of a file
 STEP = 0.9
 
@@ -66,8 +66,8 @@ def main() -> None:
         counts.manifest = {"sources": [{"path": path, "licence": licence} for path, _, licence in SOURCES[lang]]}
         seen = len(counts)
         counts = fit(counts)
-        counts.to_file(OUT / f"{lang}.bin")
-        size = (OUT / f"{lang}.bin").stat().st_size
+        counts.to_file(OUT / lang / "counts.bin")
+        size = (OUT / lang / "counts.bin").stat().st_size
         print(f"{lang}: {counts.texts} texts, {counts.total} words, {seen} phrases, {len(counts)} kept, ", end="")
         print(f"too low by {counts.error} at most, {size} bytes")
 

@@ -26,7 +26,7 @@ from spacy_deid.synth.names import read_origins
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)
 
-RESOURCES = Path(find_spec("spacy_deid").origin).parent / "resources"
+LANGUAGES = Path(find_spec("spacy_deid").origin).parent / "lang"
 COMMON_NAMES = 1000  # so many of the commonest names of a list are told apart from the rest
 WORDS_PER_CLUSTER = 25
 GROUPS = 400
@@ -73,9 +73,9 @@ def read_lines(path: Path) -> Iterator[str]:
 
 def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
     """The lists of the package: names, common ones apart, and the single words of places and professions."""
-    names, lists = RESOURCES / "names", RESOURCES / "synth" / lang / "lists"
-    given = [read_column(names / f"{lang}_{sex}.csv") for sex in ("female", "male")]
-    surnames = read_column(names / f"{lang}_surname.csv")
+    names, lists = LANGUAGES / lang / "names", LANGUAGES / lang / "synth" / "lists"
+    given = [read_column(names / f"{sex}.csv") for sex in ("female", "male")]
+    surnames = read_column(names / "surname.csv")
     groups = read_origins(lang).values()
     found = {
         "common given": [name for column in given for name in column[:COMMON_NAMES]],

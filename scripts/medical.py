@@ -1,9 +1,9 @@
-"""Compile the medical dictionaries that ship: spacy_deid/resources/medical/LANG/dictionary.bin.
+"""Compile the medical dictionaries that ship: spacy_deid/lang/LANG/medical/dictionary.bin.
 
     python -m scripts.medical assets/med_terms
 
-The lists in resources/medical are compiled with the eponyms and with openly licensed terminologies from a folder (see
-NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, eponym names.
+The lists in both medical folders are compiled with the eponyms and with openly licensed terminologies of a folder
+(see NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, eponym names.
 """
 
 import argparse
@@ -19,7 +19,9 @@ from spacy_deid.medical.dictionary import MedicalTerm
 from spacy_deid.medical.eponyms import Eponym, expand_eponyms, read_heads
 from spacy_deid.medical.terminologies import Reading, read_terminology
 
-OUT = Path(__file__).parents[1] / "spacy_deid" / "resources" / "medical"
+PACKAGE = Path(__file__).parents[1] / "spacy_deid"
+COMMON = PACKAGE / "resources" / "medical"
+LANGUAGES = PACKAGE / "lang"
 
 # language → (name of the source, format, kind, path below the folder)
 SOURCES = {
@@ -40,13 +42,13 @@ def eponym_names(folder: Path, lang: str) -> Iterator[MedicalTerm]:
         rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 2 and int(row[1]) >= LEAST[lang]]
     names = {name.removesuffix("'s") for name, _ in rows if name[:1].isupper()}
     rare = sorted(name for name in names if len(name) > 3 and not is_person_name(normal_form(name)))
-    heads = read_heads(OUT / "heads.csv", lang)
+    heads = read_heads(COMMON / "heads.csv", lang)
     yield from expand_eponyms((Eponym(name, CONCEPTS, "never") for name in rare), heads, lang)
 
 
 def curated(lang: str) -> Iterator[tuple[str, Iterator[MedicalTerm]]]:
-    """The lists in resources/medical for all languages and for one."""
-    for path in sorted([*(OUT / "common").glob("*.csv"), *(OUT / lang).glob("*.csv")]):
+    """The lists of all languages in resources/medical, and those of one in lang/LANG/medical."""
+    for path in sorted([*(COMMON / "common").glob("*.csv"), *(LANGUAGES / lang / "medical").glob("*.csv")]):
         yield f"{path.parent.name}/{path.stem}", read_terminology("words", path, Reading(lang))
 
 
@@ -61,8 +63,8 @@ def main() -> None:
             sources[name] = read_terminology(format, folder / path, Reading(lang, kind))
         sources["eponym_names"] = eponym_names(folder, lang)
         dictionary = build_dictionary(lang, sources)
-        write_whole(OUT / lang / "dictionary.bin", dictionary.to_bytes())
-        size = (OUT / lang / "dictionary.bin").stat().st_size
+        write_whole(LANGUAGES / lang / "medical" / "dictionary.bin", dictionary.to_bytes())
+        size = (LANGUAGES / lang / "medical" / "dictionary.bin").stat().st_size
         print(f"{lang}: {len(dictionary)} forms, {size} bytes; {dictionary.manifest['sources']}")
 
 

@@ -1,4 +1,4 @@
-"""In which decade the bearers of English given names were born: writes ``resources/people/en_decades.csv``.
+"""In which decade the bearers of English given names were born: writes ``lang/en/names/decades.csv``.
 
     python -m scripts.name_decades BABYNAMES.parquet
 
@@ -16,7 +16,7 @@ import typer
 from pyarrow import parquet
 
 app = typer.Typer(pretty_exceptions_enable=False)
-RESOURCES = Path(__file__).parent.parent / "spacy_deid" / "resources"
+NAMES = Path(__file__).parent.parent / "spacy_deid" / "lang" / "en" / "names"
 FIRST, SPREAD = 1920, 40
 
 
@@ -39,7 +39,7 @@ def main(source: Annotated[Path, typer.Argument(help="births by year, sex and na
             births[row["sex"], row["name"].casefold()][int(row["year"])] = int(row["n"])
     groups: dict[tuple[str, int], list[str]] = defaultdict(list)
     for sex in ("female", "male"):
-        with (RESOURCES / "names" / f"en_{sex}.csv").open(encoding="utf8") as file:
+        with (NAMES / f"{sex}.csv").open(encoding="utf8") as file:
             for name in (row["name"] for row in csv.DictReader(file)):
                 if years := births.get((sex[0].upper(), name.casefold())):
                     early, middle, late = quartiles(years)
@@ -49,7 +49,7 @@ def main(source: Annotated[Path, typer.Argument(help="births by year, sex and na
         "sex,decade,names",
         *(f"{sex},{decade},{'|'.join(groups[sex, decade])}" for sex, decade in sorted(groups)),
     ]
-    (RESOURCES / "people" / "en_decades.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
+    (NAMES / "decades.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
     typer.echo(f"{sum(map(len, groups.values()))} names")
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(pretty_exceptions_enable=False)
-OUT = Path(__file__).parent.parent / "spacy_deid" / "resources" / "names"
+OUT = Path(__file__).parent.parent / "spacy_deid" / "lang"
 MOST = {"female": 6_000, "male": 6_000, "surname": 15_000}
 LARGEST = 390_000
 
@@ -215,7 +215,7 @@ def main(folder: Annotated[Path, typer.Argument(help="Folder of the frequency li
     for lang, parts in SOURCES.items():
         for part, source in parts.items():
             rows = build(folder / source, lang, part)
-            with (OUT / f"{lang}_{part}.csv").open("w", encoding="utf8", newline="\n") as file:
+            with (OUT / lang / "names" / f"{part}.csv").open("w", encoding="utf8", newline="\n") as file:
                 file.write("name,count\n")
                 file.writelines(f"{name},{count}\n" for name, count in rows)
             typer.echo(f"{lang}_{part}.csv: {len(rows)} names")

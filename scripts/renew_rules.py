@@ -2,8 +2,9 @@
 
     python -m scripts.renew_rules spacy_deid/pipelines/es spacy_deid/pipelines/en spacy_deid/pipelines/fi
 
-A saved pipeline holds the rules that it was assembled with, so a change in spacy_deid/resources/patterns reaches it by
-this command, or when it is trained anew. With --into the pipelines are written to another folder, under their names.
+A saved pipeline holds the rules that it was assembled with, so a change in spacy_deid/lang/XX/patterns.toml reaches it
+by this command, or when it is trained anew. With --into the pipelines are written to another folder, under their
+names.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Ship a masked language model: export it, and fit the combinations of its scores.
 
-    python -m scripts.ship_lm es training/lm_es --target spacy_deid/resources/masked_lm/es
+    python -m scripts.ship_lm es training/lm_es --target spacy_deid/lang/es/masked_lm
 
 The combinations are fitted on notes that neither the model has read nor anything is measured on: Spanish, the cases of
 MEDDOCAN's training part that were held out; English and Finnish, the made development notes. Needs the extra

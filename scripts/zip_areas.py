@@ -1,5 +1,5 @@
 """How many people live in the area of the first three digits of each ZIP code: writes
-``spacy_deid/resources/surrogates/zip_areas.csv`` from the populations of the Census Bureau's tabulation areas.
+``spacy_deid/lang/en/zip_areas.csv`` from the populations of the Census Bureau's tabulation areas.
 
     python -m scripts.zip_areas POPULATIONS.csv
 
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-TARGET = Path(__file__).parents[1] / "spacy_deid" / "resources" / "surrogates" / "zip_areas.csv"
+TARGET = Path(__file__).parents[1] / "spacy_deid" / "lang" / "en" / "zip_areas.csv"
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, int]]:

@@ -291,7 +291,7 @@ class Errors:
     # dates
     D660 = "unknown style of dates '{style}'. Known styles: {known}"
     D661 = "no offset of at most {span} day(s) fits the rules of dates. Give a longer span, of at most {longest}"
-    D662 = "no words of dates for language '{lang}'. Known languages: {known}. Add resources/calendar/{lang}.toml"
+    D662 = "no words of dates for language '{lang}'. Known languages: {known}. Add lang/{lang}/calendar.toml"
     # the corpus workshop
     D600 = "template {path}, character {offset}: {reason}"
     D601 = "no slot '{slot}' in the templates of language '{lang}'"

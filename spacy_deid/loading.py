@@ -15,6 +15,7 @@ from spacy.util import dict_to_dot, get_package_path, is_compatible_version, is_
 from thinc.api import Config
 
 from .errors import ConfigError, DeidError, Errors, InputError, Warnings
+from .lang import get_language, language_codes
 from .saving import protect, verify_checksums
 
 __all__ = [
@@ -255,8 +256,7 @@ def _made_by_factory(nlp: Language, factory: str) -> list[str]:
 
 def _score_of(model: str) -> dict[str, Any]:
     """The setting "score" of a model, or nothing if it has no combination: one fitted to another model is none."""
-    shipped = Path(str(files("spacy_deid"))) / "resources" / "masked_lm" / model
-    folder = shipped if shipped.is_dir() else Path(model)
+    folder = get_language(model).resource("masked_lm") if model in language_codes("masked_lm") else Path(model)
     if not (folder / "combined_all.json").is_file():
         return {}
     return {"score": {"@misc": "spacy_deid.combined_score.v1", "source": model}}

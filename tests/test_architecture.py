@@ -17,6 +17,7 @@ PACKAGE = Path(find_spec("spacy_deid").origin).parent
 ARROWS = {
     "errors": "",
     "tokenizer": "",
+    "lang": "errors",
     "labels": "errors",
     "offsets": "errors",
     "patient_ids": "",
@@ -60,8 +61,10 @@ ARROWS = {
     "__init__": "context errors loading offsets piping redaction spans",
     "__main__": "cli",
 }
+# the knowledge of languages, which every room may ask for; errors is below it
+EVERYWHERE = {"lang"}
 ISOLATED = {"pipeline"}
-WITHOUT_SPACY = {"errors", "labels", "offsets", "policies", "io", "processes", "patterns", "surrogates"}
+WITHOUT_SPACY = {"errors", "lang", "labels", "offsets", "policies", "io", "processes", "patterns", "surrogates"}
 WITHOUT_SPACY |= {"patient_ids", "dictionaries", "background", "ehr", "llm", "medical", "notes", "documents", "vault"}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn"}
@@ -105,7 +108,7 @@ def forbidden(source, path):
             continue
         to = room_of(target[1:])
         own = to == room and not (room in ISOLATED and target[1:] != [room])
-        if not own and to not in ARROWS[room].split():
+        if not own and to not in ARROWS[room].split() and (to not in EVERYWHERE or room == "errors"):
             found.append(f"{path.relative_to(PACKAGE)}:{line}: {room} → {'.'.join(target)}")
     return found
 

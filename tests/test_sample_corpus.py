@@ -12,7 +12,7 @@ from spacy_deid.labels import SCHEMES
 from spacy_deid.patterns.validators import is_dni, is_nuss
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "sample"
-SAMPLES = Path(str(files("spacy_deid"))) / "resources" / "samples" / "es"
+SAMPLES = Path(str(files("spacy_deid"))) / "lang" / "es" / "samples"
 
 
 def corpus(split):

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Literal
 
-from ..documents.document import OCR_LANGUAGES, Document, ReadSettings, WriteSettings
+from ..documents.document import Document, ReadSettings, WriteSettings
 from ..documents.formats import SUFFIXES, read_document, redact_document
 from ..documents.marks import cover_marks
 from ..errors import Errors, InputError
+from ..lang import get_language
 from ..loading import patient_terms
 from ..offsets import Edit, apply_edits
 from ..redaction import find_kept, run_pipeline
@@ -54,7 +55,7 @@ class Workshop:
     def reading(self, settings: JobSettings) -> ReadSettings:
         """How the documents of a job are read, and their copies once more."""
         lang = PurePath(settings.pipeline or self.service.pipelines[0]).name[:2]  # of a folder or a package as well
-        languages = tuple(settings.ocr_languages) or (OCR_LANGUAGES.get(lang, "eng"),)
+        languages = tuple(settings.ocr_languages) or (get_language(lang).ocr_language,)
         return ReadSettings(
             encoding=settings.encoding or "utf-8",
             languages=languages,

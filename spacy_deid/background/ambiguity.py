@@ -9,14 +9,13 @@ names that ship with the package may be `_NAME_BONUS` times as common, and those
 tenth.
 """
 
-import tomllib
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib import resources
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.person_names import name_words
 from ..dictionaries.terms import function_words
+from ..lang import all_languages
 from .counts import PhraseCounts, background_languages, load_background
 
 __all__ = ["LIMIT", "Ambiguity", "common_words"]
@@ -105,7 +104,6 @@ def _bonus(words: list[str]) -> float:
 @cache
 def _words_as_names() -> frozenset[str]:
     """Words that are also names, of all languages together, as the corpus workshop lists them."""
-    folder = resources.files("spacy_deid") / "resources" / "synth"
-    files = [folder / lang.name / "language.toml" for lang in folder.iterdir() if (lang / "language.toml").is_file()]
-    names = (tomllib.loads(file.read_text(encoding="utf-8")).get("names", {}).get("words", {}) for file in files)
+    settings = (language.read_toml("synth/language.toml") for language in all_languages())
+    names = (setting.get("names", {}).get("words", {}) for setting in settings)
     return frozenset(normal_form(name) for groups in names for group in groups.values() for name in group)

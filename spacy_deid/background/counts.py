@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import blake2b
-from importlib import resources
 from math import ceil, log2
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 from ..io import write_whole
+from ..lang import get_language, language_codes
 
 __all__ = ["FALSE_HIT", "PhraseCounts", "background_languages", "count_phrases", "load_background", "stretches"]
 
@@ -223,8 +223,7 @@ def load_background(lang: str) -> PhraseCounts:
     """
     if lang not in (known := background_languages()):
         raise ConfigError(Errors.D706.format(lang=lang, known=", ".join(known)))
-    data = (resources.files("spacy_deid") / "resources" / "counts" / f"{lang}.bin").read_bytes()
-    return PhraseCounts.from_bytes(data, f"counts/{lang}")
+    return PhraseCounts.from_bytes(get_language(lang).resource("counts.bin").read_bytes(), f"counts/{lang}")
 
 
 def background_languages() -> list[str]:
@@ -232,8 +231,7 @@ def background_languages() -> list[str]:
 
     RETURNS (list[str]): ISO 639-1 codes, in order.
     """
-    folder = resources.files("spacy_deid") / "resources" / "counts"
-    return sorted(entry.name[:-4] for entry in folder.iterdir() if entry.name.endswith(".bin"))
+    return language_codes("counts.bin")
 
 
 def _flush(counts: PhraseCounts, buffer: list[int], limit: int) -> None:

@@ -3,13 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import ConfigError, DeidError, Errors
+from ..lang import get_language, language_codes
 from ..loading import shipped_pipelines
 from ..offsets import Edit
 from ..processes import Failure
@@ -106,10 +105,10 @@ def sample_notes(lang: str) -> dict[str, str]:
     RETURNS (dict[str, str]): text by name, in the order of the names.
     RAISES: ConfigError (D417) if there are none.
     """
-    folder = Path(str(files("spacy_deid"))) / "resources" / "samples"
-    notes = {path.stem: path.read_bytes().decode("utf-8") for path in sorted((folder / lang).glob("*.txt"))}
+    folder = get_language(lang).resource("samples")
+    notes = {path.stem: path.read_bytes().decode("utf-8") for path in sorted(folder.glob("*.txt"))}
     if not notes:
-        known = ", ".join(sorted({path.parent.name for path in folder.glob("*/*.txt")})) or "none"
+        known = ", ".join(language_codes("samples")) or "none"
         raise ConfigError(Errors.D417.format(lang=lang, known=known))
     return notes
 

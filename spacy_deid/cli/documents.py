@@ -11,12 +11,12 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ..documents import SUFFIXES, Document, ReadSettings, WriteSettings, read_document, redact_document
-from ..documents.document import OCR_LANGUAGES
 from ..documents.kinds import FORMATS
 from ..documents.tables import read_columns
 from ..errors import ConfigError, Errors
 from ..io import Job, read_bytes, write_whole
 from ..labels import LABELS
+from ..lang import get_language
 from ..loading import patient_terms
 from ..offsets import Edit
 from ..piping import choose_start
@@ -187,7 +187,7 @@ def document_settings(
     RETURNS (WriteSettings): the settings; `read` has those of reading.
     RAISES: ConfigError (D721).
     """
-    read = ReadSettings(encoding=encoding, languages=tuple(languages or [OCR_LANGUAGES.get(lang or "", "eng")]))
+    read = ReadSettings(encoding=encoding, languages=tuple(languages or [get_language(lang or "").ocr_language]))
     policy = read_columns(columns, LABELS) if columns else {}
     processes = read.processes if n_process == 1 else 1
     read = replace(

@@ -16,12 +16,12 @@ small: a member of staff is called Bill, and a patient got a bill.
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lang import all_languages
 from .matcher import Integers, Match, find_outer
 from .normalise import Normalised
 from .terms import Tag
@@ -211,9 +211,7 @@ def _titles() -> frozenset[str]:
 @cache
 def _cue_files() -> tuple[list[str], ...]:
     """The lines of each file of cues: titles in the first, other cues in the rest."""
-    folder = resources.files("spacy_deid") / "resources" / "name_cues"
-    texts = (file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".txt"))
-    return tuple([line for line in text.splitlines() if not line.startswith("#")] for text in texts)
+    return tuple(language.read_lines("name_cues.txt") for language in all_languages("name_cues.txt"))
 
 
 def _compile(cues: Collection[str], after: str) -> re.Pattern[str]:

@@ -2,8 +2,8 @@
 
 import csv
 from functools import cache
-from importlib import resources
 
+from ..lang import all_languages, get_language
 from .normalise import normal_form
 
 _SHORTEST = 2  # an initial alone says nothing
@@ -17,10 +17,9 @@ def name_words(lang: str = "") -> frozenset[str]:
     RETURNS (frozenset[str]): normal forms, each word of a name on its own.
     """
     words: set[str] = set()
-    for source in (resources.files("spacy_deid") / "resources" / "names").iterdir():
-        if source.name.endswith(".csv") and source.name.startswith(lang):
-            rows = csv.reader(source.read_text(encoding="utf8").splitlines())
-            next(rows)
+    for language in [get_language(lang)] if lang else all_languages():
+        for part in ("female", "male", "surname"):
+            rows = csv.reader(language.read_text(f"names/{part}.csv").splitlines()[1:])
             words.update(word for row in rows for word in normal_form(row[0]).split() if len(word) >= _SHORTEST)
     return frozenset(words)
 

@@ -11,12 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
+from ..lang import all_languages
 from .normalise import normal_form
 
 MAX_LENGTH = 255
@@ -93,9 +93,7 @@ def is_too_general(term: str) -> bool:
 @cache
 def function_words() -> frozenset[str]:
     """The normal forms of the function words that ship with the package, of all its languages together."""
-    folder = resources.files("spacy_deid") / "resources" / "function_words"
-    texts = (file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".txt"))
-    lines = (line for text in texts for line in text.splitlines() if not line.startswith("#"))
+    lines = (line for language in all_languages() for line in language.read_lines("function_words.txt"))
     return frozenset(normal_form(word) for line in lines for word in line.split())
 
 

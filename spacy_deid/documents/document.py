@@ -7,10 +7,9 @@ from typing import Any, Literal, NamedTuple
 from ..offsets import Edit
 from .reading import Reading
 
-__all__ = ["OCR_LANGUAGES", "Document", "Format", "Found", "Page", "ReadSettings", "WriteSettings"]
+__all__ = ["Document", "Format", "Found", "Page", "ReadSettings", "WriteSettings"]
 
 # what Tesseract calls the languages of the pipelines that ship; of others it has to be said
-OCR_LANGUAGES = {"es": "spa", "en": "eng", "fi": "fin"}
 
 
 class Page(NamedTuple):

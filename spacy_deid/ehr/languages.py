@@ -1,6 +1,6 @@
 """How a language writes what a patient record holds: months, streets, nicknames, the words of a name that are no name.
 
-One small TOML file a language, in ``resources/expansion``.
+One small TOML file a language, ``lang/XX/expansion.toml``.
 """
 
 import tomllib
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 
 _NAMES = "names"  # the file of all languages together
 
@@ -55,8 +55,7 @@ class NameWords:
 
 def known_languages() -> list[str]:
     """The languages that have a file, sorted."""
-    files = (file.name for file in (resources.files("spacy_deid") / "resources" / "expansion").iterdir())
-    return sorted(name.removesuffix(".toml") for name in files if name != f"{_NAMES}.toml")
+    return language_codes("expansion.toml")
 
 
 @cache
@@ -69,7 +68,7 @@ def load_language(lang: str) -> Language:
     """
     if lang not in known_languages():
         raise ConfigError(Errors.D184.format(lang=lang, known=", ".join(known_languages())))
-    data = _read(lang)
+    data = get_language(lang).read_toml("expansion.toml")
     first, second = ("dmy", "mdy") if data["day_first"] else ("mdy", "dmy")
     return Language(
         lang=lang,
@@ -88,14 +87,9 @@ def load_language(lang: str) -> Language:
 @cache
 def name_words() -> NameWords:
     """The words that stand in names and are none, of all languages together."""
-    data = _read(_NAMES)
+    file = resources.files("spacy_deid") / "resources" / "expansion" / "names.toml"
+    data = tomllib.loads(file.read_text(encoding="utf-8"))
     return NameWords(*(_words(data[key]) for key in ("particles", "titles", "suffixes", "credentials")))
-
-
-def _read(name: str) -> dict[str, Any]:
-    """Read one of the files."""
-    file = resources.files("spacy_deid") / "resources" / "expansion" / f"{name}.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def _words(words: Sequence[str]) -> frozenset[str]:

@@ -1,20 +1,19 @@
 """Short notes in which the name alone changes: by group of origin, by sex and by decade of birth.
 
-    resources/fairness/<lang>.txt       contexts, in the sections [patient], [relative] and [clinician]
-    resources/names/origins.toml        given names per sex and surnames of each group, given names of each decade
+    lang/<lang>/fairness.txt            contexts, in the sections [patient], [relative] and [clinician]
+    lang/<lang>/names/origins.toml      given names per sex and surnames of each group, given names of each decade
 
 Each draw is one context; every group and every decade gets a woman and a man in it, so that a difference between two
 of them is a difference of names and of nothing else.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from random import Random
 
 from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 from .documents import AnnotatedText, Entity
 
 __all__ = [
@@ -109,12 +108,10 @@ def load_contexts(lang: str) -> Contexts:
     RETURNS (Contexts): the contexts.
     RAISES: ConfigError if there are none (D370) or a line cannot be read (D371).
     """
-    folder = files("spacy_deid").joinpath("resources", "fairness")
-    path = folder.joinpath(f"{lang}.txt")
-    if not path.is_file():
-        known = ", ".join(sorted(item.name.removesuffix(".txt") for item in folder.iterdir()))
-        raise ConfigError(Errors.D370.format(lang=lang, known=known))
-    return parse_contexts(path.read_text(encoding="utf8"), path.name)
+    text = get_language(lang).read_text("fairness.txt")
+    if not text:
+        raise ConfigError(Errors.D370.format(lang=lang, known=", ".join(language_codes("fairness.txt"))))
+    return parse_contexts(text, "fairness.txt")
 
 
 def parse_contexts(text: str, name: str) -> Contexts:
@@ -153,16 +150,15 @@ def load_pools(lang: str, two_surnames: frozenset[str]) -> list[Pool]:
     RETURNS (list[Pool]): groups of origin, then decades.
     RAISES: ConfigError (D370) if there are none.
     """
-    path = files("spacy_deid").joinpath("resources", "names", "origins.toml")
-    known = tomllib.loads(path.read_text(encoding="utf8"))
-    if lang not in known:
-        raise ConfigError(Errors.D370.format(lang=lang, known=", ".join(known)))
+    origins = get_language(lang).read_toml("names/origins.toml")
+    if not origins:
+        raise ConfigError(Errors.D370.format(lang=lang, known=", ".join(language_codes("names/origins.toml"))))
     groups = [
         Pool("origin", name, group, group["surname"], 1 + (name in two_surnames))
-        for name, group in known[lang]["groups"].items()
+        for name, group in origins["groups"].items()
     ]
     first = groups[0]
-    decades = known[lang]["decades"].items()
+    decades = origins["decades"].items()
     return groups + [Pool("decade", name, given, first.surnames, first.count) for name, given in decades]
 
 

@@ -1,7 +1,8 @@
 """Finnish pronouns, the verbs "to be" and "not", and words that do not inflect: too short and too odd for rules."""
 
 from functools import cache
-from importlib.resources import files
+
+from ..lang import get_language
 
 __all__ = ["load_function_words"]
 
@@ -36,8 +37,7 @@ def load_function_words() -> dict[str, str]:
 
     RETURNS (dict[str, str]): form → lemma, lower case; words that do not inflect are their own.
     """
-    text = (files("spacy_deid") / "resources" / "function_words" / "fi.txt").read_text(encoding="utf8")
-    words = [word for line in text.splitlines() if not line.startswith("#") for word in line.split()]
+    words = [word for line in get_language("fi").read_lines("function_words.txt") for word in line.split()]
     lemmas: dict[str, str] = {}
     for line in _FORMS.strip().splitlines():
         lemma, forms = line.split(":")

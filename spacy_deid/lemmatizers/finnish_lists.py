@@ -2,22 +2,21 @@
 
 import csv
 from collections.abc import Iterator
-from importlib.resources import files
 
+from ..lang import get_language
 from ..surrogates.inflection.finnish_words import DECLENSIONS
 from .words import lower_form
 
 __all__ = ["read_names"]
 
-_RESOURCES = files("spacy_deid") / "resources"
-_PERSONS = (("fi_female", "given"), ("fi_male", "given"), ("fi_surname", "surname"))
+_PERSONS = (("female", "given"), ("male", "given"), ("surname", "surname"))
 _PLACES = (
-    "synth/fi/lists/places.csv",
-    "synth/fi/lists/villages.txt",
-    "synth/fi/lists/countries.txt",
-    "names/fi_world_places.txt",
+    "synth/lists/places.csv",
+    "synth/lists/villages.txt",
+    "synth/lists/countries.txt",
+    "names/world_places.txt",
 )
-_NOUNS = ("synth/fi/lists/professions.txt",)
+_NOUNS = ("synth/lists/professions.txt",)
 _PLACE_COUNT = 10_000  # as many bearers as a frequent name has
 _NOUN_COUNT = 500
 
@@ -42,7 +41,7 @@ def read_names() -> Iterator[tuple[str, str, int]]:
 
 def _lines(path: str) -> list[str]:
     """The lines of a resource."""
-    return (_RESOURCES / path).read_text(encoding="utf8").splitlines()
+    return get_language("fi").read_text(path).splitlines()
 
 
 def _is_name(text: str) -> bool:

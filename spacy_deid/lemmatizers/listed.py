@@ -2,8 +2,8 @@
 
 import csv
 from functools import cache
-from importlib.resources import files
 
+from ..lang import get_language
 from .words import lower_form
 
 __all__ = ["load_names"]
@@ -20,7 +20,6 @@ def load_names(lang: str) -> frozenset[str]:
     """
     names: set[str] = set()
     for kind in _LISTS:
-        path = files("spacy_deid") / "resources" / "names" / f"{lang}_{kind}.csv"
-        rows = csv.DictReader(path.read_text(encoding="utf8").splitlines())
+        rows = csv.DictReader(get_language(lang).read_text(f"names/{kind}.csv").splitlines())
         names |= {lower_form(row["name"]) for row in rows if row["name"].isalpha()}
     return frozenset(names)

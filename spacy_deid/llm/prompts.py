@@ -19,12 +19,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
+from ..lang import all_languages
 from .backends import Message
 
 __all__ = ["Prompt", "Shot", "load_prompt", "shipped_prompts"]
@@ -100,8 +100,11 @@ def shipped_prompts() -> dict[str, Path]:
 
     RETURNS (dict[str, Path]): "en/zero_shot.v2" → file, in the order of the names.
     """
-    folder = Path(str(files("spacy_deid"))) / "resources" / "prompts"
-    return {f"{path.parent.name}/{path.stem}": path for path in sorted(folder.glob("*/*.toml"))}
+    return {
+        f"{language.code}/{path.stem}": path
+        for language in all_languages("prompts")
+        for path in sorted(language.resource("prompts").glob("*.toml"))
+    }
 
 
 def load_prompt(prompt: str, lang: str) -> Prompt:

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 
 __all__ = ["Encoded", "MaskedLM", "PieceReader", "load_masked_lm", "shipped_models"]
-
-SHIPPED = Path(__file__).parents[1] / "resources" / "masked_lm"
 
 
 class Encoded(NamedTuple):
@@ -129,7 +128,7 @@ def shipped_models() -> list[str]:
 
     RETURNS (list[str]): their codes.
     """
-    return sorted(path.name for path in SHIPPED.iterdir() if path.is_dir()) if SHIPPED.is_dir() else []
+    return language_codes("masked_lm")
 
 
 def load_masked_lm(source: str | Path, *, precision: str = "float", allow_download: bool = False) -> MaskedLM:
@@ -145,7 +144,7 @@ def load_masked_lm(source: str | Path, *, precision: str = "float", allow_downlo
     """
     if precision not in ("float", "int8"):
         raise ConfigError(Errors.D803.format(precision=precision))
-    folder = SHIPPED / str(source) if str(source) in shipped_models() else Path(source)
+    folder = get_language(str(source)).resource("masked_lm") if str(source) in shipped_models() else Path(source)
     if (folder / "masked_lm.json").is_file():
         from .exported import ExportedMaskedLM
 

@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 from ..medical.dictionary import MedicalDictionary
 from .columns import MOST_SURPRISING, Columns, form_columns
 from .combination import Combination
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 Values = NDArray[np.float64]
-COMBINATIONS = Path(__file__).parents[1] / "resources" / "masked_lm"
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def make_combined_score(source: str, kind: str = "all") -> Score:
     RETURNS (Score): the score, 0 to 1.
     RAISES: ConfigError if there is no such combination (D809).
     """
-    folder = next((path for path in (COMBINATIONS / source, Path(source)) if path.is_dir()), None)
-    path = (folder or Path(source)) / f"combined_{kind}.json"
+    folder = get_language(source).resource("masked_lm") if source in language_codes("masked_lm") else Path(source)
+    path = folder / f"combined_{kind}.json"
     if not path.is_file():
         raise ConfigError(Errors.D809.format(source=path))
     combine = partial(_combined, combination=Combination.from_file(path))

@@ -11,18 +11,21 @@ distribution of a masked place is the probability that a name is wanted there.
 
 import csv
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..background.counts import background_languages, load_background
+from ..lang import get_language
 from .model import PieceReader
 
 __all__ = ["name_likeness", "slot_properties"]
 
-RESOURCES = Path(__file__).parents[1] / "resources"
+
+_LISTS = {
+    "name_mass": ("names/female.csv", "names/male.csv", "names/surname.csv"),
+    "place_mass": ("synth/lists/places.csv",),
+}
 
 
 def slot_properties(pieces: PieceReader, lang: str) -> dict[str, NDArray[np.float32]]:
@@ -32,25 +35,21 @@ def slot_properties(pieces: PieceReader, lang: str) -> dict[str, NDArray[np.floa
     lang (str): ISO 639-1 code.
     RETURNS (dict[str, NDArray]): "name_mass" and "place_mass", (vocabulary,) each; zero where there is no list.
     """
-    lists = {"name_mass": f"names/{lang}_*.csv", "place_mass": f"synth/{lang}/lists/places.csv"}
-    return {name: name_likeness(pieces, lang, read_names(pattern)) for name, pattern in lists.items()}
+    return {name: name_likeness(pieces, lang, read_names(lang, *lists)) for name, lists in _LISTS.items()}
 
 
-def read_names(pattern: str) -> dict[str, float]:
-    """Words of lists, with the number of people or inhabitants if the list knows it."""
+def read_names(lang: str, *lists: str) -> dict[str, float]:
+    """Count the words of lists of names.
+
+    lang (str): ISO 639-1 code.
+    lists (str): resources of the language, CSV files with the name in the first column and an optional "count".
+    RETURNS (dict[str, float]): word → number of people or inhabitants, 1 per row where the list has no count.
+    """
     words: Counter[str] = Counter()
-    for path in sorted(RESOURCES.glob(pattern)):
-        for name, count in _rows(path):
-            for word in name.replace("-", " ").split():
-                words[word] += count
+    for row in (row for name in lists for row in csv.DictReader(get_language(lang).read_text(name).splitlines())):
+        for word in next(iter(row.values())).replace("-", " ").split():
+            words[word] += int(row.get("count") or 1)
     return dict(words)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, int]]:
-    """The first column, and the column "count" or 1."""
-    with path.open(encoding="utf8", newline="") as file:
-        for row in csv.DictReader(file):
-            yield next(iter(row.values())), int(row.get("count") or 1)
 
 
 def name_likeness(pieces: PieceReader, lang: str, names: dict[str, float]) -> NDArray[np.float32]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.person_names import is_person_name
+from ..lang import all_languages, get_language
 from ..surrogates.inflection import case_forms, inflects
 from .dictionary import MedicalDictionary, MedicalTerm
 from .eponyms import expand_eponyms, read_eponyms, read_heads
@@ -107,13 +108,8 @@ def _eponym_words() -> frozenset[str]:
 @cache
 def _places() -> frozenset[str]:
     """The towns, provinces and countries of the lists that ship."""
-    root = resources.files("spacy_deid") / "resources"
-    texts = [(root / "lists" / "es_places.csv").read_text(encoding="utf8")]
-    for lang in ("en", "es", "fi"):
-        texts += [
-            (root / "synth" / lang / "lists" / name).read_text(encoding="utf8")
-            for name in ("places.csv", "countries.txt")
-        ]
+    lists = ("gazetteer.csv", "synth/lists/places.csv", "synth/lists/countries.txt")
+    texts = [language.read_text(name) for language in all_languages() for name in lists]
     cells = (cell for text in texts for row in csv.reader(text.splitlines()) for cell in row)
     return frozenset(cell for cell in map(normal_form, cells) if len(cell) > _STATE_CODE)
 
@@ -134,7 +130,5 @@ def never_medical(lang: str) -> frozenset[str]:
     lang (str): ISO 639-1 code.
     RETURNS (frozenset[str]): normal forms; none for a language without a list.
     """
-    folder = resources.files("spacy_deid") / "resources" / "medical" / lang / "not_medical.txt"
-    if not folder.is_file():
-        return frozenset()
-    return frozenset(filter(None, map(normal_form, folder.read_text(encoding="utf8").splitlines())))
+    lines = get_language(lang).read_text("medical/not_medical.txt").splitlines()
+    return frozenset(filter(None, map(normal_form, lines)))

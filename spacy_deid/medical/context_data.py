@@ -9,6 +9,7 @@ from typing import Any
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
+from ..lang import all_languages, get_language
 from ..surrogates.forbidden import offensive_words
 
 __all__ = [
@@ -36,9 +37,8 @@ _COMMONEST = 2500  # of each list of names; rarer given names are words, too: "E
 def given_names() -> frozenset[str]:
     """The commonest given names of all languages that ship, in normal form, without function words."""
     names: set[str] = set()
-    for source in (_RESOURCES / "names").iterdir():
-        if source.name.endswith(("_female.csv", "_male.csv")):
-            names.update(_names(source.read_text(encoding="utf8")))
+    for language in all_languages("names"):
+        names |= _names(language.read_text("names/female.csv")) | _names(language.read_text("names/male.csv"))
     return frozenset(names - function_words())
 
 
@@ -49,8 +49,7 @@ def common_words(lang: str) -> frozenset[str]:
     lang (str): language code.
     RETURNS (frozenset[str]): normal forms.
     """
-    source = _RESOURCES / "names" / f"{lang}_surname.csv"
-    return function_words() | _names(source.read_text(encoding="utf8") if source.is_file() else "")
+    return function_words() | _names(get_language(lang).read_text("names/surname.csv"))
 
 
 @cache
@@ -99,8 +98,7 @@ def read_context(lang: str) -> dict[str, Any]:
     """
     folder = _RESOURCES / "recovery" / "context"
     data: dict[str, Any] = tomllib.loads((folder / "common.toml").read_text(encoding="utf8"))
-    path = folder / f"{lang}.toml"
-    own = tomllib.loads((path if path.is_file() else folder / "en.toml").read_text(encoding="utf8"))
+    own = get_language(lang).read_toml("name_context.toml") or get_language("en").read_toml("name_context.toml")
     for key, value in own.items():
         data[key] = [*data.get(key, []), *value] if isinstance(value, list) else value
     return data

@@ -12,7 +12,6 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from ..dictionaries.matcher import TermMatcher
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import MAX_LENGTH, Entry, is_too_general
 from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 
 __all__ = ["FORMS", "KINDS", "MedicalDictionary", "MedicalMatch", "MedicalTerm", "languages"]
 
@@ -209,8 +209,8 @@ def _load(lang: str) -> MedicalDictionary:
     """Load a dictionary that ships, once."""
     if lang not in (known := languages()):
         raise ConfigError(Errors.D703.format(lang=lang, known=", ".join(known)))
-    source = resources.files("spacy_deid") / "resources" / "medical" / lang / "dictionary.bin"
-    return MedicalDictionary.from_bytes(source.read_bytes(), f"medical/{lang}")
+    data = get_language(lang).resource("medical/dictionary.bin").read_bytes()
+    return MedicalDictionary.from_bytes(data, f"medical/{lang}")
 
 
 def languages() -> list[str]:
@@ -218,5 +218,4 @@ def languages() -> list[str]:
 
     RETURNS (list[str]): ISO 639-1 codes, in order.
     """
-    root = resources.files("spacy_deid") / "resources" / "medical"
-    return sorted(folder.name for folder in root.iterdir() if (folder / "dictionary.bin").is_file())
+    return language_codes("medical/dictionary.bin")

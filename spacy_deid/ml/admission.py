@@ -1,9 +1,10 @@
 """What a guess of the classifier may be: guesses that cannot have their label are relabelled, cut or let go.
 
 The classifier has learned the words around an identifier, so in a line that looks like a form it may give "viudo" the
-label of the number that usually stands there. The files in ``resources/admission`` say what a label asks for, whatever
-the weights: the conditions of all languages, and each language's words. A guess is let go only where its text is known
-to identify nobody; in every other case it stays covered under another label.
+label of the number that usually stands there. Two files say
+what a label asks for, whatever the weights: ``resources/admission/common.toml`` for all languages, and
+``lang/XX/admission.toml`` with the words of one. A guess is let go only where its text is known to identify nobody; in
+every other case it stays covered under another label.
 """
 
 import re
@@ -15,11 +16,11 @@ from importlib.resources import files
 
 from spacy.tokens import Doc
 
+from ..lang import get_language
 from .decoding import Decoded
 
 __all__ = ["Admission", "admit", "read_admission"]
 
-_FOLDER = files("spacy_deid") / "resources" / "admission"
 _NUMBER = re.compile(r"[\d./-]+")
 _PAIR = re.compile(r"\d{1,4}[./-]\d{1,4}(?:[./-]\d{1,4})?[-/]\d{1,4}[./-]\d{1,4}(?:[./-]\d{1,4})?")  # "3/5/19-8/5/19"
 _YEARS = re.compile(r"(?:19|20)\d\d(?:[./-](?:19|20)\d\d)+")
@@ -63,9 +64,8 @@ def read_admission(lang: str) -> Admission:
     lang (str): language code; a language without a file has the common conditions alone.
     RETURNS (Admission): the conditions.
     """
-    data = tomllib.loads((_FOLDER / "common.toml").read_text(encoding="utf8"))
-    if (path := _FOLDER / f"{lang}.toml").is_file():
-        data |= tomllib.loads(path.read_text(encoding="utf8"))
+    common = files("spacy_deid") / "resources" / "admission" / "common.toml"
+    data = tomllib.loads(common.read_text(encoding="utf8")) | get_language(lang).read_toml("admission.toml")
     contacts = {word: label for label, words in data.pop("contacts", {}).items() for word in words}
     words = {key: frozenset(value) for key, value in data.items() if isinstance(value, list)}
     return Admission(**words, contacts=contacts, places=data.get("places", {}))

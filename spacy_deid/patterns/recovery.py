@@ -6,19 +6,17 @@ They have the form of other rules files, their examples and counter-examples too
 from functools import cache
 from importlib.resources import files
 
+from ..lang import get_language, language_codes
 from .matcher import RuleMatcher
 from .rules import COMMON, Rule, parse_rules
 
 __all__ = ["recovery_languages", "recovery_matcher", "recovery_rules"]
 
-_FOLDER = files("spacy_deid") / "resources" / "recovery"
-
 
 @cache
 def recovery_languages() -> tuple[str, ...]:
     """The languages with recovery expressions of their own, beside those of all languages."""
-    names = (entry.name for entry in _FOLDER.iterdir())
-    return tuple(sorted(name[:-5] for name in names if name.endswith(".toml") and name != f"{COMMON}.toml"))
+    return tuple(language_codes("recovery.toml"))
 
 
 def recovery_rules(lang: str) -> list[Rule]:
@@ -27,12 +25,10 @@ def recovery_rules(lang: str) -> list[Rule]:
     lang (str): language code; one without expressions of its own has the common ones.
     RETURNS (list[Rule]): in the order of the files.
     """
-    sources = [COMMON, *([lang] if lang in recovery_languages() else [])]
-    rules: list[Rule] = []
-    for name in sources:
-        path = _FOLDER / f"{name}.toml"
-        rules += parse_rules(path.read_text(encoding="utf8"), f"recovery/{name}.toml")
-    return rules
+    common = (files("spacy_deid") / "resources" / "recovery" / "common.toml").read_text(encoding="utf8")
+    own = get_language(lang).read_text("recovery.toml")
+    rules = parse_rules(common, f"recovery/{COMMON}.toml")
+    return rules + (parse_rules(own, f"recovery/{lang}.toml") if own else [])
 
 
 @cache

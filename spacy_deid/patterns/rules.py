@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
+from ..lang import all_languages, get_language, language_codes
 from .validators import VALIDATORS, get_validator
 
 __all__ = [
@@ -30,13 +31,13 @@ __all__ = [
 ]
 
 COMMON = "common"
-_RESOURCES = files("spacy_deid") / "resources"
-_FOLDER = _RESOURCES / "patterns"
-LANGUAGES = tuple(sorted(entry.name[:-5] for entry in _FOLDER.iterdir() if entry.name.endswith(".toml")))
-# Lists that a fragment may stand for, in the folder of resources.
+LANGUAGES = (COMMON, *language_codes("patterns.toml"))
+# Lists of words that a fragment may name: "professions-es" is synth/lists/professions.csv or .txt of Spanish.
 WORD_LISTS = {
-    f"professions-{lang}": f"synth/{lang}/lists/professions.{kind}"
-    for lang, kind in (("en", "txt"), ("es", "csv"), ("fi", "txt"))
+    f"professions-{language.code}": path
+    for language in all_languages()
+    for path in (language.resource("synth/lists/professions.csv"), language.resource("synth/lists/professions.txt"))
+    if path.is_file()
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -147,10 +148,15 @@ def parse_example(text: str) -> tuple[str, list[tuple[int, int]]]:
     return bare + text[last:], spans
 
 
+def _common_text() -> str:
+    """The rules file of all languages together."""
+    return (files("spacy_deid") / "resources" / "patterns" / "common.toml").read_text(encoding="utf8")
+
+
 @cache
 def _common() -> Mapping[str, str]:
     """The fragments of common.toml, which every file may use."""
-    return _fragments(tomllib.loads((_FOLDER / f"{COMMON}.toml").read_text(encoding="utf8")), "common.toml", {})
+    return _fragments(tomllib.loads(_common_text()), "common.toml", {})
 
 
 def resource_rules(lang: str) -> list[Rule]:
@@ -162,7 +168,8 @@ def resource_rules(lang: str) -> list[Rule]:
     """
     if lang not in LANGUAGES:
         raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(name for name in LANGUAGES if name != COMMON)))
-    return parse_rules((_FOLDER / f"{lang}.toml").read_text(encoding="utf8"), f"{lang}.toml")
+    text = _common_text() if lang == COMMON else get_language(lang).read_text("patterns.toml")
+    return parse_rules(text, f"{lang}.toml")
 
 
 def read_rules(path: str | Path) -> list[Rule]:
@@ -241,8 +248,8 @@ def _fragments(data: Mapping[str, Any], path: str, known: Mapping[str, str]) -> 
 
 def _words(name: str) -> list[str]:
     """The words of a list that ships: every cell of a CSV file under its header, every line of another file."""
-    lines = (_RESOURCES / WORD_LISTS[name]).read_text(encoding="utf8").splitlines()
-    if WORD_LISTS[name].endswith(".csv"):
+    lines = WORD_LISTS[name].read_text(encoding="utf8").splitlines()
+    if WORD_LISTS[name].suffix == ".csv":
         lines = [cell for line in lines[1:] for cell in line.split(",")]
     return sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection, Container, Sequence
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 
+from ..lang import get_language
 from .inflection import case_forms, inflects
 from .mention import Mention
 from .persons import fold
@@ -94,7 +94,5 @@ def offensive_words(lang: str) -> frozenset[str]:
     lang (str): ISO 639-1 code; a language without a list has none but the English words.
     RETURNS (frozenset[str]): folded.
     """
-    folder = files("spacy_deid") / "resources" / "surrogates" / "offensive"
-    lists = (folder / f"{name}.txt" for name in {lang, "en"})
-    lines = (line for path in lists if path.is_file() for line in path.read_text(encoding="utf8").splitlines())
-    return frozenset(fold(line) for line in lines if line and not line.startswith("#"))
+    lines = (line for code in {lang, "en"} for line in get_language(code).read_lines("offensive.txt"))
+    return frozenset(map(fold, lines))

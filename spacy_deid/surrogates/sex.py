@@ -11,12 +11,11 @@ The grammar of a note may still tell the sex ("ingresada"): a value is replaced,
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
+from ..lang import get_language
 from .mention import Mention
 from .persons import fold
 
@@ -99,10 +98,9 @@ def _like(text: str, word: str) -> str:
 @cache
 def _load(lang: str) -> _Words | None:
     """The words of a language; None if there are none."""
-    path = files("spacy_deid") / "resources" / "surrogates" / "sex" / f"{lang}.toml"
-    if not path.is_file():
+    data = get_language(lang).read_toml("sex.toml")
+    if not data:
         return None
-    data = tomllib.loads(path.read_text(encoding="utf8"))
     neutral = {
         fold(form): to
         for group in data["neutral"]

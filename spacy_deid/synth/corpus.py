@@ -12,7 +12,7 @@ from random import Random
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from .inject import inject, render_template
-from .language import LANGUAGES, Language, Template, load_language, split_of_carrier
+from .language import Language, Template, load_language, split_of_carrier
 from .noise import add_noise
 
 __all__ = ["SPLITS", "carry", "check_injection", "drop_unused", "make_corpus", "make_note"]
@@ -31,7 +31,7 @@ def make_corpus(
     prelabel: Prelabel | None = None,
     carrier_share: float = 0.5,
     noise: float = 0.2,
-    folder: Path = LANGUAGES,
+    folder: Path | None = None,
 ) -> Iterator[AnnotatedText]:
     """Make notes with gold PHI.
 
@@ -44,7 +44,7 @@ def make_corpus(
     prelabel (Callable[[str], list[Entity]] | None): finds what a carrier holds of its own; it becomes gold.
     carrier_share (float): share of the notes that are carriers, where there are any.
     noise (float): share of the notes that are typed badly.
-    folder (Path): where the languages are.
+    folder (Optional[Path]): folder with one folder per language; None for the languages of the package.
     YIELDS (AnnotatedText): the notes, named by language, split, seed and number.
     RAISES: ConfigError if the language (D602) or the split (D605) is unknown, or the split has no templates (D606) or
         nothing to put into carriers (D610); InputError if there are carriers and none is of the split (D609).

@@ -1,13 +1,13 @@
 """What a language brings to the workshop: settings, lists, templates and sentences, read once from plain files.
 
-    resources/synth/<lang>/language.toml    names, dates, ages, labels, attributes
-    resources/synth/<lang>/lists/*          one row a line (.txt) or a table with a header (.csv)
-    resources/synth/<lang>/notes/*.txt      templates of whole notes, one file a note type, apart by a line "---"
-    resources/synth/<lang>/dev/*.txt        the same for the split "dev" alone
-    resources/synth/<lang>/test/*.txt       and for the split "test" alone; with one of them all else is for training
-    resources/synth/<lang>/sentences.txt    one sentence a line, put between the sentences of a carrier
-    resources/synth/<lang>/clauses.txt      word, tab, what is put right behind that word of a carrier
-    resources/synth/<lang>/frames.txt       templates with a slot {note.body} that takes a carrier
+    lang/<lang>/synth/language.toml    names, dates, ages, labels, attributes
+    lang/<lang>/synth/lists/*          one row a line (.txt) or a table with a header (.csv)
+    lang/<lang>/synth/notes/*.txt      templates of whole notes, one file a note type, apart by a line "---"
+    lang/<lang>/synth/dev/*.txt        the same for the split "dev" alone
+    lang/<lang>/synth/test/*.txt       and for the split "test" alone; with one of them all else is for training
+    lang/<lang>/synth/sentences.txt    one sentence a line, put between the sentences of a carrier
+    lang/<lang>/synth/clauses.txt      word, tab, what is put right behind that word of a carrier
+    lang/<lang>/synth/frames.txt       templates with a slot {note.body} that takes a carrier
 
 A line that begins with "#!" at the head of a template holds directives ("#! age=0..14 sex=female"); one that begins
 with "# " in sentences, clauses and lists is a comment.
@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 from .markup import Node, parse, slots
 from .names import stable_hash
 
-__all__ = ["LANGUAGES", "Language", "Template", "load_language", "split_of", "split_of_carrier"]
-
-LANGUAGES = Path(__file__).parent.parent / "resources" / "synth"
+__all__ = ["Language", "Template", "load_language", "split_of", "split_of_carrier"]
 
 
 @dataclass(frozen=True)
@@ -97,18 +96,19 @@ def split_of_carrier(name: str, language: Language) -> str:
 
 
 @lru_cache(maxsize=8)
-def load_language(lang: str, folder: Path = LANGUAGES) -> Language:
+def load_language(lang: str, folder: Path | None = None) -> Language:
     """Read a language.
 
     lang (str): code of the language, the name of its folder.
-    folder (Path): where the languages are.
+    folder (Optional[Path]): folder with one folder per language; None for the languages of the package.
     RETURNS (Language): its settings, lists and templates.
     RAISES: ConfigError if there is no such language (D602), a file cannot be used (D604) or a template not be parsed
         (D600).
     """
-    root = folder / lang
+    root = folder / lang if folder else get_language(lang).resource("synth")
     if not (root / "language.toml").is_file():
-        known = ", ".join(sorted(path.parent.name for path in folder.glob("*/language.toml"))) or "none"
+        own = sorted(path.parent.name for path in folder.glob("*/language.toml")) if folder else None
+        known = ", ".join(language_codes("synth/language.toml") if own is None else own) or "none"
         raise ConfigError(Errors.D602.format(lang=lang, known=known))
     language = Language(
         lang=lang,

@@ -1,25 +1,23 @@
 """Names by their frequency, by origin and by what else they mean, with some kept for the test alone.
 
-A table is ``resources/names/<lang>_<part>.csv``: ``name,count``, commonest first. Groups of origin stand in
-``resources/names/origins.toml``.
+A table is ``lang/XX/names/PART.csv``: ``name,count``, most frequent first. Groups of origin are in
+``lang/XX/names/origins.toml``.
 """
 
 import csv
-import tomllib
 from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
-from pathlib import Path
 from random import Random
 
 from ..errors import ConfigError, Errors
+from ..lang import get_language
 
-__all__ = ["COMMON", "NAMES", "NameTable", "is_reserved", "read_origins", "read_table", "stable_hash"]
+__all__ = ["COMMON", "NameTable", "is_reserved", "read_origins", "read_table", "stable_hash"]
 
-NAMES = Path(__file__).parent.parent / "resources" / "names"
 COMMON = 500  # so many names of a list are too common to be kept for the test
 
 
@@ -85,7 +83,7 @@ def read_table(lang: str, part: str) -> NameTable:
     RETURNS (NameTable): the names.
     RAISES: ConfigError (D604) if the file is not there or has another form.
     """
-    path = NAMES / f"{lang}_{part}.csv"
+    path = get_language(lang).resource(f"names/{part}.csv")
     try:
         with path.open(encoding="utf8", newline="") as file:
             rows = [(row["name"], float(row["count"])) for row in csv.DictReader(file)]
@@ -105,11 +103,8 @@ def read_origins(lang: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         there are none.
     RAISES: ConfigError (D604) if the file is no TOML.
     """
-    path = NAMES / "origins.toml"
-    if not path.exists():
-        return {}
     try:
-        groups = tomllib.loads(path.read_text(encoding="utf8")).get(lang, {}).get("groups", {})
+        groups = get_language(lang).read_toml("names/origins.toml").get("groups", {})
     except ValueError:
-        raise ConfigError(Errors.D604.format(path=path.name, reason="not valid TOML")) from None
+        raise ConfigError(Errors.D604.format(path="origins.toml", reason="not valid TOML")) from None
     return {name: {part: tuple(names) for part, names in group.items()} for name, group in groups.items()}

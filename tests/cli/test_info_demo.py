@@ -40,11 +40,11 @@ def test_unknown_pipeline_lists_what_there_is(cli):
         assert name in result.stderr
 
 
-SAMPLES = Path(str(files("spacy_deid"))) / "resources" / "samples"
+SAMPLES = Path(str(files("spacy_deid"))) / "lang"
 
 
 def test_demo_shows_both_sides_of_every_note_of_a_pipeline(cli, pipeline_folder: Path):
-    samples = list((SAMPLES / "es").glob("*.txt"))
+    samples = list((SAMPLES / "es" / "samples").glob("*.txt"))
     assert samples
     result = cli("demo", "--pipeline", pipeline_folder)
     assert result.exit_code == 0, result.stderr
@@ -57,7 +57,7 @@ def test_demo_shows_both_sides_of_every_note_of_a_pipeline(cli, pipeline_folder:
 def test_demo_ends_with_a_summary_and_the_next_commands(cli, pipeline_folder: Path):
     lines = cli("demo", "--pipeline", pipeline_folder).stdout.split("Summary")[1].splitlines()
     notes, replaced, kept = (next(line for line in lines if line.startswith(key)) for key in ("Notes", "Repl", "Kept"))
-    assert notes.split() == ["Notes:", str(len(list((SAMPLES / "es").glob("*.txt"))))]
+    assert notes.split() == ["Notes:", str(len(list((SAMPLES / "es" / "samples").glob("*.txt"))))]
     assert re.search(r"(\d+) identifiers: [A-Z_]+ \d+", replaced)
     total, *counts = [int(number) for number in re.findall(r"\d+", replaced)]
     assert total == sum(counts) > 0
@@ -73,7 +73,7 @@ def test_demo_without_options_shows_a_note_of_each_language(cli):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.count(": before") == len(shipped_pipelines()) > 1
     for lang in shipped_pipelines():
-        first = min((SAMPLES / lang).glob("*.txt"))
+        first = min((SAMPLES / lang / "samples").glob("*.txt"))
         assert f"{first.stem}: after" in result.stdout
 
 

@@ -1,11 +1,11 @@
 """The lists of names by origin and decade that ship: enough of them, as records spell them, without repeats."""
 
-import tomllib
-from importlib.resources import files
-
 import pytest
 
-ORIGINS = tomllib.loads(files("spacy_deid").joinpath("resources/names/origins.toml").read_text(encoding="utf8"))
+from spacy_deid.lang import all_languages
+
+NAME = "names/origins.toml"
+ORIGINS = {language.code: language.read_toml(NAME) for language in all_languages(NAME)}
 LISTS = [
     (lang, kind, group, field)
     for lang, kinds in ORIGINS.items()

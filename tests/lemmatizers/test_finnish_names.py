@@ -38,8 +38,8 @@ def lemmas(*words):
 
 def listed_names(limit):
     """The commonest names of each list, with the kind that they inflect as."""
-    for stem, kind in (("fi_female", "given"), ("fi_male", "given"), ("fi_surname", "surname")):
-        path = files("spacy_deid") / "resources" / "names" / f"{stem}.csv"
+    for stem, kind in (("female", "given"), ("male", "given"), ("surname", "surname")):
+        path = files("spacy_deid") / "lang" / "fi" / "names" / f"{stem}.csv"
         rows = list(csv.DictReader(path.read_text(encoding="utf8").splitlines()))
         yield from ((row["name"], kind) for row in rows[:limit] if row["name"].isalpha() and len(row["name"]) > 2)
 

@@ -8,9 +8,10 @@ import pytest
 from masked_lm.tiny import PIECES, TinyLM
 
 from spacy_deid.errors import ConfigError
+from spacy_deid.lang import get_language
 from spacy_deid.masked_lm.exported import ExportedMaskedLM
 from spacy_deid.masked_lm.in_place import WordsInPlace
-from spacy_deid.masked_lm.model import SHIPPED, load_masked_lm, shipped_models
+from spacy_deid.masked_lm.model import load_masked_lm, shipped_models
 
 
 class StatefulLM(TinyLM):
@@ -102,7 +103,7 @@ def test_a_copy_for_another_process_loads_the_model_itself(spanish):
 def test_a_model_that_was_exported_without_states_is_refused(tmp_path):
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    for path in (SHIPPED / "es").iterdir():
+    for path in get_language("es").resource("masked_lm").iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     graph = onnx.load(tmp_path / "float.onnx", load_external_data=False)
     del graph.graph.output[1]

@@ -123,9 +123,9 @@ def test_a_detector_that_cannot_run_stops_the_pipeline(settings, message):
 
 
 def test_a_damaged_model_is_refused_without_a_word_of_the_note(tmp_path):
-    from spacy_deid.masked_lm.model import SHIPPED
+    from spacy_deid.lang import get_language
 
-    for file in (SHIPPED / "es").iterdir():
+    for file in get_language("es").resource("masked_lm").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes()[:1000] if file.suffix == ".onnx" else file.read_bytes())
     with pytest.raises(ConfigError, match="damaged") as caught:
         make(model=str(tmp_path))(NOTE)

@@ -2,17 +2,17 @@
 
 import re
 import tomllib
-from importlib.resources import files
 
 import pytest
 
+from spacy_deid.lang import all_languages
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.note import find_mentions, replace_mentions
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.sex import replace_sex
 
-LISTS = {path.stem: path for path in (files("spacy_deid") / "resources" / "surrogates" / "sex").iterdir()}
+LISTS = {language.code: language.resource("sex.toml") for language in all_languages("sex.toml")}
 
 
 def made(marked, lang):

@@ -6,16 +6,16 @@ from random import Random
 import pytest
 
 from spacy_deid.labels import LABELS
+from spacy_deid.lang import language_codes
 from spacy_deid.patterns.validators import get_validator
 from spacy_deid.synth import load_language
 from spacy_deid.synth.identity import Case
 from spacy_deid.synth.inject import render_template
-from spacy_deid.synth.language import LANGUAGES, Template
+from spacy_deid.synth.language import Template
 from spacy_deid.synth.markup import slots
 from spacy_deid.synth.values import Filler
 
-LANGS = sorted(path.parent.parent.name for path in LANGUAGES.glob("*/notes/*.txt"))
-LANGS = sorted(set(LANGS))
+LANGS = language_codes("synth/notes")
 TEMPLATES = [(lang, template) for lang in LANGS for template in load_language(lang).notes]
 IDS = [f"{lang}-{template.name}" for lang, template in TEMPLATES]
 

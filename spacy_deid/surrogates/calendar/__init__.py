@@ -41,7 +41,7 @@ def replace_dates(
     mentions (Sequence[Mention]): of the labels DATE and AGE, in the order of the text. All of a note at once: they
         tell how it writes dates and when it was written.
     key (IdentityKey): the key of the patient.
-    lang (str): language of the note: "es", "en", "en-GB", "fi", or one that has a file in ``resources/calendar``.
+    lang (str): language of the note: "es", "en", "en-GB", "fi", or one that has a ``lang/XX/calendar.toml``.
     rules (Optional[DateRules]): what is done with dates; None for a shift.
     RETURNS (list[Optional[str]]): for each mention a surrogate, or None. Ages up to 89 and relative days are given
         back as they are: nothing of them has to go.

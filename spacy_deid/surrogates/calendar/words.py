@@ -1,4 +1,4 @@
-"""The words that a language writes dates with, read from ``resources/calendar/<lang>.toml``.
+"""The words that a language writes dates with, read from ``lang/XX/calendar.toml``.
 
 A language is added by such a file. Names of months and weekdays agree with CLDR: a test compares them with Babel,
 which has the names, but neither their case forms nor a parser of text. dateutil reads dates, but forgets how they were
@@ -6,19 +6,16 @@ written.
 """
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any
 
 from ...errors import ConfigError, Errors
+from ...lang import get_language, language_codes
 
 __all__ = ["Family", "Vocabulary", "Words", "cased", "load_words"]
-
-FOLDER = resources.files("spacy_deid") / "resources" / "calendar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +101,11 @@ def load_words(lang: str) -> Words:
 
 
 def _read(lang: str) -> dict[str, Any]:
-    """The settings of a language, upon those of the language it is a variety of."""
-    known = sorted(path.name[:-5] for path in FOLDER.iterdir() if path.name.endswith(".toml"))
-    found = next((code for code in (lang, lang.partition("-")[0]) if code in known), None)
-    if found is None:
-        raise ConfigError(Errors.D662.format(lang=lang, known=", ".join(known)))
-    data = tomllib.loads((FOLDER / f"{found}.toml").read_text(encoding="utf8"))
-    return _read(data.pop("base")) | data if "base" in data else data
+    """The settings of a language; those of a region are read upon those of its language."""
+    data = get_language(lang).read_toml("calendar.toml")
+    if not data:
+        raise ConfigError(Errors.D662.format(lang=lang, known=", ".join(language_codes("calendar.toml"))))
+    return data
 
 
 def _vocabulary(rows: Sequence[Mapping[str, Any]]) -> Vocabulary:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...lang import get_language
 from ..persons import fold
-from .lists import load_names_words, read_names_toml
+from .lists import load_names_words, read_people
 
 __all__ = ["Customs", "fold_word", "load_customs"]
 
@@ -48,15 +49,16 @@ class Customs:
 
 @lru_cache(maxsize=16)
 def load_customs(lang: str) -> Customs:
-    """Read the habits of a language from ``resources/people/<lang>.toml`` and ``resources/expansion``.
+    """Read the habits of a language from ``lang/XX/people.toml`` and ``expansion.toml``.
 
     lang (str): ISO 639-1 code.
     RETURNS (Customs): the habits; of a language without a file, those that all languages share.
     """
-    own = read_names_toml("people", lang)
+    own = read_people(lang)
     order, titles, context = own.get("order", {}), own.get("titles", {}), own.get("context", {})
     nicknames = {
-        fold(name): tuple(given) for name, given in read_names_toml("expansion", lang).get("nicknames", {}).items()
+        fold(name): tuple(given)
+        for name, given in get_language(lang).read_toml("expansion.toml").get("nicknames", {}).items()
     }
     called: dict[str, tuple[str, ...]] = {}
     for name, given in nicknames.items():

@@ -1,7 +1,7 @@
 """The name lists of a language, read once.
 
-Lists: ``resources/names/<lang>_{female,male,surname}.csv`` (name, count, commonest first) and the groups of origin in
-``resources/names/origins.toml``; in ``resources/people/<lang>_decades.csv`` when those who bear given names were born.
+Lists: ``lang/XX/names/{female,male,surname}.csv`` (name, count, most frequent first), the groups of origin in
+``names/origins.toml``, and in ``names/decades.csv`` when the bearers of given names were born.
 """
 
 import csv
@@ -13,13 +13,13 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from ...lang import get_language
 from ..persons import fold
 from .origins import find_foreign
 from .strata import ENOUGH, SORTS, Names
 
-__all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_names_toml"]
+__all__ = ["SORTS", "Names", "load_names", "load_names_words", "read_people"]
 
-_RESOURCES = files("spacy_deid") / "resources"
 _ERA = 20  # years
 _RARE = 600  # surnames of a list that are its own, whatever they look like
 _COMMONER = 0.2  # bearers abroad for each one at home that tell where a surname is from
@@ -68,13 +68,13 @@ def load_names(lang: str) -> Names:
             if number >= _HEADED and name in names.proper[sort] and _is_head(names, sort, name, headed[name])
         )
     names.links = frozenset(phrase.rpartition(" ")[0] for phrase in names.linked["surname"])
-    names.shapes = tuple(map(re.compile, read_names_toml("people", lang).get("order", {}).get("shapes", ())))
+    names.shapes = tuple(map(re.compile, read_people(lang).get("order", {}).get("shapes", ())))
     _read_groups(names, lang)
     _read_eras(names, lang)
     for sort in SORTS[:2]:
         groups = {title: map(fold, members) for title, members in names.members[sort].items()}
         names.foreign[sort] = find_foreign(list(names.proper[sort]), groups, names.groups[sort])
-    if ending := read_names_toml("people", lang).get("origins", {}).get("elsewhere"):
+    if ending := read_people(lang).get("origins", {}).get("elsewhere"):
         rare = list(names.proper["surname"])[_RARE:]
         names.foreign["surname"] = frozenset(name for name in rare if re.search(ending, name))
     names.settle()
@@ -101,28 +101,25 @@ def _link(names: Names, sort: str, words: list[str], first: int, count: int) -> 
 
 def _read_list(lang: str, sort: str) -> Iterator[tuple[str, int]]:
     """The rows of a list."""
-    path = _RESOURCES / "names" / f"{lang}_{sort}.csv"
-    if path.is_file():
-        with path.open(encoding="utf8") as file:
-            yield from ((row["name"], int(row["count"])) for row in csv.DictReader(file))
+    rows = csv.DictReader(get_language(lang).read_text(f"names/{sort}.csv").splitlines())
+    yield from ((row["name"], int(row["count"])) for row in rows)
 
 
 def _read_eras(names: Names, lang: str) -> None:
     """Note when most bearers of the given names were born, in a language with a table of that."""
-    path = _RESOURCES / "people" / f"{lang}_decades.csv"
-    for line in path.read_text(encoding="utf8").splitlines()[1:] if path.is_file() else ():
+    for line in get_language(lang).read_lines("names/decades.csv")[1:]:
         sort, decade, listed = line.split(",")
         names.eras[sort].update(dict.fromkeys(map(fold, listed.split("|")), int(decade) // _ERA))
 
 
 def _read_groups(names: Names, lang: str) -> None:
     """Note of each name the group of origin that alone has it. The first group is the country's own."""
-    groups = list(read_names_toml("names", "origins").get(lang, {}).get("groups", {}).items())
-    shared = read_names_toml("people", lang).get("shared", {})
+    groups = list(get_language(lang).read_toml("names/origins.toml").get("groups", {}).items())
+    shared = read_people(lang).get("shared", {})
     for sort in SORTS:
         own = {word for _, group in groups[:1] for name in group.get(sort, ()) for word in fold(name).split()}
         own.update(map(fold, shared.get(sort, ())))
-        own |= set(map(fold, read_names_toml("people", lang).get("origins", {}).get("everybody", ())))
+        own |= set(map(fold, read_people(lang).get("origins", {}).get("everybody", ())))
         holders: dict[str, list[str]] = defaultdict(list)
         names.members[sort] = {title: list(group.get(sort, ())) for title, group in groups[1:]}
         for title, members in names.members[sort].items():
@@ -137,7 +134,7 @@ def _read_groups(names: Names, lang: str) -> None:
 
 def _from_abroad(names: Names, lang: str) -> Iterator[tuple[str, str]]:
     """Surnames of the list that are common in another country, and the group that comes from there."""
-    for title, country in read_names_toml("people", lang).get("origins", {}).get("countries", {}).items():
+    for title, country in read_people(lang).get("origins", {}).get("countries", {}).items():
         others = frozenset(country["except"].split())
         for name, count in _read_list(country["list"], "surname"):
             here = names.counts["surname"][fold(name)]
@@ -155,17 +152,18 @@ def _add_holder(holders: dict[str, list[str]], names: Names, sort: str, name: st
 
 
 @lru_cache(maxsize=32)
-def read_names_toml(folder: str, stem: str) -> dict[str, Any]:
-    """Read a file of the resources.
+def read_people(lang: str) -> dict[str, Any]:
+    """Read ``people.toml`` of a language.
 
-    folder, stem (str): where it is.
-    RETURNS (dict[str, Any]): its content; empty if there is none.
+    lang (str): language code.
+    RETURNS (dict[str, Any]): its content; {} if there is none.
     """
-    path = _RESOURCES / folder / f"{stem}.toml"
-    return tomllib.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+    return get_language(lang).read_toml("people.toml")
 
 
+@lru_cache
 def load_names_words(table: str) -> Iterable[str]:
     """Words of names that are no names, of all languages. table (str): "particles", "titles", "suffixes"…"""
-    found: list[str] = read_names_toml("expansion", "names").get(table, [])
+    path = files("spacy_deid") / "resources" / "expansion" / "names.toml"
+    found: list[str] = tomllib.loads(path.read_text(encoding="utf8")).get(table, [])
     return found

@@ -224,7 +224,7 @@ def _kindred() -> Mapping[str, tuple[int, str, str]]:
 def _company_forms() -> Mapping[str, tuple[str, str]]:
     """The forms of names of companies and hospitals that stand alone, folded → (name, case)."""
     words = load_words("fi")["institutions"]
-    listed = [n for path in ("organizations", "hospitals") for n in read_lines(f"synth/fi/lists/{path}.txt")]
+    listed = [n for path in ("organizations", "hospitals") for n in read_lines("fi", f"synth/lists/{path}.txt")]
     return forms_of([*words["companies"], *(name for name in listed if " " not in name)], "noun")
 
 
@@ -278,4 +278,4 @@ def _longest_end(word: str, forms: Mapping[str, tuple[str, str]], *, whole: bool
 @cache
 def _surnames() -> list[str]:
     """Common surnames, for the names of firms."""
-    return [line.split(",")[0] for line in read_lines("names/fi_surname.csv")[1:300]]
+    return [line.split(",")[0] for line in read_lines("fi", "names/surname.csv")[1:300]]

@@ -10,8 +10,8 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
+from ...lang import get_language
 from ..mention import Mention
 from .gazetteer import Place, load_gazetteer
 from .geography import Geography
@@ -64,8 +64,7 @@ def _has(codes: Sequence[str], part: str) -> bool:
 def _codes() -> Mapping[str, Sequence[str]]:
     """Town → its postal codes."""
     codes: dict[str, list[str]] = defaultdict(list)
-    path = files("spacy_deid") / "resources" / "synth" / "fi" / "lists" / "places.csv"
-    for row in csv.DictReader(path.read_text(encoding="utf8").splitlines()):
+    for row in csv.DictReader(get_language("fi").read_text("synth/lists/places.csv").splitlines()):
         codes[row["city"]].append(row["zip"])
     return codes
 

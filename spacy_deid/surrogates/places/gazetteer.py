@@ -4,7 +4,6 @@ The lists are made by scripts/places.py; NOTICE names their sources. What a lang
 regions, other spellings, which regions are alike) stands in its TOML file.
 """
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,11 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from ...lang import get_language
 from ..persons import fold
 
 __all__ = ["ABROAD", "Gazetteer", "Place", "load_gazetteer", "load_words", "read_lines"]
 
-_ROOT = files("spacy_deid") / "resources"
-_LISTS = _ROOT / "surrogates" / "places"
 ABROAD = "@"  # before the code of a country, since US states have such codes too
 _LARGE = 4  # band of a city of 100,000
 _WORDS = 4  # of a name that may stand for an unknown one
@@ -43,14 +41,22 @@ class Place(NamedTuple):
 @cache
 def load_words(lang: str) -> Mapping[str, Any]:
     """The word lists of a language, for places, streets, institutions and professions; empty for one without."""
-    path = _LISTS / f"{lang}.toml"
-    return tomllib.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+    return get_language(lang).read_toml("places.toml")
 
 
-def read_lines(path: str) -> list[str]:
-    """The lines of a list that ships, less those with slots; empty if there is no such list."""
-    source = _ROOT / path
-    lines = source.read_text(encoding="utf8").splitlines() if source.is_file() else []
+def read_lines(lang: str, name: str) -> list[str]:
+    """The lines of a list of a language, without those that have slots; [] if the language has no such list."""
+    return _without_slots(get_language(lang).read_text(name))
+
+
+def _read_common(name: str) -> list[str]:
+    """The lines of a list of all languages together."""
+    return _without_slots((files("spacy_deid") / "resources" / "surrogates" / "places" / name).read_text("utf8"))
+
+
+def _without_slots(text: str) -> list[str]:
+    """The lines that hold no slot."""
+    lines = text.splitlines()
     return [line for line in lines if line and "{" not in line and "[[" not in line]
 
 
@@ -74,8 +80,8 @@ class Gazetteer:
         """(region or code of a country, band) → towns."""
         found = {
             (mark + region, int(band)): names.split("|")
-            for name, mark in ((self.lang, ""), ("world", ABROAD))
-            for region, band, names in (line.split(";") for line in read_lines(f"surrogates/places/{name}.csv"))
+            for lines, mark in ((read_lines(self.lang, "places.csv"), ""), (_read_common("world.csv"), ABROAD))
+            for region, band, names in (line.split(";") for line in lines)
             if not mark or (mark + region in _countries() and region not in self._words.get("home", ()))
         }
         own = {ABROAD + code: names for code, names in self._words.get("world", {}).items()}
@@ -176,7 +182,7 @@ class Gazetteer:
 @cache
 def _countries() -> Mapping[str, Mapping[str, str]]:
     """Code of a country → its names, and the group of countries that stand for each other."""
-    head, *lines = read_lines("surrogates/places/countries.csv")
+    head, *lines = _read_common("countries.csv")
     rows = (dict(zip(head.split(","), line.split(","), strict=True)) for line in lines)
     return {ABROAD + row["code"]: row | {"group": _group(row["code"], row["continent"])} for row in rows}
 

@@ -18,8 +18,8 @@ letters.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
+from ...lang import get_language
 from ..keys import Draw
 from ..mention import Mention
 from ..numbers.chance import Chance
@@ -52,8 +52,7 @@ _STATE = re.compile(r"([A-Z]{2}|[A-Z][a-z]+(?: [A-Z][a-z]+)?)[\s,.]*$")  # what 
 @cache
 def _populations() -> dict[str, int]:
     """First three digits of a ZIP code → people who live there."""
-    path = files("spacy_deid") / "resources" / "surrogates" / "zip_areas.csv"
-    rows = (line.split(",") for line in path.read_text(encoding="utf8").splitlines()[1:])
+    rows = (line.split(",") for line in get_language("en").read_lines("zip_areas.csv")[1:])
     return {prefix: int(people) for prefix, people in rows}
 
 

@@ -258,9 +258,9 @@ def _sectors(lang: str) -> tuple[tuple[str, ...], ...]:
 def jobs_of(lang: str) -> tuple[Job, ...]:
     """The professions of a language, with their sectors."""
     if lang == "es":
-        rows = [line.split(",") for line in read_lines("synth/es/lists/professions.csv")[1:]]
+        rows = [line.split(",") for line in read_lines(lang, "synth/lists/professions.csv")[1:]]
     else:
-        rows = [[line, line] for line in read_lines(f"synth/{lang}/lists/professions.txt")]
+        rows = [[line, line] for line in read_lines(lang, "synth/lists/professions.txt")]
     return tuple(
         Job(male, female, sector_of(fold(male), _sectors(lang)), fold(male), needs_article_change("b", male))
         for male, female in rows

@@ -114,7 +114,7 @@ def persons_of(lang: str, parts: Sequence[str], *, given: bool) -> list[str]:
 @cache
 def _named(lang: str, sex: str, two: bool) -> list[str]:
     """Given names with one or two surnames."""
-    surnames, names = _surnames(lang), _listed(f"names/{lang}_{sex}.csv", 120)
+    surnames, names = _surnames(lang), _listed(lang, sex, 120)
     return [
         f"{name} {surnames[(7 * i) % len(surnames)]}" + (f" {surnames[(11 * i + 5) % len(surnames)]}" if two else "")
         for i, name in enumerate(names * 3)
@@ -123,16 +123,16 @@ def _named(lang: str, sex: str, two: bool) -> list[str]:
 
 def _surnames(lang: str) -> list[str]:
     """The commonest surnames."""
-    return _listed(f"names/{lang}_surname.csv", _COMMONEST)
+    return _listed(lang, "surname", _COMMONEST)
 
 
 @cache
 def _givens(lang: str, sex: str) -> frozenset[str]:
     """The commonest given names, folded."""
-    return frozenset(fold(name) for name in _listed(f"names/{lang}_{sex}.csv", 4 * _COMMONEST))
+    return frozenset(fold(name) for name in _listed(lang, sex, 4 * _COMMONEST))
 
 
 @cache
-def _listed(path: str, most: int) -> list[str]:
+def _listed(lang: str, part: str, most: int) -> list[str]:
     """The first names of a list; its head is no name."""
-    return [line.split(",")[0] for line in read_lines(path)[1 : most + 1]]
+    return [line.split(",")[0] for line in read_lines(lang, f"names/{part}.csv")[1 : most + 1]]

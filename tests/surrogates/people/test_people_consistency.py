@@ -30,7 +30,8 @@ def replace(texts, lang="en", label="PATIENT", key=KEY, forbidden=nothing, facts
 
 
 def read(stem):
-    path = files("spacy_deid") / "resources" / "names" / f"{stem}.csv"
+    lang, part = stem.split("_")
+    path = files("spacy_deid") / "lang" / lang / "names" / f"{part}.csv"
     with path.open(encoding="utf8") as file:
         return [row["name"] for row in csv.DictReader(file)]
 

@@ -168,7 +168,7 @@ def test_a_relative_in_lower_case_with_a_name_of_the_lists_is_read():
     ("name", "others"), [("Mildred", (1920, 1939)), ("Debra", (1940, 1959)), ("Kayla", (1980, 1999))]
 )
 def test_a_given_name_becomes_one_of_those_born_in_the_same_years(key, name, others):
-    path = files("spacy_deid") / "resources" / "people" / "en_decades.csv"
+    path = files("spacy_deid") / "lang" / "en" / "names" / "decades.csv"
     rows = [line.split(",") for line in path.read_text(encoding="utf8").splitlines()[1:]]
     decades = {other: int(decade) for sex, decade, names in rows if sex == "female" for other in names.split("|")}
     assert others[0] <= decades[name] <= others[1]

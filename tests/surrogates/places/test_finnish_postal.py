@@ -11,7 +11,7 @@ from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.places import replace_places
 
 KEY = ProjectKey(bytes(range(32)))
-LIST = files("spacy_deid") / "resources" / "synth" / "fi" / "lists" / "places.csv"
+LIST = files("spacy_deid") / "lang" / "fi" / "synth" / "lists" / "places.csv"
 CODES = {}
 for row in csv.DictReader(LIST.read_text(encoding="utf8").splitlines()):
     CODES.setdefault(row["city"], set()).add(row["zip"][:3])

@@ -76,7 +76,7 @@ def test_the_first_digits_of_a_small_area_of_no_state_become_000(text):
 
 
 def test_small_areas_are_those_of_the_census():
-    lines = (files("spacy_deid") / "resources/surrogates/zip_areas.csv").read_text(encoding="utf8").splitlines()[1:]
+    lines = (files("spacy_deid") / "lang/en/zip_areas.csv").read_text(encoding="utf8").splitlines()[1:]
     people = {prefix: int(number) for prefix, number in (line.split(",") for line in lines)}
     assert len(people) > 900
     assert 330_000_000 < sum(people.values()) < 340_000_000

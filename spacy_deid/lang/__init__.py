@@ -1,0 +1,47 @@
+"""All knowledge of languages: one folder per language, and the one way to ask for it.
+
+`get_language` returns the `LanguageData` of a language code. It never fails: for a language without a folder, and for
+everything that a language leaves out, it returns safe defaults. See docs/languages.md for adding a language.
+"""
+
+import re
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+
+from .language_data import LanguageData, language_folders
+
+_REGION = re.compile(r"[A-Za-z]{2}|\d{3}")  # ISO 3166-1 alpha-2, UN M.49
+
+
+@cache
+def get_language(code: str) -> LanguageData:
+    """What the package knows about a language.
+
+    code (str): ISO 639-1 code ("es"), or code and region ("en-GB", "en_GB"): the language with `LanguageData.region`.
+    RETURNS (LanguageData): the language's ``LANGUAGE``. For an unknown code it is a `LanguageData` without resources,
+        whose attributes have their defaults.
+    """
+    lang, _, region = code.replace("_", "-").partition("-")
+    if lang not in language_folders() or (region and not _REGION.fullmatch(region)):
+        return LanguageData(code=code)
+    language: LanguageData = import_module(f"{__name__}.{lang}").LANGUAGE
+    return replace(language, region=region.upper()) if region else language
+
+
+def language_codes(resource: str = "") -> list[str]:
+    """The languages that have a folder.
+
+    resource (str): name of a data file; only languages that have it are returned. All languages if empty.
+    RETURNS (list[str]): ISO 639-1 codes, sorted.
+    """
+    return [code for code in language_folders() if not resource or get_language(code).has(resource)]
+
+
+def all_languages(resource: str = "") -> list[LanguageData]:
+    """The languages that have a folder, for lists that count whatever the language of a note is.
+
+    resource (str): as for `language_codes`.
+    RETURNS (list[LanguageData]): sorted by code.
+    """
+    return [get_language(code) for code in language_codes(resource)]

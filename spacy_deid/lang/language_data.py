@@ -1,0 +1,153 @@
+"""What the package knows about one language, with a safe default for everything a language does not give.
+
+A language is a folder ``spacy_deid/lang/XX`` that defines ``LANGUAGE``, a `LanguageData`, in its ``__init__.py``. It
+holds two kinds of knowledge:
+
+- *Resources* are data files in the folder, read with `LanguageData.read_text`, `read_lines` and `read_toml`. A
+  missing file reads as empty. `RESOURCES` lists the names that the package looks for.
+- *Attributes* are values and functions of `LanguageData`: what cannot be written as plain data, such as inflection
+  or a check digit. Each has a default that is safe for a language nobody has described: no finding, no surrogate (so
+  that a tag is written instead), the text unchanged.
+
+Code of a language is pure: strings in, strings out. It imports `spacy_deid.errors`, `spacy_deid.lang` and the standard
+library only, and reads its own lists in cached functions, so that importing a language stays cheap. Code outside
+``lang/`` never compares a language code; it asks the `LanguageData` that `spacy_deid.lang.get_language` returns.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+RESOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "admission.toml": "words that decide whether a guess of the classifier can have its label (ml/admission.py)",
+        "calendar.toml": "months, weekdays, holidays and numbers in words, and how dates are written",
+        "counts.bin": "how often phrases occur in open text (background/counts.py)",
+        "expansion.toml": "how entries from an EHR are written in notes: date orders, streets, nicknames",
+        "fairness.txt": "sentences with a slot for a name, for the fairness benchmark",
+        "function_words.txt": "function words, separated by blanks",
+        "gazetteer.csv": "places that `deid_ruler` can look for",
+        "masked_lm/": "masked language model that scores surprisal",
+        "medical/": "lists of medical terms, and the dictionary that is compiled from them",
+        "name_context.toml": "expressions that tell a person's name from the name of a disease",
+        "name_cues.txt": "titles in the first line, other words before a name in the rest",
+        "names/": "female.csv, male.csv and surname.csv (name, count; most frequent first), origins.toml, decades.csv",
+        "offensive.txt": "words that no surrogate may be, one per line",
+        "patterns.toml": "rules of `deid_patterns`",
+        "people.toml": "how persons are named: order of names, titles, words of kinship",
+        "places.csv": "towns as region;size band;names separated by |",
+        "places.toml": "regions, capitals, and words of streets, institutions and professions",
+        "prompts/": "prompts for a large language model",
+        "recovery.toml": "expressions for medical text that looks like an identifier",
+        "samples/": "sample notes for the demo",
+        "sex.toml": "words that show a patient's sex, and their neutral forms",
+        "synth/": "templates and lists from which synthetic notes are made",
+        "zip_areas.csv": "inhabitants by the first digits of a postal code",
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LanguageData:
+    """Everything the package knows about one language.
+
+    Each section of attributes belongs to the part of the package that reads it.
+
+    code (str): ISO 639-1 code, the name of the language's folder.
+    name (str): the language's name in English.
+    region (str): region of a variety, such as "GB" in "en-GB". A resource of the region ("calendar-GB.toml") is
+        preferred to that of the language ("calendar.toml").
+    ocr_language (str): the language's name in Tesseract; "eng" reads any Latin script.
+    """
+
+    code: str
+    name: str = ""
+    region: str = ""
+
+    # documents
+    ocr_language: str = "eng"
+
+    # --- names of people ---
+
+    # --- calendar, numbers, identifiers, phone numbers ---
+
+    # --- places, streets, institutions, professions ---
+
+    # --- inflection ---
+
+    # --- lemmas ---
+
+    # --- entries of an EHR and how notes write them ---
+
+    # --- detection: rules, medical terms ---
+
+    # --- synthetic notes ---
+
+    def resource(self, name: str) -> Path:
+        """Path of a data file or folder of the language. It need not exist.
+
+        name (str): path within the language's folder, such as "names/female.csv". `RESOURCES` lists the names.
+        RETURNS (Path): the file of the region if the language has a region with one, else that of the language.
+        """
+        folder = language_folders().get(self.code, _NOWHERE)
+        path = folder / name
+        regional = path.with_name(f"{path.stem}-{self.region}{path.suffix}")
+        return regional if self.region and regional.is_file() else path
+
+    def has(self, name: str) -> bool:
+        """Whether the language has a data file or folder. name (str): as for `resource`. RETURNS (bool)."""
+        return self.resource(name).exists()
+
+    def read_text(self, name: str) -> str:
+        """Read a data file.
+
+        name (str): as for `resource`.
+        RETURNS (str): its content, "" if the language has no such file.
+        """
+        path = self.resource(name)
+        return path.read_text(encoding="utf8") if path.is_file() else ""
+
+    def read_lines(self, name: str) -> list[str]:
+        """Read the lines of a list.
+
+        name (str): as for `resource`.
+        RETURNS (list[str]): the lines, without empty ones and comments ("# …"); [] if there is no such file.
+        """
+        return [line for line in self.read_text(name).splitlines() if line.strip() and not line.startswith("#")]
+
+    def read_toml(self, name: str) -> dict[str, Any]:
+        """Read a TOML file.
+
+        name (str): as for `resource`.
+        RETURNS (dict[str, Any]): its content; {} if there is no such file. The file of a region is read upon that of
+            its language.
+        RAISES: tomllib.TOMLDecodeError if the file is no TOML.
+        """
+        path = self.resource(name)
+        base = path.with_name(Path(name).name)
+        found: dict[str, Any] = {}
+        for file in dict.fromkeys((base, path)):
+            found |= tomllib.loads(file.read_text(encoding="utf8")) if file.is_file() else {}
+        return found
+
+
+def language_folders() -> dict[str, Path]:
+    """The folders of all languages.
+
+    RETURNS (dict[str, Path]): language code → folder, sorted by code.
+    """
+    return dict(sorted(_find_folders()))
+
+
+def _find_folders() -> Iterator[tuple[str, Path]]:
+    """Look for packages below ``spacy_deid.lang``, also in folders that a plug-in adds to its ``__path__``."""
+    for root in import_module(__package__).__path__:
+        for file in Path(root).glob("*/__init__.py"):
+            yield file.parent.name, file.parent
+
+
+_NOWHERE = Path(__file__).parent / "no-such-language"

@@ -1,12 +1,12 @@
 """De-identification of clinical text as spaCy components.
 
 import spacy_deid
-nlp = spacy_deid.load("es")
-doc = nlp("Nombre: Ana. Teléfono: 600 123 456.")
-doc._.deid_text
+deid = spacy_deid.Deidentifier("es")
+deid("Nombre: Ana. Teléfono: 600 123 456.").text
 """
 
 from .context import install_extensions
+from .deidentifier import Deidentifier, File, Result
 from .errors import ConfigError, DeidError, InputError, NotDeidentified
 from .loading import load, shipped_pipelines
 from .offsets import Edit
@@ -17,11 +17,14 @@ from .spans import Evidence
 __all__ = [
     "ConfigError",
     "DeidError",
+    "Deidentifier",
     "Edit",
     "Evidence",
+    "File",
     "InputError",
     "NotDeidentified",
     "NoteResult",
+    "Result",
     "__version__",
     "install_extensions",
     "load",

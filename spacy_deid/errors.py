@@ -445,7 +445,9 @@ class Errors:
         "a worker process could not be started: {reason}. Whatever the pipeline holds must be picklable; on Linux "
         "start_method='fork' needs no pickling"
     )
-    D774 = "a note must be a string or a pair of a string and a dict, not {kind}"
+    D774 = (
+        "an item must be a text, a Doc, a path, a File or a Document, or a pair of one of them and a dict, not {kind}"
+    )
     D775 = (
         "the text has {length:,} characters, more than the {limit:,} of nlp.max_length. Split it between notes or rows, "
         "or raise nlp.max_length: a million characters need about 130 MB of memory"
@@ -455,6 +457,7 @@ class Errors:
         "this script starts worker processes while one of them imports it. Start them below "
         "'if __name__ == \"__main__\":'"
     )
+    D779 = "there is no copy, because the item was no file. Use 'text'"
     D777 = "{path}: another run is writing to this folder. Wait until it is done, or choose another folder"
 
     # recovery

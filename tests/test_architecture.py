@@ -24,6 +24,7 @@ ARROWS = {
     "io": "errors",
     "processes": "errors",
     "piping": "errors offsets processes",
+    "workers": "processes",
     "saving": "errors",
     "loading": "errors saving",
     "policies": "errors labels",
@@ -53,12 +54,14 @@ ARROWS = {
     "policies spans surrogates vault",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "redaction": "context documents loading offsets spans",  # a pipeline run on a document
+    "deidentifier": "audit context documents errors io loading offsets pipeline policies processes saving spans "
+    "vault workers",
     "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline processes "
     "redaction saving spans surrogates vault",
     "cli": "__init__ app audit background context dictionaries documents ehr errors evaluation io labels llm loading "
     "masked_lm medical notes offsets patient_ids piping policies processes redaction release sampling saving spans "
     "surrogates synth vault",
-    "__init__": "context errors loading offsets piping redaction spans",
+    "__init__": "context deidentifier errors loading offsets piping redaction spans",
     "__main__": "cli",
 }
 # the knowledge of languages, which every room may ask for; errors is below it

@@ -1,0 +1,698 @@
+"""The flow of de-identification: from a text, a Doc or a file to the text or copy that may be released.
+
+    from spacy_deid import Deidentifier
+
+    deid = Deidentifier("es", policy="safe_harbor")
+    deid("Nombre: Ana Ruiz.").text
+    deid(Path("letter.pdf"), ehr={"patient_id": "123"}).copy
+    for result, row_id in deid.pipe(rows, as_tuples=True, n_process=4): ...
+
+Every item takes the same steps:
+
+1. Read: a file becomes one text (`documents.read_document`). A text is normalized to what a reader sees
+   (`documents.reading.read_as_seen`), so that an invisible character does not hide a name.
+2. Detect: the pipeline runs on the text, with the EHR context in ``doc._.ehr``.
+3. Release: the getters of the Doc return the edits, if every required step has run and nothing was changed since.
+4. Write: the edits are applied to the text, or to a copy of the file, which is searched for what was removed.
+5. Report: the result is a `Result` of plain values, with the text or the copy, or with the reason why there is none.
+
+An item that cannot pass a step has no text and no copy. The command line, the service and other front ends call
+`Deidentifier` and nothing below it.
+"""
+
+import copy
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+from spacy.about import __version__ as spacy_version
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from .context import DECISIONS, EDITS, KEEP
+from .documents import Document, ReadSettings, WriteSettings, read_document, redact_document
+from .documents.document import OCR_LANGUAGES
+from .documents.marks import cover_marks
+from .documents.reading import Reading, read_as_seen
+from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
+from .io import read_bytes
+from .loading import (
+    check_length,
+    load,
+    patient_terms,
+    use_dictionaries,
+    use_llm,
+    use_operating_point,
+    use_surprisal,
+)
+from .offsets import Edit, apply_edits, map_offsets
+from .policies import Policy
+from .processes import Failure, Start
+from .saving import fingerprint
+from .spans import MERGED, Evidence, require_groups, union_filter, write_evidence
+from .workers import GROUP_CHARACTERS, GroupWorkers, dump_extensions, restore_extensions
+
+__all__ = ["Deidentifier", "File", "Result", "Status", "find_component"]
+
+Status = Literal["released", "review", "withheld", "failed"]
+
+_MARKS = "deid/columns"  # span group of what a file itself declares to be an identifier
+
+
+class File(NamedTuple):
+    """A file in memory.
+
+    data (bytes): content of the file.
+    name (str): name of the file. Its suffix says what kind of file it is; the name appears in error messages.
+    """
+
+    data: bytes
+    name: str
+
+    def __repr__(self) -> str:
+        return f"File({len(self.data)} bytes)"
+
+
+Source = str | Doc | Path | File | Document
+"""What can be de-identified: a text, a Doc, a file by its path or in memory, or a file that was read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of one item. Its repr shows no content and no EHR context.
+
+    status (str): "released"; "review" if it is released but a person should look at it first, because there are
+        warnings or proposed spans; "withheld" if a step did not run or the output did not pass a check; "failed" if
+        the item could not be read or processed.
+    reason (str): why an item was withheld or failed. It quotes no content. Empty if the item was released.
+    number (int): position in the stream, from 0.
+    ehr (Mapping): the EHR context that came with the item.
+    edits (list[Edit]): the replacements, in order. Offsets refer to the input text; for a file, to `Document.text`.
+    entities (list[tuple[int, int, str]]): start, end and label of each detected span of the input text, in order.
+    trace (list[dict]): the decision on each span and its evidence, as ``doc._.deid_trace``.
+    warnings (list[str]): why a person should look at the item. They quote no content.
+    review (list[dict]): spans that a person should look at, as ``doc._.deid_review``, each with its offsets in the
+        released text ("released") and the risk of the whole note ("expected_leak"). Empty unless the deidentifier was
+        made with ``review=True``.
+    dictionaries (list[str]): for each detector with dictionaries, which of them were searched.
+    identity (str): with surrogates, whose surrogates they are: "patient" or, without a patient id, "document".
+    words (int): number of words of the input text.
+    """
+
+    status: Status
+    reason: str = ""
+    number: int = 0
+    ehr: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    edits: list[Edit] = field(default_factory=list, repr=False)
+    entities: list[tuple[int, int, str]] = field(default_factory=list, repr=False)
+    trace: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    warnings: list[str] = field(default_factory=list)
+    review: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    dictionaries: list[str] = field(default_factory=list, repr=False)
+    identity: str = field(default="", repr=False)
+    words: int = field(default=0, repr=False)
+    released_text: str | None = field(default=None, repr=False)
+    released_copy: bytes | None = field(default=None, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a released text."""
+        return self.released_text is not None
+
+    @property
+    def text(self) -> str:
+        """The released text. RAISES: NotDeidentified with the reason if the item was not released."""
+        if self.released_text is None:
+            raise NotDeidentified(self.reason)
+        return self.released_text
+
+    @property
+    def copy(self) -> bytes:
+        """The released copy of a file, which is of the same kind.
+
+        RAISES: NotDeidentified with the reason if the item was not released; InputError (D779) if it was no file.
+        """
+        if self.released_copy is None:
+            raise NotDeidentified(self.reason) if not self.ok else InputError(Errors.D779)
+        return self.released_copy
+
+
+class _DocBytes(bytes):
+    """A Doc on its way to a worker process: a pickled Doc would take its vocab along."""
+
+
+class _Item(NamedTuple):
+    """An item of a stream and its EHR context.
+
+    detect_only (bool): whether to stop after step 2.
+    """
+
+    source: Source | _DocBytes
+    ehr: Mapping[str, Any]
+    detect_only: bool = False
+
+    @property
+    def size(self) -> int:
+        """Characters of the item. A file or a Doc counts as a whole group."""
+        return len(self.source) if isinstance(self.source, str) else GROUP_CHARACTERS
+
+
+class Deidentifier:
+    """De-identifies texts, Docs and files with one pipeline and one set of settings.
+
+    Settings are applied to the pipeline when the deidentifier is made. Two threads must not share a deidentifier.
+    As a context manager it keeps the worker processes of `pipe` between calls; otherwise they end with the stream.
+
+    pipeline (Union[str, Path, Language]): name of a shipped pipeline, a folder, an installed package, or a loaded
+        pipeline, which is changed.
+    policy (Optional[Union[str, Policy]]): what is done with each label: "strict", "safe_harbor", "limited_data_set",
+        a TOML file or a `Policy`; None for the setting of the pipeline.
+    style (Optional[str]): how replaced spans are written: "tag", "numbered", "mask", "remove" or "surrogate"; None for
+        the setting of the pipeline.
+    key (Optional[Union[str, Path, ProjectKey]]): the project key for the style "surrogate", or its file.
+    salts (Optional[Union[str, Path]]): file of the patients' salts.
+    operating_point (Optional[str]): named operating point of the token classifier.
+    dictionaries (Optional[Union[str, Path]]): folder of the hospital's dictionaries.
+    without_patient (Optional[str]): what to do with a note whose patient the dictionaries do not know: "institution"
+        searches it for the terms of the institution alone, "refuse" withholds it; None for the setting of the
+        pipeline.
+    surprisal (Optional[Mapping]): settings of `loading.use_surprisal`; None for the settings of the pipeline.
+    llm (Optional[Mapping]): settings of `loading.use_llm`, at least "model"; None for the settings of the pipeline.
+    review (bool): whether to propose spans that a person should look at. Adds ``deid_surprisal`` and ``deid_review``
+        if the pipeline lacks them.
+    documents (Optional[WriteSettings]): how files are read and written; None for the defaults, with OCR in the
+        language of the pipeline.
+    RAISES: ConfigError for settings that are wrong or that the pipeline has no component for. Language models are
+        opened here, so that a missing model does not fail every item.
+    """
+
+    def __init__(
+        self,
+        pipeline: str | Path | Language,
+        *,
+        policy: str | Policy | None = None,
+        style: str | None = None,
+        key: Any = None,
+        salts: str | Path | None = None,
+        operating_point: str | None = None,
+        dictionaries: str | Path | None = None,
+        without_patient: str | None = None,
+        surprisal: Mapping[str, Any] | None = None,
+        llm: Mapping[str, Any] | None = None,
+        review: bool = False,
+        documents: WriteSettings | None = None,
+    ) -> None:
+        if without_patient is not None and dictionaries is None:
+            raise ConfigError(Errors.D411.format(option="dictionaries"))
+        self.nlp = nlp = pipeline if isinstance(pipeline, Language) else load(pipeline)
+        self.review = review
+        if operating_point is not None:
+            use_operating_point(nlp, operating_point)
+        if dictionaries is not None:
+            use_dictionaries(nlp, dictionaries, **({"without_patient": without_patient} if without_patient else {}))
+        if surprisal is not None or review:
+            use_surprisal(nlp, **(surprisal or {}))
+            if review and not _find_components(nlp, "deid_review"):
+                nlp.add_pipe("deid_review")
+            _ = find_component(nlp, "deid_surprisal").language_model
+        if llm is not None:
+            use_llm(nlp, **llm)
+            _ = find_component(nlp, "deid_llm").extractor.backend.name
+        if salts is not None and isinstance(key, str | Path):
+            from .vault.encryption import check_apart
+
+            check_apart(Path(salts), Path(key))
+        for surrogate in _find_components(nlp, "deid_surrogate", required=any((policy, style, key))):
+            if style is not None:
+                surrogate.set_style(style)
+            if policy is not None:
+                surrogate.set_policy(policy)
+            if key is not None:
+                surrogate.set_key(key, salts)
+        if any((policy, style, key)):
+            self._find_surrogate()
+        default = WriteSettings(read=ReadSettings(languages=(OCR_LANGUAGES.get(nlp.lang or "", "eng"),)))
+        self.documents = documents or default
+        self._workers: dict[tuple[Any, ...], GroupWorkers[_Item, Result]] = {}
+        self._keeps_workers = False
+
+    def __enter__(self) -> Self:
+        self._keeps_workers = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keeps_workers = False
+        self.close()
+
+    def close(self) -> None:
+        """Stop the worker processes, if any are running."""
+        for workers in self._workers.values():
+            workers.close()
+        self._workers.clear()
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """What the output depends on, as plain values for a trace or a report.
+
+        RETURNS (dict): "pipeline" with its "name", "version" and "fingerprint"; "spacy_deid" and "spacy" (versions);
+            "policy" and "style"; with a token classifier its "operating_point" and "thresholds". It is computed once:
+            later changes of the pipeline are not in it.
+        RAISES: ConfigError as `__call__`.
+        """
+        nlp, surrogate = self.nlp, self._find_surrogate()
+        name = {"name": _name(nlp), "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)}
+        classifiers = _find_components(nlp, "deid_ner")
+        return {
+            "pipeline": name,
+            "spacy_deid": version("spacy-deid"),
+            "spacy": spacy_version,
+            **(classifiers[0].get_point().receipt() if classifiers else {}),
+            "policy": surrogate.policy.name,
+            "style": surrogate.style_name,
+        }
+
+    def __call__(self, source: Source, ehr: Mapping[str, Any] | None = None) -> Result:
+        """De-identify one item in this process.
+
+        source (Source): a text, a Doc, a path, a `File` or a `Document`. A string is always a text. The pipeline runs
+            on a Doc in place; a Doc that was de-identified before is not processed again.
+        ehr (Optional[Mapping]): the EHR context, such as {"patient_id": "123", "note_date": "2024-11-30"}. It replaces
+            the ``doc._.ehr`` of a Doc if it is given.
+        RETURNS (Result): the outcome. It does not raise for an item that cannot be released; reading ``result.text``
+            or ``result.copy`` of such an item does.
+        RAISES: ConfigError if the pipeline has no ``deid_surrogate`` (D415) or its style needs a key (D691).
+        """
+        self._find_surrogate()
+        context = dict(ehr or {})
+        item = _Item(source, context)
+        if isinstance(source, Doc):  # no memory zone: the Doc stays with the caller
+            return replace(_catch(self._process, item), ehr=context)
+        return replace(self._run_group([item])[0], ehr=context)
+
+    def pipe(
+        self,
+        items: Iterable[Any],
+        *,
+        as_tuples: bool = False,
+        n_process: int = 1,
+        batch_size: int = 64,
+        seconds: float = 0,
+        start_method: Start | None = None,
+    ) -> Iterator[Any]:
+        """De-identify a stream of items and yield their results in order.
+
+        One item that cannot be released does not affect the others: a missing value of a table, a damaged file and
+        an item that crashes its worker process each give a result with the status "failed". Input is read a few groups
+        ahead of the output, so memory does not grow with the stream.
+
+        items (Iterable): what `__call__` takes, or pairs of that and the EHR context. With ``as_tuples`` each of them
+            in a pair with any context, such as the id of a row, which is yielded with the result.
+        as_tuples (bool): whether to take and yield pairs with a context.
+        n_process (int): number of worker processes; 1 for this process, -1 for one per CPU.
+        batch_size (int): largest number of texts that go through the pipeline together.
+        seconds (float): time limit for an item, 0 for none. With a limit, even one process is a worker process.
+        start_method (Optional[str]): how worker processes are started: "fork", "spawn", or None for the choice of
+            `workers.choose_start`. With "spawn", a script must call this under ``if __name__ == "__main__":``.
+        YIELDS (Union[Result, tuple[Result, Any]]): one result per item, or pairs of result and context.
+        RAISES: ConfigError as `__call__`, for a single string or a setting out of range (D776), and while iterating if
+            the worker processes do not start (D772, D773).
+        """
+        self._find_surrogate()
+        return self._pipe(items, as_tuples, False, batch_size, n_process, seconds, start_method)
+
+    def detect(
+        self,
+        texts: Iterable[Any],
+        *,
+        as_tuples: bool = False,
+        n_process: int = 1,
+        batch_size: int = 64,
+    ) -> Iterator[Any]:
+        """Detect identifiers in a stream of texts and release nothing. The pipeline needs no ``deid_surrogate``.
+
+        texts, as_tuples, n_process, batch_size: as in `pipe`.
+        YIELDS (Union[Result, tuple[Result, Any]]): results with ``entities`` and without a text; the status of an item
+            whose detections are complete is "released".
+        """
+        return self._pipe(texts, as_tuples, True, batch_size, n_process, 0, None)
+
+    def release(
+        self,
+        source: str | Document,
+        evidence: Mapping[str, Sequence[Evidence]],
+        ehr: Mapping[str, Any] | None = None,
+        *,
+        kept: Iterable[tuple[int, int]] = (),
+    ) -> Result:
+        """Release an item by given detections, such as those of a reviewer. No detector runs.
+
+        source (Union[str, Document]): the text or the file that was read.
+        evidence (Mapping[str, Sequence[Evidence]]): key of a span group → detections. The first group is trusted most.
+        ehr (Optional[Mapping]): the EHR context.
+        kept (Iterable[tuple[int, int]]): start and end of what may stay although the file declares it an identifier.
+        RETURNS (Result): the outcome, as from `__call__`.
+        """
+        from .pipeline.merge import Merge
+
+        surrogate = self._find_surrogate()
+        context = dict(ehr or {})
+
+        def decide(text: str) -> Result:
+            doc = self._make_doc(text, context)
+            for key, items in evidence.items():
+                write_evidence(doc, key, items)
+            # without priorities of labels, the order of the groups decides
+            doc = Merge("deid_merge", sources=list(evidence), label_priority={}, spans_filter=union_filter)(doc)
+            doc = surrogate(doc)
+            return self._collect(doc) if isinstance(source, str) else self._write_copy(source, doc, context, kept)
+
+        with self.nlp.memory_zone():
+            return replace(_catch(decide, source if isinstance(source, str) else source.text), ehr=context)
+
+    def read(self, source: Path | File) -> Document:
+        """Read a file by the settings of the deidentifier.
+
+        source (Union[Path, File]): the file.
+        RETURNS (Document): its text and layout, which `__call__` takes.
+        RAISES: InputError if it cannot be read or its kind is not supported.
+        """
+        file = File(read_bytes(source), str(source)) if isinstance(source, Path) else source
+        return read_document(file.data, file.name, self.documents.read)
+
+    def _find_surrogate(self) -> Any:
+        """Find the component that writes the edits. RAISES: ConfigError if there is none or it lacks its key."""
+        surrogate = find_component(self.nlp, "deid_surrogate")
+        if surrogate.lacks_key:
+            raise ConfigError(Errors.D691)
+        return surrogate
+
+    def _pipe(
+        self,
+        items: Iterable[Any],
+        as_tuples: bool,
+        detect_only: bool,
+        batch_size: int,
+        n_process: int,
+        seconds: float,
+        start_method: Start | None,
+    ) -> Iterator[Any]:
+        """Check the settings of `pipe` at once, and run the stream when it is iterated."""
+        count = (os.cpu_count() or 1) if n_process == -1 else n_process
+        checks: list[tuple[str, Any, bool, str]] = [
+            ("items", type(items).__name__, not isinstance(items, str | bytes), "an iterable of items"),
+            ("n_process", n_process, count >= 1, "at least 1, or -1"),
+            ("batch_size", batch_size, batch_size >= 1, "at least 1"),
+            ("seconds", seconds, seconds >= 0, "0 or more"),
+            ("start_method", start_method, start_method in (None, "fork", "spawn"), "'fork', 'spawn' or None"),
+        ]
+        for setting, value, valid, wanted in checks:
+            if not valid:
+                raise ConfigError(Errors.D776.format(setting=setting, wanted=wanted, value=value))
+        workers = self._open_workers(batch_size, count, seconds, start_method)
+        return self._run_stream(workers, items, as_tuples, detect_only)
+
+    def _run_stream(
+        self, workers: GroupWorkers[_Item, Result], items: Iterable[Any], as_tuples: bool, detect_only: bool
+    ) -> Iterator[Any]:
+        """Yield the results of a stream. The EHR context and the tuple context of an item stay in this process."""
+        waiting: deque[tuple[Mapping[str, Any], Any]] = deque()  # of the items that were read and not yielded
+
+        def read() -> Iterator[_Item]:
+            for entry in items:
+                given, context = entry if as_tuples else (entry, None)
+                source, ehr = given if _is_pair(given) else (given, {})
+                waiting.append((ehr, context))
+                source = _DocBytes(source.to_bytes()) if isinstance(source, Doc) else source
+                yield _Item(source, dict(ehr), detect_only)
+
+        try:
+            total = len(items) if isinstance(items, Sized) else None
+            for number, output in enumerate(workers.run(read(), total)):
+                ehr, context = waiting.popleft()
+                result = Result("failed", output.reason) if isinstance(output, Failure) else output
+                result = replace(result, number=number, ehr=ehr)
+                yield (result, context) if as_tuples else result
+        finally:
+            if not self._keeps_workers:
+                self.close()
+
+    def _open_workers(
+        self, batch_size: int, n_process: int, seconds: float, start_method: Start | None
+    ) -> GroupWorkers[_Item, Result]:
+        """Get the workers for a stream: those of an earlier call if they are kept, else new ones."""
+        settings = (batch_size, n_process, seconds, start_method)
+        if settings not in self._workers:
+            runner = copy.copy(self)
+            if n_process > 1:  # the worker processes run side by side, so each reads its pages one by one
+                runner.documents = replace(self.documents, read=replace(self.documents.read, processes=1))
+            self._workers[settings] = GroupWorkers(
+                self.nlp,
+                runner._run_group,
+                lambda item: item.size,
+                batch_size=batch_size,
+                n_process=n_process,
+                seconds=seconds,
+                start_method=start_method,
+            )
+        return self._workers[settings]
+
+    def _run_group(self, items: Sequence[_Item]) -> list[Result]:
+        """Process a group in a memory zone: its texts together, then one by one whatever has no result yet."""
+        results: dict[int, Result] = {}
+        with self.nlp.memory_zone():
+            texts = {i: item for i, item in enumerate(items) if isinstance(item.source, str)}
+            if len(texts) > 1:
+                self._process_texts(texts, results)
+            for i, item in enumerate(items):
+                if i not in results:
+                    results[i] = _catch(self._process, item)
+        return [results[i] for i in range(len(items))]
+
+    def _process_texts(self, texts: Mapping[int, _Item], results: dict[int, Result]) -> None:
+        """Process texts as one stream and add their results. A text that raises ends the stream, and one that spaCy's
+        ``ignore_error`` drops is missing from it: these have no result afterwards.
+        """
+        readings: dict[int, Reading | None] = {}
+
+        def read() -> Iterator[tuple[Doc, int]]:
+            for i, item in texts.items():
+                readings[i] = read_as_seen(str(item.source))
+                yield self._make_doc(_text(str(item.source), readings[i]), item.ehr), i
+
+        try:
+            for doc, i in self.nlp.pipe(read(), as_tuples=True, batch_size=len(texts)):
+                collect = self._collect_entities if texts[i].detect_only else self._collect
+                results[i] = _catch(collect, doc, readings[i])
+        except Exception:
+            return
+
+    def _process(self, item: _Item) -> Result:
+        """Take one item through all steps.
+
+        RAISES: NotDeidentified or another exception if it cannot pass one of them.
+        """
+        source = item.source
+        collect = self._collect_entities if item.detect_only else self._collect
+        if isinstance(source, str):  # step 1: read
+            reading = read_as_seen(source)
+            doc = self.nlp(self._make_doc(_text(source, reading), item.ehr))  # step 2: detect
+            return collect(doc, reading)  # steps 3 to 5
+        if isinstance(source, _DocBytes):
+            source = Doc(self.nlp.vocab).from_bytes(source)
+        if isinstance(source, Doc):
+            if item.ehr:
+                source._.ehr = dict(item.ehr)
+            check_length(self.nlp, source.text)
+            return collect(source if EDITS in source.user_data else self.nlp(source))
+        if not isinstance(source, Document | Path | File):
+            raise InputError(Errors.D774.format(kind=type(source).__name__))
+        document = source if isinstance(source, Document) else self.read(source)
+        doc = self._detect_in(document, item.ehr)
+        return self._collect_entities(doc) if item.detect_only else self._write_copy(document, doc, item.ehr)
+
+    def _make_doc(self, text: str, ehr: Mapping[str, Any]) -> Doc:
+        """Tokenize a text. RAISES: InputError (D775) if it is longer than the pipeline allows."""
+        check_length(self.nlp, text)
+        doc = self.nlp.make_doc(text)
+        if ehr:
+            doc._.ehr = dict(ehr)
+        return doc
+
+    def _detect_in(self, document: Document, ehr: Mapping[str, Any]) -> Doc:
+        """Run the pipeline on the text of a file. What the file itself declares is evidence, trusted most."""
+        doc = self._make_doc(document.text, ehr)
+        if not document.marks:
+            return self.nlp(doc)
+        with _trust(self.nlp, _MARKS):
+            write_evidence(doc, _MARKS, [Evidence(*mark, "columns", validated=True) for mark in document.marks])
+            return self.nlp(doc)
+
+    def _write_copy(
+        self, document: Document, doc: Doc, ehr: Mapping[str, Any], kept: Iterable[tuple[int, int]] = ()
+    ) -> Result:
+        """Write the copy of a file and search it for what was removed.
+
+        document (Document): the file.
+        doc (Doc): its text, processed.
+        ehr (Mapping): the EHR context. What the dictionaries know of its patient must not be in the copy.
+        kept (Iterable[tuple[int, int]]): what a reviewer decided to keep.
+        RETURNS (Result): the outcome, with the copy.
+        RAISES: DeidError (D714, D719) if the copy still contains something that was removed.
+        """
+        result = self._collect(doc)
+        decided = doc.user_data[DECISIONS]
+        kept = [*kept, *((start, end) for start, end, _, action in decided["actions"] if action == KEEP)]
+        edits = list(cover_marks(document, result.edits, kept))
+        settings = replace(self.documents, read=document.settings or self.documents.read)
+        if settings.mark == "box" and decided["style"] == "surrogate":
+            settings = replace(settings, mark="plain")
+        known = patient_terms(self.nlp, ehr.get("patient_id"))
+        data = redact_document(document, edits, settings, known=known, kept=kept)
+        warnings = [*document.warnings, *result.warnings]
+        return replace(
+            result,
+            status="review" if warnings or result.review else "released",
+            edits=edits,
+            warnings=warnings,
+            released_text=apply_edits(document.text, edits),
+            released_copy=data,
+        )
+
+    def _collect(self, doc: Doc, reading: Reading | None = None) -> Result:
+        """Copy what may be known of a processed Doc into a result, in offsets of the text that was given.
+
+        doc (Doc): the processed Doc.
+        reading (Optional[Reading]): how the given text was normalized; None if the Doc has the given text.
+        RETURNS (Result): the outcome.
+        RAISES: NotDeidentified if a step did not run or something was changed since; see `context.get_edits`.
+        """
+        edits, trace, warnings = doc._.deid_edits, doc._.deid_trace, doc._.deid_warnings
+        review = _collect_review(doc) if self.review else []
+        text = doc.text
+        if reading is not None:
+            text, edits = reading.raw, reading.raw_edits(edits)
+            trace, review = ([_move_record(row, reading) for row in rows] for rows in (trace, review))
+        places = map_offsets(edits, [row[side] for row in review for side in ("start", "end")], len(text))
+        for i, row in enumerate(review):
+            row["released"] = places[2 * i : 2 * i + 2]
+        searched = [group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs]
+        return Result(
+            "review" if warnings or review else "released",
+            edits=edits,
+            entities=_read_entities(doc, reading),
+            trace=trace,
+            warnings=warnings,
+            review=review,
+            dictionaries=searched,
+            identity=doc.user_data[DECISIONS].get("identity", ""),
+            words=len(doc.text.split()),
+            released_text=apply_edits(text, edits),
+        )
+
+    def _collect_entities(self, doc: Doc, reading: Reading | None = None) -> Result:
+        """Copy the detections of a Doc into a result without a text.
+
+        RAISES: NotDeidentified (D501) if a detector did not run or the detections were not merged.
+        """
+        require_groups(doc, [MERGED])
+        require_groups(doc, doc.spans[MERGED].attrs.get("sources", [MERGED]))
+        return Result("released", entities=_read_entities(doc, reading), words=len(doc.text.split()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for a worker process: worker processes of this one stay behind, extension attributes go along."""
+        return {**self.__dict__, "_workers": {}, "extensions": dump_extensions()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore_extensions(state.pop("extensions"))
+        self.__dict__.update(state)
+
+
+def find_component(nlp: Language, factory: str) -> Any:
+    """Find the first component of a factory, whatever its name.
+
+    nlp (Language): the pipeline.
+    factory (str): name of the factory, such as "deid_ner".
+    RETURNS: the component.
+    RAISES: ConfigError (D415) if there is none.
+    """
+    return _find_components(nlp, factory, required=True)[0]
+
+
+def _find_components(nlp: Language, factory: str, required: bool = False) -> list[Any]:
+    """Find all components of a factory."""
+    found = [nlp.get_pipe(name) for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == factory]
+    if required and not found:
+        known = ", ".join(nlp.pipe_names) or "none"
+        raise ConfigError(Errors.D415.format(name=_name(nlp), factory=factory, known=known))
+    return found
+
+
+def _name(nlp: Language) -> str:
+    """Name of a pipeline with its language, as spaCy names packages."""
+    return f"{nlp.lang}_{nlp.meta['name']}"
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value of a stream is an item with its EHR context."""
+    return isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], Mapping)
+
+
+def _text(raw: str, reading: Reading | None) -> str:
+    """The text that detectors see."""
+    return raw if reading is None else reading.text
+
+
+def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
+    """Run a step of the flow and turn an exception into a result without a text."""
+    try:
+        return action(*arguments)
+    except Exception as error:
+        withheld = isinstance(error, NotDeidentified) or type(error) is DeidError
+        return Result("withheld" if withheld else "failed", describe(error))
+
+
+def _read_entities(doc: Doc, reading: Reading | None) -> list[tuple[int, int, str]]:
+    """Start, end and label of the entities of a Doc, in offsets of the text that was given."""
+    if reading is None:
+        return [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
+    return sorted((*reading.raw_span(ent.start_char, ent.end_char), ent.label_) for ent in doc.ents)
+
+
+def _collect_review(doc: Doc) -> list[dict[str, Any]]:
+    """The spans that a person should look at, each with the risk of the whole note.
+
+    RAISES: NotDeidentified (D502) if no spans were proposed.
+    """
+    from .audit.leak_order import assess_leak
+
+    leak = round(assess_leak(doc).expected, 6)
+    return [{**row, "expected_leak": leak} for row in doc._.deid_review]
+
+
+def _move_record(record: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    """A record with offsets of the text that was given, also those of its evidence."""
+    start, end = reading.raw_span(record["start"], record["end"])
+    moved = {**record, "start": start, "end": end}
+    if "evidence" in record:
+        moved["evidence"] = [_move_record(item, reading) for item in record["evidence"]]
+    return moved
+
+
+@contextmanager
+def _trust(nlp: Language, key: str) -> Iterator[None]:
+    """Let ``deid_merge`` require one more span group and trust it most."""
+    merges = _find_components(nlp, "deid_merge")
+    before = [merge.sources for merge in merges]
+    for merge in merges:
+        merge.sources = [key, *(source for source in merge.sources if source != key)]
+    try:
+        yield
+    finally:
+        for merge, sources in zip(merges, before, strict=True):
+            merge.sources = sources

@@ -1,0 +1,158 @@
+"""Run a stream of items through a pipeline in groups, in this process or in worker processes.
+
+A group is the unit of work: `Deidentifier` runs each one in its own memory zone, after which its Docs and new strings
+are freed. If a worker dies, its group is split and run again item by item, so only the item that kills a worker fails.
+"""
+
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, Self, TypeVar, cast
+
+from spacy.language import Language
+from spacy.tokens.underscore import Underscore
+
+from .processes import Failure, Start, Workers
+
+__all__ = ["GroupWorkers", "choose_start", "dump_extensions", "restore_extensions"]
+
+Item = TypeVar("Item")
+Output = TypeVar("Output")
+
+GROUP_CHARACTERS = 100_000
+"""A group ends when its items have this many characters, so that many long notes are never in memory at once."""
+
+_GROUPS_PER_PROCESS = 4  # if the number of items is known, groups are made small enough to keep all processes busy
+# Components whose models run on libraries that start threads, which do not survive a fork.
+_THREADED = ("spacy_deid.pipeline.surprisal", "spacy_deid.pipeline.llm")
+
+
+class GroupWorkers(Generic[Item, Output]):
+    """Cut a stream into groups and run each group, here or in worker processes that live until `close`.
+
+    nlp (Language): the pipeline that the groups go through. It decides how processes are started.
+    run_group (Callable[[list[Item]], list[Output]]): processes one group and returns one output per item. For spawned
+        processes it must be picklable.
+    size (Callable[[Item], int]): number of characters of an item.
+    batch_size (int): largest number of items in a group.
+    n_process (int): number of worker processes; 1 without a time limit runs the groups in this process.
+    seconds (float): time limit for an item, 0 for none. With a limit, even one process is a worker process.
+    start_method (Optional[str]): "fork", "spawn", or None for the result of `choose_start`.
+    """
+
+    def __init__(
+        self,
+        nlp: Language,
+        run_group: Callable[[list[Item]], list[Output]],
+        size: Callable[[Item], int],
+        *,
+        batch_size: int = 64,
+        n_process: int = 1,
+        seconds: float = 0,
+        start_method: Start | None = None,
+    ) -> None:
+        self._nlp, self._run_group, self._size, self._batch_size = nlp, run_group, size, batch_size
+        self._in_workers = n_process > 1 or seconds > 0
+        self._start_method = start_method
+        self._workers: Workers[list[Item], list[Output]] = Workers(run_group, n_process, seconds=seconds, split=_split)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the worker processes, if any were started."""
+        self._workers.close()
+
+    def run(self, items: Iterable[Item], total: int | None = None) -> Iterator[Output | Failure]:
+        """Run items and yield their outputs in order.
+
+        items (Iterable[Item]): the items. They are read a few groups ahead of the output.
+        total (Optional[int]): number of items, if known. A short stream is then shared among all processes.
+        YIELDS (Output | Failure): one output per item, or a `Failure` if the worker process of the item died or ran
+            out of time.
+        """
+        groups = self._cut(items, total)
+        if not self._in_workers:
+            for group in groups:
+                yield from self._run_group(group)
+            return
+        self._workers.start = self._start_method or choose_start(self._nlp)
+        for group, outputs in self._workers.run(groups):
+            for output in [outputs] * len(group) if isinstance(outputs, Failure) else outputs:
+                yield output
+                self._workers.pump()
+
+    def _cut(self, items: Iterable[Item], total: int | None) -> Iterator[list[Item]]:
+        """Cut a stream into groups."""
+        most = self._batch_size
+        if self._in_workers and total is not None:
+            most = max(1, min(most, -(-total // (self._workers.n_process * _GROUPS_PER_PROCESS))))
+        group: list[Item] = []
+        characters = 0
+        for item in items:
+            group.append(item)
+            characters += self._size(item)
+            if len(group) >= most or characters >= GROUP_CHARACTERS:
+                yield group
+                group, characters = [], 0
+        if group:
+            yield group
+
+
+def _split(group: list[Item]) -> list[list[Item]]:
+    """Split a group into groups of one item."""
+    return [[item] for item in group]
+
+
+def choose_start(nlp: Language) -> Start:
+    """Choose how to start processes that use a pipeline.
+
+    nlp (Language): the pipeline.
+    RETURNS (str): "fork" if a forked copy of this process can run the pipeline: on Linux, if this process has a single
+        Python thread, and if every component is from spaCy or spacy_deid and none uses torch or another library with
+        threads. Otherwise "spawn".
+    """
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return "spawn"
+    return "fork" if all(_survives_fork(component) for _, component in nlp.pipeline) else "spawn"
+
+
+def _survives_fork(component: Any) -> bool:
+    """Whether a component can run in a forked process."""
+    module = getattr(component, "__module__", "") or ""
+    if not module.startswith(("spacy.", "spacy_deid.")) or module in _THREADED:
+        return False
+    model: Any = getattr(component, "model", None)
+    return not hasattr(model, "walk") or not any(node.shims for node in model.walk())
+
+
+def dump_extensions() -> list[dict[str, Any]]:
+    """Collect the extension attributes of Doc, Span and Token for a spawned process, which components may need.
+
+    RETURNS (list[dict]): one table per class. Extensions that cannot be pickled, such as lambdas, are left out: a
+        component that needs one raises in the spawned process.
+    """
+    tables = cast(Any, Underscore).get_state()
+    return [{name: value for name, value in table.items() if _is_picklable(value)} for table in tables]
+
+
+def restore_extensions(tables: Iterable[Mapping[str, Any]]) -> None:
+    """Register the extension attributes that are missing in this process.
+
+    tables (Iterable[Mapping]): the return value of `dump_extensions`.
+    """
+    for table, saved in zip(cast(Any, Underscore).get_state(), tables, strict=True):
+        table.update({name: value for name, value in saved.items() if name not in table})
+
+
+def _is_picklable(value: Any) -> bool:
+    """Whether a value can be sent to a spawned process."""
+    try:
+        pickle.dumps(value)
+    except Exception:
+        return False
+    return True

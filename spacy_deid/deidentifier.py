@@ -227,7 +227,7 @@ class Deidentifier:
         if salts is not None and isinstance(key, str | Path):
             from .vault.encryption import check_apart
 
-            check_apart(Path(salts), Path(key))
+            check_apart(salts, key)
         for surrogate in _find_components(nlp, "deid_surrogate", required=any((policy, style, key))):
             if style is not None:
                 surrogate.set_style(style)

@@ -15,8 +15,8 @@ from spacy.language import Language
 
 import spacy_deid
 from spacy_deid import Deidentifier, Edit, Evidence, File
-from spacy_deid.dictionaries.entries import LocalEntry
 from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document
 from spacy_deid.errors import ConfigError, InputError, NotDeidentified
 from spacy_deid.policies import Policy

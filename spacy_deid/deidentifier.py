@@ -37,11 +37,11 @@ from spacy.tokens import Doc
 
 from .context import DECISIONS, EDITS, KEEP
 from .documents import Document, ReadSettings, WriteSettings, read_document, redact_document
-from .documents.document import OCR_LANGUAGES
 from .documents.marks import cover_marks
 from .documents.reading import Reading, read_as_seen
 from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
 from .io import read_bytes
+from .lang import get_language
 from .loading import (
     check_length,
     load,
@@ -237,7 +237,7 @@ class Deidentifier:
                 surrogate.set_key(key, salts)
         if any((policy, style, key)):
             self._find_surrogate()
-        default = WriteSettings(read=ReadSettings(languages=(OCR_LANGUAGES.get(nlp.lang or "", "eng"),)))
+        default = WriteSettings(read=ReadSettings(languages=(get_language(nlp.lang or "").ocr_language,)))
         self.documents = documents or default
         self._workers: dict[tuple[Any, ...], GroupWorkers[_Item, Result]] = {}
         self._keeps_workers = False

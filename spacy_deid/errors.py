@@ -1,17 +1,16 @@
-"""The catalogue of messages, and the exceptions that carry them.
+"""Exceptions, and the catalogue of error and warning messages.
 
-Messages name files, rows, keys, labels and offsets. They never quote note text: a message that holds a piece of a
-note is a leak that travels with the log.
+Messages name files, rows, keys, labels and offsets. They never quote note text, because error messages end up in logs.
 
     Exception
     └── ValueError
-        └── DeidError            something spacy_deid refuses to do
-            ├── ConfigError      a setting, rules file, policy or term list is wrong
+        └── DeidError            base class
+            ├── ConfigError      a setting, rules file, policy or term list is invalid
             ├── InputError       a note, corpus or annotation file cannot be read
-            └── NotDeidentified  a step that must have run did not: there is no de-identified text
+            └── NotDeidentified  a required step did not run, so there is no de-identified text
 
-Numbers: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line,
-D5xx merging, policies and surrogates, D6xx surrogates and their keys, D7xx documents, language models and audit,
+Codes: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line,
+D5xx merging and policies, D6xx surrogates and their keys, D7xx documents, language models and audit,
 D8xx masked language models, D9xx the service. DW### are warnings.
 """
 
@@ -19,15 +18,13 @@ import os
 import unicodedata
 from pathlib import Path
 
-__all__ = ["ConfigError", "DeidError", "Errors", "InputError", "NotDeidentified", "Warnings", "describe", "printable"]
-
 
 class DeidError(ValueError):
-    """Anything spacy_deid refuses to do."""
+    """Base class of the errors that spacy_deid raises."""
 
 
 class ConfigError(DeidError):
-    """A setting, rules file, policy or term list is wrong."""
+    """A setting, rules file, policy or term list is invalid."""
 
 
 class InputError(DeidError):
@@ -39,109 +36,133 @@ class NotDeidentified(DeidError):
 
 
 class Errors:
-    """Error messages, formatted by the raiser with keys, labels, names of files and offsets only."""
+    """Error messages. Code that raises one fills in keys, labels, file names and offsets, never note text."""
 
     # core
-    D001 = "unknown label '{label}' in scheme '{scheme}'. Known labels: {known}"
-    D002 = "unknown label scheme '{scheme}'. Known schemes: {known}"
-    D003 = "edit {start}:{end} is outside the text of {length} characters or ends before it starts"
+    D001 = "unknown label '{label}' in label scheme '{scheme}'. Known labels: {known}"
+    D002 = "unknown label scheme '{scheme}'. Known label schemes: {known}"
+    D003 = "invalid edit at {start}:{end}: it must lie within the text of {length} characters and end after it starts"
     D004 = "edits {first} and {second} overlap"
     D005 = "offset {offset} is outside the text of {length} characters"
-    D006 = "evidence {start}:{end} of '{source}' is outside the text of {length} characters or empty"
-    D007 = "span group key '{key}' must start with 'deid/' and contain neither '.' nor ':'"
-    D008 = "unknown pipeline '{name}': not a shipped pipeline ({known}), not a folder, not an installed package"
-    D009 = "score {score} of '{source}' at {start}:{end} is not between 0 and 1"
+    D006 = (
+        "invalid evidence from '{source}' at {start}:{end}: it must not be empty and must lie within the text of {length} "
+        "characters"
+    )
+    D007 = "invalid span group key '{key}': it must start with 'deid/' and must not contain '.' or ':'"
+    D008 = (
+        "pipeline '{name}' not found: it is not a pipeline that ships with the package ({known}), a folder or an installed "
+        "package"
+    )
+    D009 = "score must be between 0 and 1, got {score} from '{source}' at {start}:{end}"
 
     # rules
     D100 = "rules file {path}: cannot be read ({reason})"
-    D101 = "rules file {path}: not valid TOML: {reason}"
+    D101 = "rules file {path}: invalid TOML: {reason}"
     D102 = "rules file {path}, rule '{rule}': {reason}"
-    D103 = "rules file {path}, rule '{rule}': bad regular expression: {reason}"
+    D103 = "rules file {path}, rule '{rule}': invalid regular expression: {reason}"
     D104 = "rules file {path}, rule '{rule}': unknown label '{label}'. Known labels: {known}"
     D105 = "rules file {path}, rule '{rule}': unknown validator '{validator}'. Known validators: {known}"
-    D106 = "rules file {path}, rule '{rule}': the pattern can match the empty string"
-    D107 = "rules file {path}: rule '{rule}' stands twice"
-    D108 = "rules file {path}, rule '{rule}': {kind} {number} does not hold: expected {expected}, found {found}"
+    D106 = "rules file {path}, rule '{rule}': the pattern matches the empty string"
+    D107 = "rules file {path}: rule '{rule}' is defined twice"
+    D108 = "rules file {path}, rule '{rule}': {kind} {number} failed: expected {expected}, found {found}"
     D109 = "rules file {path}: {reason}"
     D110 = "no rules for language '{lang}'. Languages with rules: {known}"
-    D111 = "'{name}' cannot disable rule(s) {rules}: no such rule"
+    D111 = "component '{name}': cannot disable rule(s) {rules}: no rules with these names"
 
     # term lists
-    D150 = "list {path}: no such file"
-    D151 = "list {path}: a list is a .csv or a .jsonl file"
-    D152 = "list {path}, row {row}: {reason}"
+    D150 = "term list {path}: file not found"
+    D151 = "term list {path}: unsupported file type. Use a .csv or .jsonl file"
+    D152 = "term list {path}, row {row}: {reason}"
     D153 = (
-        "list {path}: the terms of row(s) {rows} would match nearly everywhere (no letter or digit, single letters, "
-        "function words). Take them out"
+        "term list {path}: the terms of row(s) {rows} are too general (no letter or digit, a single letter or a function "
+        "word) and would match in almost every note. Remove these rows"
     )
-    D154 = "list {path}, row {row}: unknown label. Known labels: {known}"
-    D155 = "list {path}, row {row}: no label. Fill the column 'label', or set 'label'. Known labels: {known}"
-    D156 = "list {path}: a list named '{name}' is there already. Rename the file: detections bear the list's name"
-    D157 = "'{name}' cannot be read: not the terms of a ruler of this version"
+    D154 = "term list {path}, row {row}: unknown label. Known labels: {known}"
+    D155 = "term list {path}, row {row}: no label. Fill in the column 'label', or set 'label'. Known labels: {known}"
+    D156 = (
+        "term list {path}: another list is already named '{name}'. Rename the file, because detections are reported by the "
+        "name of their list"
+    )
+    D157 = "the terms of component '{name}' cannot be read: they are damaged or were saved by another version"
     D158 = (
-        "'{name}' was saved with {expected} confidential list(s), which no folder holds, and has {found}. Give them with "
-        "add_lists() or add_terms(), or call drop_lists() to go on without"
+        "component '{name}' was saved with {expected} confidential list(s), which are never written to disk, and now has "
+        "{found}. Add them with add_lists() or add_terms(), or call drop_lists() to continue without them"
     )
-    D159 = "term matcher: more than {limit} terms"
+    D159 = "too many terms: the term matcher takes at most {limit}"
     D167 = (
-        "list {path}: the terms of row(s) {rows} have another label in an earlier row. Give each term one label, or put "
-        "these rows into a list of their own: a term of two lists has both labels"
+        "term list {path}: the terms of row(s) {rows} have a different label in an earlier row. Use one label per term in "
+        "a list; to give a term two labels, put these rows into a second list"
     )
     D160 = "dictionaries {path}: {reason}"
-    D161 = "dictionaries {path}: others may read '{name}' (mode {mode:04o}). Take that away: chmod -R go-rwx '{path}'"
-    D162 = "dictionaries {path}: damaged or of another version ({reason}). Build them again"
-    D163 = "an entry of '{rule}' with label '{label}': {reason}"
-    D164 = "'{name}': unknown value '{value}' of 'without_patient'. Known values: {known}"
+    D161 = (
+        "dictionaries {path}: other users can read '{name}' (mode {mode:04o}). Restrict access with: chmod -R go-rwx "
+        "'{path}'"
+    )
+    D162 = "dictionaries {path}: damaged or written by another version ({reason}). Build them again"
+    D163 = "dictionary entry of rule '{rule}' with label '{label}': {reason}"
+    D164 = "component '{name}': invalid value '{value}' for 'without_patient'. Known values: {known}"
     D165 = (
-        "'{name}' was saved with dictionaries, which no folder of a pipeline holds, and has none. Give them with "
-        "open_dictionaries(), or call close_dictionaries() to go on without"
+        "component '{name}' was saved with patient dictionaries, which are never written to disk, and now has none. Open "
+        "them with open_dictionaries(), or call close_dictionaries() to continue without them"
     )
     D166 = (
-        "no de-identified text: '{name}' has no terms of this note's patient ({reason}), and 'without_patient' is "
-        "'refuse'"
+        "no de-identified text: '{name}' has no dictionary for the patient of this note ({reason}), and "
+        "'without_patient' is 'refuse'"
     )
 
     # dictionaries from a record system
     D170 = "mapping {path}: {reason}"
     D171 = "mapping {path}, {place}: unknown key '{key}'. Known keys: {known}"
     D172 = "mapping {path}, {place}: unknown kind '{kind}'. Known kinds: {known}"
-    D173 = "mapping {path}, table '{table}': no source '{source}'. Its sources: {known}"
+    D173 = "mapping {path}, table '{table}': unknown source '{source}'. Defined sources: {known}"
     D174 = "table '{table}': source '{source}' has no column {missing}. Its columns: {known}"
     D175 = "source '{source}': {reason}"
     D176 = "source '{source}', {file} row {row}: {reason}"
-    D177 = "source '{source}', {file} row {row}: not {encoding} text. Name the encoding in the mapping"
-    D178 = "source '{source}': the environment variable {variable} is not set; it holds the address of the database"
-    D179 = "source '{source}': the database cannot be read ({kind}). Its message is withheld, because it could quote a value"
-    D180 = "source '{source}' has no rows. If that is right, set 'may_be_empty = true'"
+    D177 = "source '{source}', {file} row {row}: not valid {encoding}. Set the file's encoding in the mapping"
+    D178 = "source '{source}': set the environment variable {variable} to the address of the database"
+    D179 = (
+        "source '{source}': the database cannot be read ({kind}). The message of the database is withheld because it could "
+        "quote a value"
+    )
+    D180 = "source '{source}' has no rows. If this is intended, set 'may_be_empty = true'"
     D181 = (
-        "table '{table}': {count} patient id(s) stand in several rows, first in row {row}. Set 'duplicates' to 'merge' if "
-        "a patient has several rows there, or to 'first'"
+        "table '{table}': {count} patient id(s) occur in more than one row, first in row {row}. Set 'duplicates' to "
+        "'merge' to combine the rows of a patient, or to 'first' to use only the first one"
     )
-    D182 = "{what} needs the package '{package}': pip install 'spacy-deid[ehr]'"
+    D182 = "{what} requires the package '{package}': pip install 'spacy-deid[ehr]'"
     D183 = (
-        "table '{table}', column '{column}': {count} of {total} values are no '{kind}'. Is it the right column, and for "
-        "dates the right 'date_format'?"
+        "table '{table}', column '{column}': {count} of {total} values are not a valid '{kind}'. Check the column name "
+        "and, for dates, 'date_format'"
     )
-    D184 = "no expansion for language '{lang}'. Languages with one: {known}"
+    D184 = "no name expansion for language '{lang}'. Languages with name expansion: {known}"
     D185 = "unknown kind '{kind}'. Known kinds: {known}"
-    D186 = "no dictionary: every value was skipped. The report {path} says why"
-    D187 = "source '{source}', {file}: {encoding} is set, but its bytes read as UTF-8, so accents would be lost"
-    D188 = "a process that builds patients ended, for want of memory or by a signal. The old dictionaries stay"
+    D186 = "no dictionary was written because every value was skipped. See the report {path} for the reasons"
+    D187 = (
+        "source '{source}', {file}: the encoding is set to {encoding}, but the file is UTF-8, so accented letters would be "
+        "lost. Set the encoding to UTF-8"
+    )
+    D188 = (
+        "a worker process that builds dictionaries was killed, possibly because memory ran out. The existing dictionaries "
+        "are unchanged"
+    )
 
     # evaluation
-    D300 = "document '{name}': entity {start}:{end} is outside the text of {length} characters or empty"
-    D301 = "{path}: not {encoding} text"
+    D300 = (
+        "document '{name}': invalid entity at {start}:{end}: it must not be empty and must lie within the text of {length} "
+        "characters"
+    )
+    D301 = "{path}: not valid {encoding} text"
     D302 = "{path}, line {line}: {reason}"
     D303 = "{path}: {reason}"
     D304 = "{path}, line {line}: the label is not in scheme '{scheme}'. Known labels: {known}"
     D305 = "{path}, line {line}: the quoted text differs from the text at {start}:{end}"
-    D306 = "{path}: cannot tell the format ({found}): name one of {known}"
-    D307 = "{path}: {names} without its {missing}"
-    D308 = "document '{name}' stands twice"
-    D309 = "gold and predictions are not of the same documents: only gold {gold}; only predictions {pred}"
+    D306 = "{path}: cannot detect the annotation format ({found}). Choose one of {known}"
+    D307 = "{path}: {names} has no matching {missing} file"
+    D308 = "duplicate document name '{name}'"
+    D309 = "gold and predictions must contain the same documents. Only in gold: {gold}. Only in predictions: {pred}"
     D310 = "document '{name}': gold and predictions have different texts"
-    D311 = "document name '{name}' cannot be the name of a file"
-    D312 = "document '{name}': the character U+{code:04X} at {offset} has no place in {format}"
+    D311 = "document name '{name}' cannot be used as a file name"
+    D312 = "document '{name}': the character U+{code:04X} at {offset} is not allowed in {format}"
     D313 = "metric row '{name}': {reason}"
     D314 = "unknown format '{format}'. Known formats: {known}"
     D315 = "document '{name}' has no sentence count"
@@ -149,32 +170,36 @@ class Errors:
     # fairness, peers
     D370 = "no names to swap for language '{lang}'. Languages with names and contexts: {known}"
     D371 = "contexts {path}, line {line}: {reason}"
-    D372 = "peer '{name}': {reason}"
-    D373 = "peer '{name}', note '{note}': the span {start}:{end} is outside the text of {length} characters or empty"
-    D374 = "no corpus '{name}' in {path}: {reason}"
+    D372 = "peer system '{name}': {reason}"
+    D373 = (
+        "peer system '{name}', note '{note}': invalid span {start}:{end}: it must not be empty and must lie within the "
+        "text of {length} characters"
+    )
+    D374 = "corpus '{name}' cannot be used from {path}: {reason}"
 
     # operating points and reports
-    D340 = "'{name}': thresholds by label need a 'default' for the other labels"
-    D341 = "'{name}': no operating point '{point}'. Its points: {known}"
-    D342 = "pipeline '{name}' has no component '{factory}', so it has no operating point"
+    D340 = "component '{name}': thresholds by label require a 'default' threshold for all other labels"
+    D341 = "component '{name}': unknown operating point '{point}'. Its operating points: {known}"
+    D342 = "pipeline '{name}' has no component '{factory}', so operating points cannot be used"
     D343 = (
-        "{documents} document(s) are too few for a bound of {alpha}: at least {needed} are needed, and more if any "
-        "entity is missed"
+        "too few documents for a risk bound of {alpha}: got {documents}, need at least {needed}, and more if any entity is "
+        "missed"
     )
-    D344 = "a {kind} of {wanted} cannot be reached: the best on these {documents} document(s) is {best:.4f}"
-    D350 = "a {kind} of {wanted} cannot be reached for label(s) {labels}"
-    D345 = "{name} must be above 0 and below 1, not {value}"
+    D344 = "no threshold reaches a {kind} of {wanted}: the best on these {documents} document(s) is {best:.4f}"
+    D350 = "no threshold reaches a {kind} of {wanted} for label(s) {labels}"
+    D345 = "{name} must be greater than 0 and less than 1, got {value}"
     D351 = (
-        "only {precision:.4f} of what is covered at a threshold of {threshold} is PHI in the gold of these {documents} "
-        "document(s). The gold seems incomplete, so no operating point can be fitted to it"
+        "the gold annotations seem incomplete: at a threshold of {threshold}, only {precision:.4f} of the characters "
+        "detected in these {documents} document(s) are annotated as PHI. An operating point cannot be fitted to them"
     )
     D352 = (
-        "{path}: {documents} of its documents are in the development set too. Notes that bound a risk must have been used "
-        "for nothing else"
+        "{path}: {documents} of its documents are also in the development set. A risk bound requires documents that were "
+        "not used before"
     )
     D346 = (
-        "pipeline '{name}' cannot be loaded ({kind}). It was made by spacy_deid {made} with spaCy {made_spacy}; these are "
-        "spacy_deid {here} and spaCy {here_spacy}. Install those versions, or train it again"
+        "pipeline '{name}' cannot be loaded ({kind}). It was created with spacy_deid {made} and spaCy {made_spacy}; "
+        "installed are spacy_deid {here} and spaCy {here_spacy}. Install the versions it was created with, or train it "
+        "again"
     )
     D353 = (
         "pipeline '{name}' is damaged: its file {file} {problem}. Install or copy the pipeline again. If you changed the "
@@ -185,395 +210,438 @@ class Errors:
         "the config has settings for '{component}', but pipeline '{name}' has no such component. Its components: {known}. "
         "'dictionaries' adds deid_ruler, 'surprisal' adds deid_surprisal, 'llm' adds deid_llm"
     )
-    D347 = "the plot needs matplotlib: pip install 'spacy-deid[plots]'. The figures are written as JSON without it"
-    D348 = "{path}: holds no documents"
-    D349 = "{path}: holds no entities, so there is nothing to calibrate on"
+    D356 = (
+        "pipeline '{name}' was saved by an older version of spacy_deid: its config uses '{old}', which was replaced by "
+        "{new}. Edit config.cfg accordingly (and delete checksums.json), or save the pipeline again with this version"
+    )
+    D347 = "plots require matplotlib: pip install 'spacy-deid[plots]'. The JSON output does not need it"
+    D348 = "{path}: contains no documents"
+    D349 = "{path}: contains no entities, so calibration is not possible"
 
     # the token classifier
-    D200 = "'{name}': threshold {threshold} is not between 0 and 1"
-    D201 = "'{name}': label '{label}' comes too late, the model is initialized. Give all labels to initialize"
-    D202 = "'{name}': no labels: the training data holds no entities"
-    D203 = "'{name}' was never trained: initialize and train it, or load a trained pipeline"
+    D200 = "component '{name}': threshold must be between 0 and 1, got {threshold}"
+    D201 = (
+        "component '{name}': label '{label}' cannot be added because the model is already initialized. Pass all labels to "
+        "initialize()"
+    )
+    D202 = "component '{name}': no labels, because the training data contains no entities"
+    D203 = "component '{name}' is not trained: call initialize() and train it, or load a trained pipeline"
 
     # transformers
-    D240 = "encoder '{name}': cannot be loaded. Give the folder of a model; a name on the hub needs a network the first time"
-    D241 = "encoder '{name}': a window of {window} word pieces is longer than the {limit} that it takes"
-    D242 = "window {window} and stride {stride}: the stride is 1 at least and the window less its {special} special pieces at most"
-    D243 = "encoder '{name}': its tokenizer does not say where a piece stands. It takes a fast tokenizer"
-    D244 = (
-        "no de-identified text: a transformer did not run on this text. Put it before the component that listens to it"
+    D240 = (
+        "encoder '{name}' cannot be loaded. Give the folder of a model. A model name from a hub requires network access on "
+        "first use"
     )
+    D241 = "encoder '{name}': window must be at most {limit} word pieces, got {window}"
+    D242 = (
+        "stride must be at least 1 and at most the window minus its {special} special pieces, got stride {stride} with "
+        "window {window}"
+    )
+    D243 = "encoder '{name}': its tokenizer does not return character offsets. Use a model with a fast tokenizer"
+    D244 = "no de-identified text: no transformer ran on this text. Add a transformer before the component that listens to it"
     D245 = (
-        "no de-identified text: {count} token(s) have no word pieces, so the encoder did not see them: {tokens}. Choose "
-        "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which drops none"
+        "no de-identified text: {count} token(s) have no word pieces, so the encoder did not see them: {tokens}. Use "
+        "smaller windows, or the architecture spacy_deid.WindowedTransformer.v1, which covers every token"
     )
-    D246 = "no de-identified text: the encoder gave values that are no numbers. Try it without mixed precision"
+    D246 = "no de-identified text: the encoder returned NaN or infinite values. Try again without mixed precision"
     D247 = (
-        "no de-identified text: the classifier's scores give no probabilities. Its weights are damaged, or too large"
+        "no de-identified text: the scores of the classifier are NaN or infinite. Its weights are damaged or too large"
     )
-    D248 = "no self-decoding model: {reason}"
-    D249 = "'{folder}': holds no self-decoding model, or a damaged one ({kind})"
-    D210 = "no lexicon: {reason}"
-    D211 = "lexicon {path}: no such file. `scripts/lexicon.py` builds one from lists of names, places and words"
-    D212 = "a lexicon holds at most {most} lists, {given} were given"
-    D213 = "training cannot start from {path}: it has no component '{name}'"
+    D248 = "self-decoding model cannot be trained: {reason}"
+    D249 = "folder '{folder}' contains no self-decoding model, or a damaged one ({kind})"
+    D210 = "lexicon cannot be read: {reason}"
+    D211 = "lexicon {path}: file not found. Build one from lists of names, places and words with scripts/lexicon.py"
+    D212 = "too many lists for a lexicon: got {given}, at most {most} are allowed"
+    D213 = "cannot load weights from pipeline {path}: it has no component '{name}'"
 
     # command line
-    D400 = "{path}: not {encoding} text. Name the encoding: --encoding, or 'encoding' among the settings of a job"
+    D400 = (
+        "{path}: not valid {encoding} text. Set the encoding with --encoding, or 'encoding' in the settings of a job"
+    )
     D401 = "unknown text encoding '{encoding}'"
     D402 = "{path}: {reason}"
-    D403 = "{path}: no kind of file that is read"
-    D404 = "{path}: a JSONL file needs --text-field, the key of the note in its rows"
+    D403 = "{path}: unsupported file type"
+    D404 = "{path}: for a JSONL file, set --text-field to the key that holds the note text"
     D405 = "row {row}: {reason}"
-    D406 = "no notes to read: {count} other file(s) in the folder(s), and no .txt{jsonl}"
+    D406 = "no notes found: the folder(s) contain {count} other file(s), but no .txt{jsonl} file"
     D407 = "{first} and {second} would be written to the same file {output}"
-    D408 = "{path} would be overwritten, but this run reads it. Choose another place to write to"
-    D409 = "{count} output file(s) are there already, such as {path}. Choose --overwrite or {other}"
-    D410 = "'-' reads one note from standard input and writes to standard output: it takes no other path and no --{option}"
-    D411 = "--{option} is missing"
-    D412 = "--{first} and --{second} exclude each other"
-    D413 = "{path}: a character cannot be written as {encoding}"
-    D414 = "{path}: the SHA-256 of its annotation files is {found}, not {expected}"
+    D408 = "{path} is an input of this run and would be overwritten. Choose another output path"
+    D409 = "{count} output file(s) already exist, for example {path}. Use --overwrite or {other}"
+    D410 = (
+        "'-' reads one note from standard input and writes it to standard output; it cannot be combined with other paths "
+        "or --{option}"
+    )
+    D411 = "required option --{option} is missing"
+    D412 = "--{first} and --{second} cannot be used together"
+    D413 = "{path}: the output contains a character that {encoding} cannot encode"
+    D414 = "{path}: wrong SHA-256 of the annotation files: expected {expected}, got {found}"
     D415 = "pipeline '{name}' has no component '{factory}'. Its components: {known}"
-    D416 = "{path}: there already, and not a saved pipeline or an empty folder, so it is not replaced"
-    D417 = "no sample notes for language '{lang}'. Languages with samples: {known}"
-    D418 = "{kind} at {where}. What it says is withheld, because it could quote a note"
-    D419 = "{path}: reading and writing the same pipeline. Choose another place to write to"
-    D420 = "holds an infinite number, which JSON does not have"
-    D422 = "'{name}' holds no {wanted}"
+    D416 = "{path} exists and is neither a saved pipeline nor an empty folder, so it is not replaced"
+    D417 = "no sample notes for language '{lang}'. Languages with sample notes: {known}"
+    D418 = "{kind} at {where}. The message is withheld because it could quote a note"
+    D419 = "{path}: a pipeline cannot be read from and written to the same folder. Choose another output path"
+    D420 = "contains an infinite number, which JSON cannot represent"
+    D422 = "'{name}' does not contain a valid {wanted}"
     D423 = "the table of --context has no row for this file"
     D424 = (
-        "{count} patient(s) have an id that differs from another one of this run only in leading zeros, case or white "
-        "space. They are different patients here; if they are not, correct the ids and redact again: {places}"
+        "{count} patient id(s) differ from another id of this run only in leading zeros, case or whitespace. They are "
+        "treated as different patients. If they are the same patients, correct the ids and redact again: {places}"
     )
-    D425 = "two options write to the same file: {paths}. Give each of them a file of its own"
+    D425 = "two options write to the same file: {paths}. Choose a different file for each"
     D421 = "{path}: none of its {count} row(s) could be redacted"
 
     # merging, policies, surrogates
-    D501 = "no de-identified text: the detector group(s) {missing} are missing, so a detector did not run on this text"
+    D501 = "no de-identified text: a detector did not run on this text: the group(s) {missing} are missing"
     D502 = "no de-identified text: '{step}' did not run on this text"
     D503 = "group(s) {extra} have detections that '{name}' did not merge. Add them to its setting 'sources': {sources}"
-    D504 = "'{name}' has no sources: add a detector before it, or name the groups in its setting 'sources'"
-    D505 = "unknown policy '{name}': not one of {known} and not a file"
+    D504 = "'{name}' has no sources: add a detector before it, or list the span groups in its setting 'sources'"
+    D505 = "unknown policy '{name}': it is neither a file nor one of {known}"
     D506 = "policy file {path}: {reason}"
     D507 = "unknown surrogate style '{style}'. Known styles: {known}"
-    D508 = "policy '{policy}' has no action for label '{label}' and no default"
+    D508 = "policy '{policy}' has no action for label '{label}' and no default action"
     D509 = "label priority: {reason}"
     D510 = (
-        "no de-identified text: {count} merged token(s) are neither in doc.ents nor recovered, so a component before "
-        "'{name}' took them out"
+        "no de-identified text: {count} merged token(s) are neither in doc.ents nor recovered. A component before '{name}' "
+        "removed them"
     )
-    D511 = "group '{key}' has {spans} span(s) and {records} record(s): re-assigning a group loses its evidence"
+    D511 = (
+        "group '{key}' has {spans} span(s) but {records} evidence record(s). Do not reassign a span group, because this "
+        "drops its evidence"
+    )
     D512 = (
-        "no de-identified text: the text, the detections, the actions or the edits are not those that the edits were made "
-        "for. Run the whole pipeline again"
+        "no de-identified text: the text, the detections, the actions or the edits were changed after the edits were made. "
+        "Run the whole pipeline again"
     )
     D513 = (
-        "no de-identified text: the entity {label} at {start}:{end} came into doc.ents after 'deid_surrogate'. Add its "
-        "component before that"
+        "no de-identified text: the entity {label} at {start}:{end} was added to doc.ents after 'deid_surrogate'. Move the "
+        "component that adds it before 'deid_surrogate'"
     )
     D518 = (
-        "no de-identified text: group '{key}' has no receipt, so it was set by hand and no detector wrote it. Detectors "
-        "write with write_evidence()"
+        "no de-identified text: group '{key}' has no receipt, so no detector wrote it. Detectors must write groups with "
+        "write_evidence()"
     )
     D519 = (
         "no de-identified text: the detector group(s) {keys} are left from an earlier run, so a detector did not run "
-        "again. Call reopen_groups(doc) to merge the same detections again"
+        "again. To merge the same detections again, call reopen_groups(doc)"
     )
-    D514 = "no de-identified text: the action '{action}' on {label} at {start}:{end} has no edit that covers its span"
+    D514 = "no de-identified text: no edit covers the span {start}:{end} of the action '{action}' on {label}"
     D515 = "no de-identified text: the edit at {start}:{end} belongs to no action"
-    D516 = "no de-identified text: what was merged at {start}:{end} is neither decided on nor recovered"
-    D517 = "no de-identified text: what was recovered at {start}:{end} was never merged"
+    D516 = "no de-identified text: the merged span at {start}:{end} has no action and was not recovered"
+    D517 = "no de-identified text: the recovered span at {start}:{end} was never merged"
 
     # inflection, two-column CoNLL
     D630 = "cannot inflect: '{value}' is not one of {known}"
     D631 = "{path}, line {line}: {reason}"
     # dates
-    D660 = "unknown style of dates '{style}'. Known styles: {known}"
-    D661 = "no offset of at most {span} day(s) fits the rules of dates. Give a longer span, of at most {longest}"
-    D662 = "no words of dates for language '{lang}'. Known languages: {known}. Add lang/{lang}/calendar.toml"
-    # the corpus workshop
+    D660 = "unknown date style '{style}'. Known date styles: {known}"
+    D661 = "no date offset of at most {span} day(s) satisfies the date rules. Increase 'span', to at most {longest}"
+    D662 = "no date words for language '{lang}'. Languages with date words: {known}"
+    # synthetic corpora
     D600 = "template {path}, character {offset}: {reason}"
-    D601 = "no slot '{slot}' in the templates of language '{lang}'"
+    D601 = "unknown slot '{slot}' in the templates of language '{lang}'"
     D602 = "no templates for language '{lang}'. Languages with templates: {known}"
     D603 = "slot '{slot}' has an unknown filter '{filter}'"
     D604 = "{path}: {reason}"
     D605 = "unknown split '{split}'. Known splits: {known}"
     D606 = "language '{lang}' has no templates for the split '{split}'"
-    D607 = "{path}: no carrier notes in a known form. Known forms: {known}"
-    D608 = "{path}: not a corpus that this command wrote, so it is not replaced. Choose another place to write to"
-    D609 = "none of the {count} carrier note(s) is of the split '{split}': their names decide. Give more, or none"
-    D610 = "language '{lang}' has nothing to put into carrier notes of the split '{split}'. Leave the carriers out"
-    D611 = "{path}: writing there would replace the carrier notes. Choose another place to write to"
-    D612 = "unknown hand of noise. Known hands: {known}"
+    D607 = "{path}: no carrier notes in a supported format. Supported formats: {known}"
+    D608 = "{path}: not a corpus written by this command, so it is not replaced. Choose another output path"
+    D609 = (
+        "none of the {count} carrier note(s) belongs to the split '{split}' (a note's name decides its split). Give more "
+        "notes, or none"
+    )
+    D610 = "language '{lang}' has no values for carrier notes of the split '{split}'. Run without carrier notes"
+    D611 = "{path}: the output would replace the carrier notes. Choose another output path"
+    D612 = "unknown type of noise. Known types: {known}"
     D620 = "{path}, record {record}: {reason}"
     D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
 
     # keys of surrogates
     D640 = (
-        "a project key of {found} byte(s) is too short: it has {least} at least. Make one: spacy-deid key new FILE, or "
+        "project key too short: got {found} byte(s), need at least {least}. Create one with: spacy-deid key new FILE, or "
         'python -c "import secrets; print(secrets.token_hex(32))"'
     )
-    D641 = "key {path}: {reason}. Make one: spacy-deid key new FILE"
-    D642 = "key {path}: others may read it (mode {mode:04o}). Take that away: chmod 600 '{path}'"
-    D643 = "a {kind} is never saved. Give it again to the pipeline that was loaded"
-    D644 = "no patient id: notes without one would all get the surrogates of one person. Give each its own"
-    D645 = "nothing to draw from: no options, or weights or a probability that are none"
-    D646 = "key {path}: cannot be written: {reason}. A key that is there is never replaced"
+    D641 = "project key {path}: {reason}. Create one with: spacy-deid key new FILE"
+    D642 = "project key {path}: other users can read it (mode {mode:04o}). Restrict access with: chmod 600 '{path}'"
+    D643 = "a {kind} cannot be saved. After loading the pipeline, set it again"
+    D644 = "no patient id: notes without an id would all get the surrogates of one person. Give each note its own id"
+    D645 = "cannot draw a value: there are no options, or the weights or the probability are not valid numbers"
+    D646 = "project key {path} cannot be written: {reason}. An existing key is never replaced"
     D647 = "{kind} {path}: {reason}"
-    D648 = "key {key} lies in the folder of {path}: whoever copies the folder has both. Move the key elsewhere"
-    D649 = "sealed files need the package 'cryptography': pip install 'spacy-deid[surrogates]'"
-    D650 = "not a note that the vault knows: it was not released with it, was purged, or was changed since"
-    D651 = "what the vault says of this note does not give the note. Nothing was written"
-    D652 = "several notes were released as this text, none or more than one of this name. Give it the name that it had"
+    D648 = (
+        "project key {key} is in the same folder as {path}, so a copy of the folder would contain both. Move the key to "
+        "another folder"
+    )
+    D649 = "encrypted files require the package 'cryptography': pip install 'spacy-deid[surrogates]'"
+    D650 = "note not found in the vault: it was not released with this vault, was purged, or was changed after release"
+    D651 = "the vault's record of this note does not restore the original note. Nothing was written"
+    D652 = (
+        "several notes were released with this text, and the given name matches none or more than one of them. Use the "
+        "name the note had when it was released"
+    )
     D653 = (
-        "{path} lies in {folder}, {what}: whoever copies that folder has the secret too. Move it to a folder of its own "
+        "{path} is in {folder}, {what}, so a copy of that folder would contain the secret. Move it to a separate folder "
         "that only you can read, such as ~/.spacy-deid (chmod 700)"
     )
-    D670 = "surrogates of numbers need the package 'libffx': pip install 'spacy-deid[surrogates]'"
+    D670 = "surrogates of numbers require the package 'libffx': pip install 'spacy-deid[surrogates]'"
 
     # strategies and styles of surrogates
-    D690 = "a probability of {value} is none: it must be from 0 to 1"
+    D690 = "probability must be between 0 and 1, got {value}"
     D691 = (
-        "style 'surrogate' needs a project key. Make one (spacy-deid key new FILE) and give it: load(…, project_key=FILE), "
-        "or --key FILE"
+        "style 'surrogate' requires a project key. Create one with: spacy-deid key new FILE. Pass it as "
+        "load(…, project_key=FILE), or --key FILE"
     )
     D692 = "unknown label '{label}' in the strategies of a surrogate style. Known labels: {known}"
-    D693 = "pipeline '{name}' has no component 'deid_surrogate', which writes what is released"
-    D694 = "{path}: holds no entities that are asked for, so there is nothing to make surrogates of"
-    D695 = "pipeline '{name}' embeds no tokens: it has neither vectors nor a component that fills doc.tensor"
-    D696 = "one of {best} candidates cannot be drawn when {candidates} are ranked: at least 2, and no more than are ranked"
+    D693 = "pipeline '{name}' has no component 'deid_surrogate', so it cannot release a text"
+    D694 = "{path}: contains no entities of the requested labels, so no surrogates can be evaluated"
+    D695 = "pipeline '{name}' has no token embeddings: add vectors or a component that sets doc.tensor"
+    D696 = "'candidates' must be at least 2 and at least 'best', got candidates={candidates}, best={best}"
+    D697 = "unknown {setting} '{name}'. Known names: {known}. Others must be registered with @{registry}"
+    D698 = "{setting} '{name}' needs settings: use a config block with @{registry} = \"{name}\""
 
     # medical dictionaries, phrase counts
-    D700 = "{path}: not {format}: {reason}"
+    D700 = "{path}: not valid {format}: {reason}"
     D701 = "{path}, row {row}: {reason}"
-    D702 = "{path}: {count} of {rows} rows are broken, first row {row}: {reason}. Is it {format}?"
-    D703 = "no medical dictionary for language '{lang}'. Languages with one: {known}"
-    D704 = "{path}: not a medical dictionary of this version"
-    D705 = "{path}: not phrase counts of this version"
-    D706 = "no phrase counts for language '{lang}'. Languages with counts: {known}"
+    D702 = (
+        "{path}: {count} of {rows} rows are invalid, the first is row {row}: {reason}. Check that the file is {format}"
+    )
+    D703 = "no medical dictionary for language '{lang}'. Languages with a medical dictionary: {known}"
+    D704 = "{path}: not a medical dictionary, or written by another version"
+    D705 = "{path}: not a file of phrase counts, or written by another version"
+    D706 = "no phrase counts for language '{lang}'. Languages with phrase counts: {known}"
     D707 = "{path}: {reason}"
-    D708 = "'{value}' is not FORMAT=PATH. Known formats: {known}"
-    D709 = "no medical terms: nothing was read, or everything was left out"
-    D710 = "{path}, row {row}: no patient. Name the key of the patient with --patient-field"
+    D708 = "'{value}' must have the form FORMAT=PATH. Known formats: {known}"
+    D709 = "no medical terms: the files are empty, or all of their terms were excluded"
+    D710 = "{path}, row {row}: no patient id. Set --patient-field to the key that holds it"
 
     # local language models
-    D730 = "component '{name}': no language model. Set 'model' to a GGUF file, or to the address of a server here"
-    D731 = "language model at {host}: {reason}"
-    D732 = "language model {name} gave no answer: {reason}"
-    D733 = "model {path}: {reason}"
+    D730 = "component '{name}': no language model. Set 'model' to a GGUF file, or to the address of a server on this machine"
+    D731 = "language model server {host}: {reason}"
+    D732 = "language model {name} returned no answer: {reason}"
+    D733 = "language model {path}: {reason}"
     D734 = "prompt {path}: {reason}"
-    D735 = "no prompt '{prompt}' for language '{lang}'. Those that ship: {known}. Or give the path of a file"
-    D736 = "no de-identified text: '{name}' has no answer for part {part} of {parts}, {start}:{end}: {reason}"
-    D737 = "a language model needs the package '{package}': pip install 'spacy-deid[{extra}]'"
-    D738 = "a language model's setting '{setting}' must be {wanted}"
-    D739 = "runs cannot be compared: it takes two or more, with a figure of a document or more each"
+    D735 = (
+        "unknown prompt '{prompt}' for language '{lang}'. Known prompts: {known}. You can also give the path of a file"
+    )
+    D736 = "no de-identified text: '{name}' got no answer for part {part} of {parts}, {start}:{end}: {reason}"
+    D737 = "a language model requires the package '{package}': pip install 'spacy-deid[{extra}]'"
+    D738 = "language model: setting '{setting}' must be {wanted}"
+    D739 = "cannot compare runs: at least two runs are needed, each with a value for at least one document"
 
     # tables of notes, sampling
     D740 = "{source}: {reason}"
     D741 = "{source}: no column '{column}'. Its columns: {known}"
     D742 = "{source}, row {row}: {reason}"
-    D743 = "{source}: no notes to draw from ({rows} rows: {skipped})"
-    D744 = "{source}: more than {limit} groups of note type and period. Is '{column}' the note type?"
+    D743 = "{source}: no notes to sample from ({rows} rows: {skipped})"
+    D744 = "{source}: more than {limit} groups of note type and period. Check that '{column}' holds the note type"
     D745 = "{source}: rows {rows} have the same note id"
     D746 = (
-        "{source}: {count} note(s) could not be read again. Was it changed meanwhile, or does a note id stand twice?"
+        "{source}: {count} note(s) could not be read again. Check that the source did not change during the run and that "
+        "note ids are unique"
     )
-    D747 = "unknown period '{period}'. It is year, half, quarter, month or a number of years"
-    D748 = "{source}: the database refused ({kind}). What it says is withheld, because it could quote a value"
-    D749 = "{source}: reading it needs {package}: pip install 'spacy-deid[ehr]'"
-    D750 = "{path}: holds other files than a sample, so it is not replaced. Choose another place to write to"
-    D751 = "{source}: none of the {rows} dates could be read. Name their format with --date-format"
+    D747 = "unknown period '{period}'. Use year, half, quarter, month or a number of years"
+    D748 = (
+        "{source}: the database rejected the query ({kind}). The message of the database is withheld because it could "
+        "quote a value"
+    )
+    D749 = "{source}: reading this source requires {package}: pip install 'spacy-deid[ehr]'"
+    D750 = "{path} contains files that are not part of a sample, so it is not replaced. Choose another output path"
+    D751 = "{source}: none of the {rows} dates could be parsed. Set their format with --date-format"
     D752 = "unknown weighting '{weighting}'. Known weightings: {known}"
 
     # CAS, texts of one document
-    D753 = "{path}: not a UIMA CAS that can be read ({reason})"
-    D754 = "{path}: {reason}. Name the layer of identifiers as TYPE:FEATURE. Layers of the file: {known}"
+    D753 = "{path}: not a valid UIMA CAS ({reason})"
+    D754 = "{path}: {reason}. Give the layer of identifiers as TYPE:FEATURE. Layers in the file: {known}"
     D755 = "{path}, annotation {number}: {reason}"
     D756 = (
-        "document '{name}': ground truth for another text: {matched} of {total} letters, digits and signs agree in order, "
-        "{least:.0%} are needed"
+        "document '{name}': the ground truth seems to belong to another text: only {matched} of {total} letters, digits "
+        "and signs align with the text, at least {least:.0%} must"
     )
-    D757 = "reading a CAS, and writing XMI, needs dkpro-cassis: pip install 'spacy-deid[cas]'"
-    D758 = "layer '{layer}' is not TYPE:FEATURE, as in webanno.custom.PHI:kind"
-    D759 = "{path}: XMI needs its type system: no TypeSystem.xml beside it or in the folder above"
+    D757 = "CAS files require the package dkpro-cassis: pip install 'spacy-deid[cas]'"
+    D758 = "layer '{layer}' must have the form TYPE:FEATURE, for example webanno.custom.PHI:kind"
+    D759 = "{path}: XMI requires a type system, but there is no TypeSystem.xml in this folder or its parent folder"
 
-    D760 = "{source}: no note to audit ({skipped})"
-    D761 = "{source}: more than {limit} values in column '{column}'. Is it one that groups notes?"
+    D760 = "{source}: no notes to audit ({skipped})"
+    D761 = "{source}: more than {limit} values in column '{column}'. Choose a column that groups notes"
 
     # documents
-    D711 = "{path}: no format for this suffix. Known: {known}"
-    D712 = "{path}: the name says {said}, the content says {seen}"
-    D713 = "{path}: reading it needs the package '{package}': pip install 'spacy-deid[documents]'"
-    D714 = "the redacted copy is withheld: {place} still holds {label}. {remedy}"
+    D711 = "{path}: unsupported file type. Supported file name suffixes: {known}"
+    D712 = "{path}: the file name says {said}, but the content is {seen}"
+    D713 = "{path}: reading this file requires the package '{package}': pip install 'spacy-deid[documents]'"
+    D714 = "the redacted copy is withheld: {place} still contains {label}. {remedy}"
     D715 = "{path}: {reason}"
     D716 = (
-        "{path}: Tesseract, which reads scans and pictures, is not installed (Debian: tesseract-ocr). Documents that have "
-        "text are read without it if pictures are removed: --pictures remove, or 'pictures' among the settings of a job"
+        "{path}: scans and pictures require Tesseract, which is not installed (Debian: tesseract-ocr). Documents with a "
+        "text layer can be read without it if their pictures are removed: --pictures remove, or 'pictures' in the settings "
+        "of a job"
     )
-    D717 = "{path}: Tesseract has no data for language {missing} (Debian: tesseract-ocr-LANG). It has: {known}"
+    D717 = "{path}: Tesseract has no data for language {missing} (Debian: tesseract-ocr-LANG). Installed languages: {known}"
     D718 = "{path}, page {page}: {reason}"
     D719 = (
-        "the redacted copy is withheld: page {page} still shows what {label} covered. Look at that page of the original, "
-        "and have it read as it looks: --ocr always, or 'ocr' among the settings of a job"
+        "the redacted copy is withheld: page {page} still shows what {label} covered. Check that page of the original, and "
+        "read it with OCR: --ocr always, or 'ocr' in the settings of a job"
     )
     D724 = (  # remedy of D714 on a page or picture
-        "Look at it in the original. What OCR could not read is removed with --unread remove, pictures in documents that "
-        "have text with --pictures remove, and --ocr always reads every page as it looks (in the service: settings of a "
-        "job)"
+        "Check it in the original. --unread remove removes what OCR could not read, --pictures remove removes the pictures "
+        "in documents with a text layer, and --ocr always reads every page with OCR (in the service: settings of a job)"
     )
     D725 = (  # remedy of D714 anywhere else
-        "Remove it there in the original, or save the original as PDF and redact that"
+        "Remove it there in the original, or save the original as PDF and redact the PDF"
     )
     D721 = "columns file {path}: {reason}"
-    D722 = "{path}: no column {missing}, which the policy of columns names"
-    D723 = "{path}: column(s) {columns} hold lists, records or bytes, which are not searched. Keep or drop them"
-    D727 = (
-        "the redacted copy is withheld: page {page} still shows a bar code. Cover it in the original, or release bar codes: "
-        "--codes keep, or 'codes' among the settings of a job"
+    D722 = "{path}: the column policy names column(s) that do not exist: {missing}"
+    D723 = (
+        "{path}: column(s) {columns} contain lists, records or bytes, which cannot be searched. Set their action to keep "
+        "or drop"
     )
-    D790 = "{path}: --vault keeps notes, not documents. Redact documents in a run without it"
+    D727 = (
+        "the redacted copy is withheld: page {page} still shows a bar code. Cover it in the original, or release bar codes "
+        "with --codes keep, or 'codes' in the settings of a job"
+    )
+    D790 = "{path}: --vault stores notes, not documents. Redact documents in a separate run without --vault"
 
     # processes
-    D770 = "its process was ended, by a fault of a library or for want of memory"
-    D771 = "it took too long: more than {seconds} seconds"
+    D770 = "the worker process was killed, by a crash of a library or because memory ran out"
+    D771 = "time limit exceeded: more than {seconds} seconds"
     D772 = (
-        "the worker processes do not start: the first one ended with code {code}. In a script, start them below "
+        "the worker processes do not start: the first one exited with code {code}. In a script, start them under "
         "'if __name__ == \"__main__\":', because each worker imports the script"
     )
     D773 = (
-        "a worker process could not be started: {reason}. Whatever the pipeline holds must be picklable; on Linux "
-        "start_method='fork' needs no pickling"
+        "a worker process could not be started: {reason}. Every part of the pipeline must be picklable; on Linux, "
+        "start_method='fork' does not require pickling"
     )
     D774 = (
-        "an item must be a text, a Doc, a path, a File or a Document, or a pair of one of them and a dict, not {kind}"
+        "an item must be a text, a Doc, a path, a File or a Document, or a pair of one of them and a dict, got {kind}"
     )
     D775 = (
-        "the text has {length:,} characters, more than the {limit:,} of nlp.max_length. Split it between notes or rows, "
-        "or raise nlp.max_length: a million characters need about 130 MB of memory"
+        "the text has {length:,} characters, more than the limit nlp.max_length of {limit:,}. Split it, or increase "
+        "nlp.max_length: a million characters need about 130 MB of memory"
     )
     D776 = "{setting} must be {wanted}, got {value}"
     D778 = (
-        "this script starts worker processes while one of them imports it. Start them below "
+        "this script starts worker processes when a worker process imports it. Start them under "
         "'if __name__ == \"__main__\":'"
     )
-    D779 = "there is no copy, because the item was no file. Use 'text'"
-    D777 = "{path}: another run is writing to this folder. Wait until it is done, or choose another folder"
+    D779 = "the result has no copy because the input was not a file. Use 'text' instead"
+    D777 = "{path}: another run is writing to this folder. Wait until it has finished, or choose another folder"
 
     # recovery
-    D720 = "'{name}' cannot recover label(s) {labels}: they are never medical. Labels that can be: {known}"
+    D720 = "component '{name}': label(s) {labels} are never medical terms and cannot be recovered. Allowed labels: {known}"
 
     # masked language models
-    D800 = "{path}: no {file} in it, so it is not the folder of a masked language model"
-    D801 = "{path}: a checkpoint of a training with other settings. Choose another folder, or delete it to begin anew"
-    D802 = "{path}: the model's tokenizer has no mask, so it is no masked language model"
-    D803 = "unknown precision '{precision}'. It is float or int8"
+    D800 = "{path}: not the folder of a masked language model: {file} is missing"
+    D801 = "{path}: the checkpoint belongs to a training run with other settings. Choose another folder, or delete it"
+    D802 = "{path}: the tokenizer has no mask token, so this is not a masked language model"
+    D803 = "unknown precision '{precision}'. Known precisions: float, int8"
     D804 = (
-        "{path}: no such folder, and no model of that name ships with the package (those do: {known}). It is fetched "
-        "from a model hub only if 'allow_download' is set"
+        "{path}: folder not found, and no model of that name ships with the package (available: {known}). Set "
+        "'allow_download' to download it from a model hub"
     )
-    D805 = "{path}: the tokenizer is a slow one, which cannot tell where its pieces stand. It needs a tokenizer.json"
-    D806 = "{path}: this model needs packages that are not installed: pip install 'spacy-deid[{extra}]'"
-    D807 = "{path}: is damaged, or no masked language model ({kind})"
-    D808 = "a window of {length} pieces is too short; it must hold at least {least}"
-    D809 = "'{source}': no combination of scores ships under this name, and it is no file of one"
-    D810 = "the combination of scores needs columns that were not computed: {columns}"
-    D811 = "no word counts ship for language '{lang}', only for: {known}"
+    D805 = "{path}: the tokenizer does not return character offsets. Use a fast tokenizer with a tokenizer.json"
+    D806 = "{path}: this model requires packages that are not installed: pip install 'spacy-deid[{extra}]'"
+    D807 = "{path}: damaged, or not a masked language model ({kind})"
+    D808 = "window must be at least {least} pieces, got {length}"
+    D809 = "'{source}': combination of scores not found: neither a combination that ships with the package nor a file"
+    D810 = "the combination of scores requires columns that were not computed: {columns}"
+    D811 = "no word counts for language '{lang}'. Languages with word counts: {known}"
     D812 = "component '{name}': {setting} must be {wanted}"
-    D813 = "masked language model '{name}' was exported without its hidden states. Export it again: scripts/ship_lm.py"
+    D813 = "masked language model '{name}' was exported without hidden states. Export it again with scripts/ship_lm.py"
 
     # measures of scored tokens
-    D830 = "scores cannot be measured: {reason}"
+    D830 = "scores cannot be evaluated: {reason}"
     D831 = "no threshold can be chosen: {gold} token(s) are PHI, {scored} token(s) have a score"
-    D832 = "no threshold reaches a recall of {wanted}: {reached} is what all scored tokens reach"
-    D833 = "document '{name}': {reason}. Are tokenizer and text those that it was scored with?"
-    D834 = "document '{name}' was not scored: 'deid_surprisal' did not run"
-    D835 = "'{value}' is no way to choose a threshold. Say f1, or recall=R with R above 0 and at most 1"
+    D832 = "no threshold reaches a recall of {wanted}: with all scored tokens the recall is {reached}"
+    D833 = "document '{name}': {reason}. Check that the text and the tokenizer are the ones it was scored with"
+    D834 = "document '{name}' has no scores: 'deid_surprisal' did not run"
+    D835 = "invalid criterion '{value}' for choosing a threshold. Use f1, or recall=R with 0 < R <= 1"
     D836 = "{path}: {reason}"
-    D837 = "unknown {kind} '{name}'. Known: {known}"
+    D837 = "unknown {kind} '{name}'. Known names: {known}"
 
     # review
-    D840 = "'{name}': 'deid_surprisal' did not score this text, so nothing can be proposed for review"
-    D841 = "'{name}': the scores of 'deid_surprisal' are not those of this text"
-    D842 = "'{name}': 'deid_surprisal' wrote no column '{column}'. Its columns: {known}"
+    D840 = "component '{name}': no scores for this text, because 'deid_surprisal' did not run"
+    D841 = "component '{name}': the scores of 'deid_surprisal' belong to another text"
+    D842 = "component '{name}': 'deid_surprisal' has no column '{column}'. Its columns: {known}"
 
     # app
-    D900 = "unknown job '{id}'"
-    D901 = "unknown file '{id}'"
-    D902 = "the file is {state}; {wanted}"
-    D903 = "{path} has files that are sealed with another key, or that are damaged"
+    D900 = "job '{id}' not found"
+    D901 = "file '{id}' not found"
+    D902 = "not possible while the file is {state}: {wanted}"
+    D903 = "{path} contains files that are damaged or were encrypted with another key"
     D904 = "the file is larger than {limit} MB"
-    D905 = "more than {limit} files in a job"
-    D906 = "no files were given"
-    D907 = "a server that others than this machine reach ('{host}') needs a token of at least {length} characters"
-    D908 = "{setting}: '{value}' is not offered. Offered: {known}"
-    D909 = "the process that worked on the file stopped twice. Is the file damaged, or does it need too much memory?"
-    D910 = "no span from {start} to {end}"
-    D911 = "a span from {start} to {end} is outside the text, which has {length} characters, or overlaps another"
-    D912 = "the text of the file was read otherwise than before; de-identify it again"
+    D905 = "a job can have at most {limit} files"
+    D906 = "no files were uploaded"
+    D907 = "a server that other machines can reach ('{host}') requires a token of at least {length} characters"
+    D908 = "{setting}: '{value}' is not available. Available: {known}"
+    D909 = "the worker process for this file was killed twice. The file may be damaged or need more memory than is available"
+    D910 = "no span at {start}:{end}"
+    D911 = "the span {start}:{end} is outside the text of {length} characters, or overlaps another span"
+    D912 = "the text extracted from the file has changed since it was reviewed. De-identify the file again"
     D913 = "the file has decisions that are not applied yet"
-    D914 = "the style 'surrogate' needs a project key: start the server with --key"
-    D915 = "the file is still in work"
+    D914 = "style 'surrogate' requires a project key: start the server with --key"
+    D915 = "the file is still being processed"
     D916 = (
-        "no file of the job has an annotation in what was uploaded: names and texts must be those of the job's files"
+        "the upload has no annotations for any file of this job. File names and texts must be the same as in the job"
     )
-    D917 = "the package '{package}' is not installed: pip install 'spacy-deid[app]'"
-    D918 = "{path} is used by another service: stop it, or give this one a folder of its own"
-    D919 = "it took longer than {minutes} minutes"
-    D920 = "it needs more memory than {limit} GB"
-    D921 = "the job is in work with other settings; cancel it first"
-    D922 = "the token must be of printable ASCII characters without spaces"
-    D923 = "too much is waiting; try again later"
-    D924 = "two of the files have the same name"
-    D925 = "the files of a job are larger than {limit} MB together"
-    D926 = "the worker stopped ({code}); it starts again in {seconds} seconds"
-    D927 = "the form is not filled in as it should be"
+    D917 = "the service requires the package '{package}': pip install 'spacy-deid[app]'"
+    D918 = "{path} is used by another instance of the service. Stop it, or use another folder"
+    D919 = "time limit exceeded: more than {minutes} minutes"
+    D920 = "memory limit exceeded: more than {limit} GB"
+    D921 = "the job is being processed with other settings. Cancel it first"
+    D922 = "the token must consist of printable ASCII characters without spaces"
+    D923 = "too many requests are waiting. Try again later"
+    D924 = "two files have the same name"
+    D925 = "the files of the job are larger than {limit} MB in total"
+    D926 = "the worker process stopped (exit code {code}). It restarts in {seconds} seconds"
+    D927 = "the form is incomplete or has invalid values"
     D928 = "the request is larger than {limit} MB"
-    D929 = "the folder of the service cannot be written to: {reason}"
-    D930 = "the process that worked on it was ended, by a fault of a library or for want of memory"
+    D929 = "cannot write to the folder of the service: {reason}"
+    D930 = "the worker process for this file was killed, by a crash of a library or because memory ran out"
     D935 = (
-        "{count} file(s) have warnings: look at the places that they name in the copy, then download it with "
+        "{count} file(s) have warnings. Check the places they name in the copy, then download it with "
         "accept_warnings=true. GET /v1/files/FILE and the page of the job show the warnings"
     )
 
     # lemmatizers
-    D820 = "no lemmas for language '{lang}' in {package}. Choose another lemmatizer, or check the extra '{extra}'"
+    D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"
     D821 = "{package} is not installed: pip install 'spacy-deid[{extra}]'"
     D822 = (
-        "Voikko is not installed: it needs the Python package libvoikko, the library (Debian: libvoikko1) and the "
+        "Voikko is not installed: it requires the Python package libvoikko, the library (Debian: libvoikko1) and the "
         "Finnish dictionary (Debian: voikko-fi)"
     )
-    D823 = "{path}: not a spaCy pipeline with a lemmatizer. 'spacy project run lemmatizer' trains one"
-    D824 = "no lemmatizers to ask: give at least one"
-    D825 = "no lemmatizer by rule for language '{lang}'. Languages that have one: {known}"
+    D823 = "{path}: not a spaCy pipeline with a lemmatizer. Train one with: spacy project run lemmatizer"
+    D824 = "the list of lemmatizers is empty: give at least one"
+    D825 = "no rule-based lemmatizer for language '{lang}'. Languages with one: {known}"
 
 
 class Warnings:
     """Warning messages, under the same rules."""
 
     DW340 = (
-        "pipeline '{name}' was made by spacy_deid {made}, these are the components of {here}. Measure it again on your "
-        "own notes before use"
+        "pipeline '{name}' was created with spacy_deid {made}, but spacy_deid {here} is installed. Evaluate it on your own "
+        "notes before use"
     )
     DW342 = (
-        "pipeline '{name}' has no checksums, so damage to its files would go unnoticed. Load it with spacy_deid.load and "
-        "save it again with nlp.to_disk to add them"
+        "pipeline '{name}' has no checksums, so damaged files would not be noticed. To add them, load it with "
+        "spacy_deid.load and save it again with nlp.to_disk"
     )
     DW730 = (
-        "the language model ({key}) found no person where other detectors did. The note may have talked it out of its "
-        "task: look at the whole note"
+        "the language model ({key}) found no person where other detectors did. The note may contain a prompt injection: "
+        "check the whole note"
     )
     DW341 = (
-        "operating point '{point}': no threshold has the character precision of {floor} that it asks for, the best is "
-        "{best:.4f}, so it takes the thresholds of the point above it. The gold seems incomplete, or the pipeline weak"
+        "operating point '{point}': no threshold reaches the required character precision of {floor} (best: {best:.4f}), "
+        "so it uses the thresholds of the operating point above it. The gold annotations may be incomplete, or the "
+        "pipeline weak"
     )
 
 
 def describe(error: BaseException) -> str:
-    """Say what went wrong without quoting a note.
+    """Describe an exception without quoting note text.
 
     error (BaseException): any exception.
-    RETURNS (str): our own message, the system's message, or the kind of the exception and where it was raised.
+    RETURNS (str): the message if the exception is a `DeidError`; the system's description of the error number for an
+        `OSError`; otherwise the exception's class and the file and line that raised it.
     """
     if isinstance(error, DeidError):
         return str(error)
@@ -587,9 +655,9 @@ def describe(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """Write characters that a terminal would obey, not show, as escapes: of control, of direction, line breaks.
+    """Escape control characters, text direction marks and line breaks, so that a message is safe to print.
 
-    text (str): a message, perhaps with the name of a file in it, which may hold any of them.
+    text (str): a message. It may contain a file name, which can contain any character.
     RETURNS (str): the message on one line.
     """
     if text.isprintable():

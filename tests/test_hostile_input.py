@@ -102,7 +102,7 @@ def test_undecodable_bytes_name_the_file_alone(redact, tmp_path: Path):
     path.write_bytes("Vive en Núñez".encode("latin-1"))
     result = redact(path)
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"failed: {path}: not utf-8 text. Name the encoding: --encoding")
+    assert result.stderr.startswith(f"failed: {path}: not valid utf-8 text. Set the encoding with --encoding")
     assert result.stderr.count("\n") == 1
 
 
@@ -146,7 +146,7 @@ def test_unknown_pipeline_lists_what_there_is(redact, cli, tmp_path: Path):
     (tmp_path / "a.txt").write_text(NOTE)
     result = cli("redact", tmp_path / "a.txt", "--pipeline", "nope", "--output", tmp_path / "out")
     assert result.exit_code == 1
-    assert "unknown pipeline 'nope'" in result.stderr
+    assert "pipeline 'nope' not found" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -37,7 +37,7 @@ def test_undecodable_bytes_name_the_file_and_not_the_content():
         decode("Núñez".encode("latin-1"), "utf-8", "note.txt")
     assert (
         str(caught.value)
-        == "note.txt: not utf-8 text. Name the encoding: --encoding, or 'encoding' among the settings of a job"
+        == "note.txt: not valid utf-8 text. Set the encoding with --encoding, or 'encoding' in the settings of a job"
     )
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__

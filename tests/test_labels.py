@@ -88,9 +88,9 @@ def test_clinician_professions_and_organizations_are_beyond_hipaa():
 
 
 def test_an_unknown_label_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match=r"unknown label 'NAME' in scheme 'canonical'.*PATIENT"):
+    with pytest.raises(ConfigError, match=r"unknown label 'NAME' in label scheme 'canonical'.*PATIENT"):
         get_label("NAME")
-    with pytest.raises(ConfigError, match="unknown label 'PATIENT' in scheme 'meddocan'"):
+    with pytest.raises(ConfigError, match="unknown label 'PATIENT' in label scheme 'meddocan'"):
         from_scheme("PATIENT", "meddocan")
     with pytest.raises(ConfigError, match="unknown label 'CALLE'"):
         to_scheme("CALLE", "meddocan")

@@ -172,7 +172,7 @@ def test_saved_pipeline_is_replaced_whole_or_not_at_all(nlp: Language, tmp_path:
 def test_folder_that_is_no_pipeline_is_not_replaced(nlp: Language, tmp_path: Path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text(NOTE)
-    with pytest.raises(ConfigError, match="not a saved pipeline"):
+    with pytest.raises(ConfigError, match="neither a saved pipeline"):
         save(nlp, tmp_path / "notes")
     assert (tmp_path / "notes" / "a.txt").read_text() == NOTE
 

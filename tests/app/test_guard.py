@@ -48,7 +48,7 @@ def test_the_token_is_in_no_repr(tmp_path):
 
 @pytest.mark.parametrize("name", ["project_key", "files_key"])
 def test_a_key_in_the_folder_of_the_jobs_is_refused(tmp_path, name):
-    with pytest.raises(ConfigError, match="Move it to a folder of its own"):
+    with pytest.raises(ConfigError, match="Move it to a separate folder"):
         ServiceSettings(tmp_path / "data", **{name: tmp_path / "data" / "a.key"})
     assert ServiceSettings(tmp_path / "data", **{name: tmp_path / "keys" / "a.key"})
 
@@ -84,7 +84,7 @@ def test_a_language_model_reads_no_file_that_a_request_names(tmp_path, llm):
     service = ServiceSettings(tmp_path, llm=("model.gguf",))
     given = {"location": "model.gguf", "prompt": "zero_shot.v2", "labels": ["PATIENT"]}
     assert JobSettings(llm=given).check(service).llm
-    with pytest.raises(ConfigError, match="not offered"):
+    with pytest.raises(ConfigError, match="not available"):
         JobSettings(llm=given | llm).check(service)
 
 
@@ -296,7 +296,7 @@ def test_a_folder_is_for_one_service(service):
     command = [sys.executable, "-m", "spacy_deid", "serve", "--data", str(service.folder), "--port", "0"]
     second = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert second.returncode == 1
-    assert "another service" in second.stderr
+    assert "another instance of the service" in second.stderr
 
 
 def test_the_log_of_a_library_that_quotes_a_note_does_not(capsys):

@@ -241,7 +241,7 @@ def test_a_file_that_takes_too_long_fails_alone(start_service):
     job = service.wait(service.add(("gross.txt", NOTE.encode() * 80_000), ("klein.txt", NOTE.encode())), 300)
     states = {file["name"]: file for file in job["files"]}
     assert states["gross.txt"]["state"] == "failed"
-    assert "longer than 0.4 minutes" in states["gross.txt"]["reason"]
+    assert "more than 0.4 minutes" in states["gross.txt"]["reason"]
     assert states["klein.txt"]["state"] == "done"
 
 

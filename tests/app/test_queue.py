@@ -94,7 +94,7 @@ def test_what_was_begun_with_old_settings_does_not_count_after_a_new_start(store
 def test_a_file_is_worked_on_by_one_task_at_a_time(store):
     job = store.add_job({}, [("a.txt", b"a")])
     file = store.queue.claim().file
-    with pytest.raises(InputError, match="still in work"):
+    with pytest.raises(InputError, match="still being processed"):
         store.queue.ask(file, "write")
     assert store.files(job)[0].task == "parse"
 
@@ -248,7 +248,7 @@ def test_a_text_whose_process_is_ended_fails_clearly_and_the_next_one_is_done(st
             pass
         os.kill(new, signal.SIGKILL)
     assert long.result().status_code == 500
-    assert "was ended" in long.result().json()["detail"]
+    assert "was killed" in long.result().json()["detail"]
     answer = service.client.post("/v1/deidentify", **ask)
     assert CANARY not in answer.text
     assert answer.status_code == 200

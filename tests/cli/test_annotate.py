@@ -57,7 +57,7 @@ def test_note_that_a_format_cannot_hold_fails_alone(annotate, tmp_path: Path):
     result = annotate("--to", "i2b2")
     assert result.exit_code == 1
     assert "nul.txt: " in result.stderr
-    assert "bad.txt: not utf-8" in result.stderr
+    assert "bad.txt: not valid utf-8" in result.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.xml"]
 
 

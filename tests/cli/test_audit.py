@@ -170,7 +170,7 @@ def test_notes_of_nobody_and_of_unknown_patients_are_counted(cli, store, tmp_pat
         (
             [{"note_id": "1", "patient_id": "P99", "note_type": "a", "text": "x"}],
             [],
-            "no note to audit (1 patient not in",
+            "no notes to audit (1 patient not in",
         ),
         ([{"note_id": "1", "patient_id": "P1", "note_type": "a", "text": 7}], [], "row 1: the text is not a string"),
         (records(), ["--text", "body"], "no column 'body'"),

@@ -59,7 +59,7 @@ def test_the_bound_says_what_it_rests_on(calibrated):
     assert figures["documents"] == len(read_folder(FRESH, scheme="meddocan"))
     assert figures["risk_bound"] <= figures["risk"] == 0.5
     assert f"risk: {figures['risk_bound']} on {figures['documents']} documents" in result.stdout
-    assert "used for nothing else" in result.stdout
+    assert "not used before" in result.stdout
 
 
 def test_gold_that_lacks_what_is_found_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path):
@@ -67,7 +67,7 @@ def test_gold_that_lacks_what_is_found_is_refused_and_nothing_is_saved(cli, es: 
     write_folder([AnnotatedText("a", note, (Entity(8, 11, "PATIENT"),))], tmp_path / "dev", "brat")
     result = cli("calibrate", es, tmp_path / "dev", "--output", tmp_path / "out")
     assert result.exit_code == 1
-    assert "gold seems incomplete" in result.stderr
+    assert "gold annotations seem incomplete" in result.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -82,13 +82,13 @@ def test_no_word_of_the_data_is_saved_or_printed(calibrated):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--recall", "0.9", "--risk", "0.1"], "exclude each other"),
+        (["--recall", "0.9", "--risk", "0.1"], "cannot be used together"),
         (["--per-label"], "is missing"),
-        (["--risk", "1.5", "--risk-data", FRESH], "above 0 and below 1"),
-        (["--risk", "0.001", "--risk-data", FRESH], "at least 999 are needed"),
-        (["--risk", "0.1"], "--risk-data, notes that were used for nothing else, is missing"),
+        (["--risk", "1.5", "--risk-data", FRESH], "greater than 0 and less than 1"),
+        (["--risk", "0.001", "--risk-data", FRESH], "need at least 999"),
+        (["--risk", "0.1"], "--risk-data, notes that were not used before, is missing"),
         (["--risk-data", FRESH], "--risk, which --risk-data goes with, is missing"),
-        (["--risk", "0.5", "--risk-data", SAMPLE], "in the development set too"),
+        (["--risk", "0.5", "--risk-data", SAMPLE], "also in the development set"),
         (["--use", "surest"], "balanced, high_recall, max_recall"),
     ],
 )
@@ -103,7 +103,7 @@ def test_data_without_entities_are_refused(cli, es: Path, tmp_path: Path):
     write_folder([AnnotatedText("a", NOTE)], tmp_path / "dev", "brat")
     result = cli("calibrate", es, tmp_path / "dev", "--output", tmp_path / "out")
     assert result.exit_code == 1
-    assert "holds no entities" in result.stderr
+    assert "contains no entities" in result.stderr
 
 
 def test_labels_outside_the_scheme_are_refused_with_file_and_line(cli, es: Path, tmp_path: Path):
@@ -143,4 +143,4 @@ def test_an_output_folder_that_is_not_replaced_is_refused_before_anything_is_rea
     (tmp_path / "out" / "mine").write_text("mine")
     result = cli("calibrate", "no pipeline", tmp_path / "no data", "--output", tmp_path / "out")
     assert result.exit_code == 1
-    assert "not a saved pipeline or an empty folder" in result.stderr
+    assert "neither a saved pipeline nor an empty folder" in result.stderr

@@ -88,7 +88,7 @@ def test_gold_of_another_document_is_refused(cli, folders: tuple[Path, Path], tm
     write_folder([AnnotatedText("a", "Sin relación alguna.")], tmp_path / "other", "brat")
     result = cli("evaluate", folders[0], tmp_path / "other", "--scheme", "meddocan", "--align")
     assert result.exit_code == 1
-    assert "'a': ground truth for another text" in result.stderr
+    assert "'a': the ground truth seems to belong to another text" in result.stderr
 
 
 def test_gold_of_another_document_stops_no_other(cli, folders: tuple[Path, Path], tmp_path: Path):
@@ -98,7 +98,7 @@ def test_gold_of_another_document_stops_no_other(cli, folders: tuple[Path, Path]
     sides = (folders[0], tmp_path / "other", "--scheme", "meddocan", "--align")
     result = cli("evaluate", *sides, "--documents", tmp_path / "d.csv")
     assert result.exit_code == 1
-    assert "in no figure: document 'b': ground truth for another text" in result.stderr
+    assert "in no figure: document 'b': the ground truth seems to belong to another text" in result.stderr
     assert [line.split(",")[0] for line in (tmp_path / "d.csv").read_text().splitlines()] == ["document", "a"]
 
 
@@ -165,4 +165,4 @@ def test_broken_development_data_is_named(cli, pipeline_folder: Path, tmp_path: 
 def test_calibrated_pipeline_never_replaces_its_source(cli, pipeline_folder: Path, tmp_path: Path):
     result = cli("calibrate", pipeline_folder, tmp_path / "dev.spacy", "--output", pipeline_folder)
     assert result.exit_code == 1
-    assert "Choose another place" in result.stderr
+    assert "Choose another output path" in result.stderr

@@ -35,7 +35,7 @@ def test_every_command_explains_itself(cli):
 def test_unknown_pipeline_lists_what_there_is(cli):
     result = cli("demo", "--pipeline", "nope")
     assert result.exit_code == 1
-    assert "unknown pipeline 'nope'" in result.stderr
+    assert "pipeline 'nope' not found" in result.stderr
     for name in shipped_pipelines():
         assert name in result.stderr
 

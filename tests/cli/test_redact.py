@@ -47,7 +47,7 @@ def test_failure_on_stdin_writes_nothing_to_stdout(redact):
     result = redact("-", output=None, input=b"\xffAna")
     assert result.exit_code == 1
     assert result.stdout_bytes == b""
-    assert "standard input: not utf-8 text" in result.stderr
+    assert "standard input: not valid utf-8 text" in result.stderr
 
 
 def test_module_runs_as_a_program(pipeline_folder: Path):
@@ -131,7 +131,7 @@ def test_bad_file_fails_alone_and_is_named(redact, notes: Path, tmp_path: Path):
     (notes / "bad.txt").write_bytes("Núñez".encode("latin-1"))
     result = redact(notes)
     assert result.exit_code == 1
-    assert f"failed: {notes / 'bad.txt'}: not utf-8 text" in result.stderr
+    assert f"failed: {notes / 'bad.txt'}: not valid utf-8 text" in result.stderr
     assert sorted(read_tree(tmp_path / "out")) == ["a.txt", "ward/b.txt"]
 
 

@@ -122,7 +122,7 @@ def test_a_document_of_absurd_length_is_refused_by_name(redact, tmp_path, monkey
     for name in ("t.csv", "a.txt"):
         assert f"failed: {tmp_path / name}: " in result.stderr
         assert not (tmp_path / "out" / name).exists()
-    assert result.stderr.count("more than the 1,000 of nlp.max_length") == 2
+    assert result.stderr.count("more than the limit nlp.max_length of 1,000") == 2
     assert "Sanz" not in result.stderr
 
 
@@ -194,7 +194,7 @@ def test_a_vault_does_not_take_documents(redact, cli, folder, tmp_path):
     vault = ["--vault", tmp_path / "a.vault", "--vault-key", tmp_path / "keys" / "vault.key"]
     result = redact(folder, *vault)
     assert result.exit_code == 1
-    assert "--vault keeps notes, not documents" in result.stderr
+    assert "--vault stores notes, not documents" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -47,8 +47,8 @@ BAD_ROWS = [
     (b'{"text": "Ana \\ud800"}', "'text' holds half a surrogate pair"),
     (b'{"text": "Ana \xff"}', "not utf-8 text"),
     (b"[" * 100_000, "not JSON"),
-    (b'{"text": "Ana", "id": Infinity}', "holds an infinite number, which JSON does not have"),
-    (b'{"text": "Ana", "id": 1e999}', "holds an infinite number, which JSON does not have"),
+    (b'{"text": "Ana", "id": Infinity}', "contains an infinite number, which JSON cannot represent"),
+    (b'{"text": "Ana", "id": 1e999}', "contains an infinite number, which JSON cannot represent"),
 ]
 
 
@@ -102,7 +102,7 @@ def test_a_row_without_a_patient_id_fails_where_rows_name_patients(redact, tmp_p
     path = write(tmp_path / "notes.jsonl", '{"text": "a", "pid": "7"}', bad, '{"text": "b", "pid": 0}')
     result = redact(path, "--text-field", "text", "--patient-field", "pid")
     assert result.exit_code == 1
-    assert "row 2: 'pid' holds no patient id" in result.stderr
+    assert "row 2: 'pid' does not contain a valid patient id" in result.stderr
     assert (tmp_path / "out" / "notes.jsonl").read_text() == '{"text": "a"}\n{"text": "b"}\n'
 
 

@@ -115,7 +115,7 @@ def test_output_folder_within_the_input_is_no_input(redact, note: Path):
     [
         (["-", "--trace"], "'-' reads one note"),
         (["-", "{note}"], "'-' reads one note"),
-        (["{note}", "--resume", "--overwrite"], "exclude each other"),
+        (["{note}", "--resume", "--overwrite"], "cannot be used together"),
         (["{note}", "--encoding", "nope"], "unknown text encoding 'nope'"),
         (["{note}x"], "no such file or folder"),
         (["{note}", "--policy", "nope"], "safe_harbor"),
@@ -137,11 +137,11 @@ def test_missing_output_is_named(redact, note: Path):
 
 def test_output_that_is_a_file_is_refused(redact, note: Path, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    assert "not a folder" in redact(note, output=tmp_path / "file").stderr
+    assert "a folder or an installed" in redact(note, output=tmp_path / "file").stderr
 
 
 def test_files_of_other_kinds_are_refused(redact, tmp_path: Path):
-    for name, message in (("a.doc", "no kind of file"), ("a.jsonl", "--text-field")):
+    for name, message in (("a.doc", "unsupported file type"), ("a.jsonl", "--text-field")):
         (tmp_path / name).write_text("")
         result = redact(tmp_path / name)
         assert result.exit_code == 1
@@ -152,4 +152,4 @@ def test_folder_without_notes_is_an_error(redact, tmp_path: Path):
     (tmp_path / "empty").mkdir()
     result = redact(tmp_path / "empty")
     assert result.exit_code == 1
-    assert "no notes to read" in result.stderr
+    assert "no notes found" in result.stderr

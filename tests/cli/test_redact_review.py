@@ -121,9 +121,9 @@ def test_a_model_that_is_not_there_is_said_once_and_before_anything_is_written(r
 def test_a_review_that_is_there_is_not_replaced_and_none_is_taken_up_again(redact, notes, model, tmp_path):
     (tmp_path / "r.jsonl").write_text("mine")
     args = ["--review", tmp_path / "r.jsonl", "--surprisal-model", model]
-    assert "there already" in redact(notes, *args).stderr
-    assert "exclude each other" in redact(notes, *args, "--resume").stderr
-    assert "takes no other path" in redact("-", *args, output=None, input=b"note").stderr
+    assert "already exist" in redact(notes, *args).stderr
+    assert "cannot be used together" in redact(notes, *args, "--resume").stderr
+    assert "cannot be combined with other paths" in redact("-", *args, output=None, input=b"note").stderr
     assert (tmp_path / "r.jsonl").read_text() == "mine"
 
 

@@ -189,7 +189,7 @@ def test_a_secret_among_the_notes_or_in_the_output_is_refused_with_where_to_put_
     options = [part for option, path in files.items() for part in (option, path)]
     result = redact(notes, "--style", "surrogate", "--patient-id-from", "folder", *options)
     assert result.exit_code == 1
-    assert "Move it to a folder of its own" in result.stderr
+    assert "Move it to a separate folder" in result.stderr
     assert released(tmp_path) == {}
 
 

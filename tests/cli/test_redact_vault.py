@@ -184,7 +184,7 @@ def test_another_key_opens_nothing_and_nothing_is_lost(cli, release, redact, not
     [
         (("--vault", "{vault}"), "--vault-key is missing"),
         (("--vault-key", "{keys}/vault"), "--vault is missing"),
-        (("--vault", "{keys}/v", "--vault-key", "{keys}/vault"), "lies in the folder"),
+        (("--vault", "{keys}/v", "--vault-key", "{keys}/vault"), "is in the same folder"),
         (("--vault", "{out}/v", "--vault-key", "{keys}/vault"), "the folder of what is released"),
         (("--vault", "{out}/17/v", "--vault-key", "{keys}/vault"), "the folder of what is released"),
         (("--vault", "{vault}", "--vault-key", "{keys}/short"), "too short"),

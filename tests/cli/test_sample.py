@@ -110,7 +110,7 @@ def test_annotators_start_from_what_a_pipeline_finds(cli, tmp_path, pipeline_fol
         (["--period", "moon"], "unknown period 'moon'"),
         (["--encoding", "klingon"], "unknown text encoding"),
         (["--store", "nowhere"], "nowhere"),
-        (["--table", CANARY], "the database refused"),
+        (["--table", CANARY], "the database rejected the query"),
     ],
 )
 def test_what_fails_leaves_nothing_behind(cli, database, tmp_path, args, message):
@@ -125,4 +125,4 @@ def test_a_place_that_is_taken_is_refused_before_anything_is_read(cli, tmp_path)
     (tmp_path / "s" / "thesis.docx").touch()
     result = cli("sample", tmp_path / "missing.csv", tmp_path / "s")
     assert result.exit_code == 1
-    assert "holds other files than a sample" in result.stderr
+    assert "contains files that are not part of a sample" in result.stderr

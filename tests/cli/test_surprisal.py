@@ -160,7 +160,7 @@ def test_no_corpus_command_says_or_keeps_a_word_of_the_notes(run, gold, tmp_path
         (("--mode", "nonsense"), r"unknown mode 'nonsense'\. Known: exact, .*spread"),
         (("--masking", "nonsense"), r"unknown masking.*same_lemma"),
         (("--mode", "spread:gapp=2"), r"unknown setting of 'spread' 'gapp'\. Known: gap"),
-        (("--threshold", "1", "--tuned", "x"), "exclude each other"),
+        (("--threshold", "1", "--tuned", "x"), "cannot be used together"),
         (("--tuned", "no/such"), "no such file|No such file"),
     ],
 )

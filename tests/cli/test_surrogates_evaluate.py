@@ -80,11 +80,11 @@ def test_vectors_give_the_bert_score(cli, gold, tmp_path):
 def test_a_pipeline_without_embeddings_is_refused(cli, gold, tmp_path):
     save(spacy.blank("es"), tmp_path / "blank")
     said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--encoder", tmp_path / "blank"), 1)
-    assert "embeds no tokens" in said
+    assert "has no token embeddings" in said
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"), [(["--p", 1.5], "a probability of 1.5"), (["--label", "FAX"], "holds no entities")]
+    ("options", "reason"), [(["--p", 1.5], "between 0 and 1, got 1.5"), (["--label", "FAX"], "contains no entities")]
 )
 def test_what_cannot_be_measured_is_refused(cli, gold, options, reason):
     assert reason in clean(cli("surrogates", "evaluate", gold, "--lang", "es", *options), 1)
@@ -104,7 +104,7 @@ def test_a_masked_language_model_adds_similar_and_the_bert_score_of_all(cli, gol
 def test_a_self_decoding_model_that_is_none_is_refused(cli, gold, tmp_path):
     pytest.importorskip("torch")
     said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--self-decoded", tmp_path), 1)
-    assert "no self-decoding model" in said
+    assert "contains no self-decoding model" in said
 
 
 def test_a_language_model_is_asked_for_each_value_once_and_its_failures_are_shown(cli, gold):

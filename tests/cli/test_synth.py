@@ -47,7 +47,7 @@ def test_a_folder_with_notes_of_somebody_else_is_never_replaced(tmp_path, name):
     (out / name).write_text("x", encoding="utf8")
     result = run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"])
     assert result.exit_code == 1
-    assert "not a corpus that this command wrote" in result.stderr
+    assert "not a corpus written by this command" in result.stderr
     assert (out / name).exists()
 
 

@@ -60,7 +60,7 @@ def test_export_writes_originals_to_a_file_for_its_owner(cli, vault, key, tmp_pa
     assert [row["original"] for row in rows] == ["Ana Canaria", "Villarrubia"]
     assert [(row["note"], row["start"], row["end"]) for row in rows] == [("a", "0", "8"), ("a", "12", "19")]
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    assert "Choose --overwrite" in clean(cli("vault", "export", vault, "--key", key, "--out", out), 1)
+    assert "Use --overwrite" in clean(cli("vault", "export", vault, "--key", key, "--out", out), 1)
     assert "3 change(s)" in clean(cli("vault", "export", vault, "--key", key, "--out", out, "--overwrite"))
 
 
@@ -95,8 +95,8 @@ def test_salts_have_the_project_key_and_the_vault_its_own(cli, vault, key, tmp_p
 
 def test_purge_wants_to_know_whom(cli, vault, key, tmp_path):
     assert "--patient is missing" in clean(cli("vault", "purge", vault, "--key", key), 1)
-    assert "exclude each other" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--patient", "1"), 1)
-    assert "exclude each other" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--salts", "x"), 1)
+    assert "cannot be used together" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--patient", "1"), 1)
+    assert "cannot be used together" in clean(cli("vault", "purge", vault, "--key", key, "--all", "--salts", "x"), 1)
     missing = clean(cli("vault", "purge", vault, "--key", key, "--patient", "4711", "--salts", tmp_path / "none"), 1)
     assert "no such file" in missing
     assert Vault.open(vault, ProjectKey.from_file(key)).check() == 2
@@ -112,7 +112,7 @@ def test_another_key_opens_nothing(cli, vault, tmp_path):
 
 def test_a_key_beside_the_vault_is_refused(cli, vault, key, tmp_path):
     key.rename(tmp_path / "key")
-    assert "lies in the folder" in clean(cli("vault", "list", vault, "--key", tmp_path / "key"), 1)
+    assert "is in the same folder" in clean(cli("vault", "list", vault, "--key", tmp_path / "key"), 1)
 
 
 def test_a_key_made_by_the_command_opens_a_vault(cli, tmp_path):

@@ -43,7 +43,7 @@ def test_a_repr_shows_neither_text_nor_name():
 
 
 def test_a_name_without_a_known_suffix_is_refused():
-    with pytest.raises(InputError, match=r"D711|no format") as caught:
+    with pytest.raises(InputError, match=r"unsupported file type") as caught:
         read_document(b"hello", "note.doc")
     assert "note.doc" in str(caught.value)
 
@@ -53,7 +53,7 @@ def test_a_name_without_a_known_suffix_is_refused():
     [("a.pdf", b"hello"), ("a.txt", b"%PDF-1.7 x"), ("a.png", b"%PDF-1.4"), ("a.txt", b"\x89PNG\r\n\x1a\n123")],
 )
 def test_a_wrong_suffix_is_refused(name, data):
-    with pytest.raises(InputError, match=f"{name}: the name says"):
+    with pytest.raises(InputError, match=f"{name}: the file name says"):
         read_document(data, name)
 
 

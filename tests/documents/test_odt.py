@@ -213,7 +213,7 @@ def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_l
 
 
 def test_text_in_a_part_that_is_not_read_is_found():
-    with pytest.raises(DeidError, match=r"strange\.xml still holds PATIENT"):
+    with pytest.raises(DeidError, match=r"strange\.xml still contains PATIENT"):
         verify(package("<text:p/>", strange_xml=f"<a>{NAME}</a>"), "odt", {NAME: "PATIENT"}, WriteSettings())
 
 
@@ -223,7 +223,7 @@ def test_text_in_a_part_that_is_not_read_is_found():
         (package("<text:p>"), "XML that cannot be read"),
         (package("<text:p/>", **{"META-INF__manifest_xml": "<a><encryption-data/></a>"}), "encrypted"),
         (zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), "its text is missing"),
-        (zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), "the content says unknown"),
+        (zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), "the content is unknown"),
         (
             zipped(
                 {

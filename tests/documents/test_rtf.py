@@ -61,5 +61,5 @@ def test_a_broken_file_gives_what_can_be_read():
 
 
 def test_another_file_of_that_name_is_refused():
-    with pytest.raises(InputError, match=r"a\.rtf: the name says rtf, the content says txt"):
+    with pytest.raises(InputError, match=r"a\.rtf: the file name says rtf, but the content is txt"):
         read_document(b"hello", "a.rtf")

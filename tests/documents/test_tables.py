@@ -92,7 +92,7 @@ def test_without_a_policy_every_cell_is_text_and_none_touches_another(kind):
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_column_that_is_not_there_is_refused(kind):
-    with pytest.raises(InputError, match=rf"a\.{kind}: no column pacient,"):
+    with pytest.raises(InputError, match=rf"a\.{kind}: .* do not exist: pacient"):
         read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}", ReadSettings(columns={"pacient": "label:PATIENT"}))
 
 
@@ -148,7 +148,7 @@ def test_a_name_that_is_left_in_a_cell_withholds_the_copy():
     start = document.text.index(NAME)
     edit = Edit(start, start + len(NAME), "PATIENT", "[P]")
     redact_document(document, [edit])  # what was not found stands in the released text too, and is for the search
-    with pytest.raises(DeidError, match="a cell still holds") as caught:
+    with pytest.raises(DeidError, match="a cell still contains") as caught:
         redact_document(document, [edit], identifiers=[NAME])
     assert NAME not in str(caught.value)
 
@@ -326,9 +326,9 @@ def test_a_cell_is_never_written_as_a_formula():
         ("a.csv", b'a,b\n"c', "row 2: not a table: quotes are not closed"),
         ("a.csv", b'a,b\n"c"d,e', "row 2: not a table: quotes are not closed, or close within"),
         ("a.csv", b"a,b\n\xff", "not utf-8 text"),
-        ("a.csv", b"PAR1", "the content says parquet"),
+        ("a.csv", b"PAR1", "the content is parquet"),
         ("a.parquet", b"PAR1" + bytes(50), "damaged"),
-        ("a.xlsx", as_csv([HEADS]), "the content says txt"),
+        ("a.xlsx", as_csv([HEADS]), "the content is txt"),
         ("a.xlsx", as_xlsx([HEADS])[:300], "a damaged ZIP file"),
     ],
 )

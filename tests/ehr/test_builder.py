@@ -371,7 +371,7 @@ def test_each_patient_is_in_one_part(plan, scratch, processes):
 
 def test_a_process_that_dies_is_an_error(plan, scratch):
     dying = plan._replace(ambiguity=Dying())
-    with pytest.raises(InputError, match="old dictionaries stay"):
+    with pytest.raises(InputError, match="existing dictionaries are unchanged"):
         list(build_parts(dying, scratch, 2))
 
 

@@ -183,7 +183,7 @@ def test_a_full_name_is_taken_apart():
 
 
 @pytest.mark.parametrize(
-    ("kind", "lang", "message"), [("name", "es", "unknown kind"), ("given", "xx", "no expansion")]
+    ("kind", "lang", "message"), [("name", "es", "unknown kind"), ("given", "xx", "no name expansion")]
 )
 def test_an_unknown_kind_or_language_is_named(kind, lang, message):
     with pytest.raises(ConfigError, match=message) as error:

@@ -61,10 +61,10 @@ def test_names_of_a_table_without_patients_are_of_persons(mapping):
     ("old", "new", "message"),
     [
         ('lang = "es"', "", "no language"),
-        ('lang = "es"', 'lang = "xx"', "no expansion for language 'xx'"),
+        ('lang = "es"', 'lang = "xx"', "no name expansion for language 'xx'"),
         ('lang = "es"', 'lang = "es"\nplaceholder = []', "unknown key 'placeholder'.*placeholders"),
         ('lang = "es"', 'lang = "es"\nplaceholders = [1]', "not a list of strings"),
-        ("[sources.patients]", "[sources.other]", "no source 'patients'. Its sources: other"),
+        ("[sources.patients]", "[sources.other]", "unknown source 'patients'. Defined sources: other"),
         ('path = "patients.csv"', "", "needs either 'path' or 'url_env'"),
         ('path = "patients.csv"', 'url_env = "EHR_URL"', "needs either 'table' or 'query'"),
         ('path = "patients.csv"', 'url_env = "postgresql://u:geheim@h/x"\ntable = "t"', "not an address"),

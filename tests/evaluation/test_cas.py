@@ -128,7 +128,7 @@ def test_notes_of_two_schemes_share_the_type_system_of_a_folder(tmp_path):
 
 
 def test_a_character_that_xml_has_no_place_for_is_named_by_its_offset(tmp_path):
-    with pytest.raises(InputError, match=r"U\+000C at 4 has no place in XML"):
+    with pytest.raises(InputError, match=r"U\+000C at 4 is not allowed in XML"):
         write_xmi(AnnotatedText("a", "Mira\fKolb"), tmp_path)
 
 
@@ -225,7 +225,7 @@ def test_offsets_that_are_none_are_an_error(tmp_path, begin, end):
 def test_an_offset_within_a_character_is_an_error(tmp_path):
     units = len("Klinik Tannbach ") + 1
     path = changed(tmp_path, lambda cas: phi(cas)[0].update(begin=0, end=units))
-    with pytest.raises(InputError, match="not a UIMA CAS that can be read"):
+    with pytest.raises(InputError, match="not a valid UIMA CAS"):
         read_cas(path, scheme="grascco")
 
 
@@ -243,7 +243,7 @@ def test_an_offset_within_a_character_is_an_error(tmp_path):
 def test_what_is_no_whole_cas_is_an_error_that_names_the_file_alone(tmp_path, content):
     path = tmp_path / "a.json"
     path.write_text(content)
-    with pytest.raises(InputError, match=r"a\.json: not a UIMA CAS") as caught:
+    with pytest.raises(InputError, match=r"a\.json: not a valid UIMA CAS") as caught:
         read_cas(path)
     assert CANARY not in str(caught.value)
 
@@ -253,7 +253,7 @@ def test_xml_entities_are_refused(tmp_path):
     head, _, rest = XMI.read_text(encoding="utf-8").partition("?>")
     bomb = f'{head}?><!DOCTYPE x [<!ENTITY a "b">]>{rest}'
     (tmp_path / "a.xmi").write_text(bomb, encoding="utf-8")
-    with pytest.raises(InputError, match="not a UIMA CAS"):
+    with pytest.raises(InputError, match="not a valid UIMA CAS"):
         read_cas(tmp_path / "a.xmi", scheme="grascco")
 
 
@@ -267,5 +267,5 @@ def test_json_of_other_kinds_is_not_taken_for_a_cas(tmp_path):
 
 @pytest.mark.parametrize("layer", ["PHI", ":kind", "a:b:c", "a:"])
 def test_a_layer_needs_type_and_feature(layer):
-    with pytest.raises(ConfigError, match="not TYPE:FEATURE"):
+    with pytest.raises(ConfigError, match="must have the form TYPE:FEATURE"):
         parse_layer(layer)

@@ -17,14 +17,14 @@ def test_as_many_documents_are_needed_as_the_inequality_says(alpha, needed):
 
 
 def test_too_few_documents_are_refused_with_the_number_that_is_needed():
-    with pytest.raises(ConfigError, match=r"18 document\(s\) are too few for a bound of 0.05: at least 19"):
+    with pytest.raises(ConfigError, match=r"too few documents for a risk bound of 0.05: got 18, need at least 19"):
         control_risk(np.zeros((3, 18)), 0.05)
     assert control_risk(np.zeros((3, 19)), 0.05) == 0
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 2])
 def test_a_bound_that_is_no_share_is_refused(alpha):
-    with pytest.raises(ConfigError, match="above 0 and below 1"):
+    with pytest.raises(ConfigError, match="greater than 0 and less than 1"):
         needed_documents(alpha)
 
 

@@ -17,7 +17,7 @@ def test_entities_are_put_in_order_and_counted_once():
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 3), (3, 3), (5, 4), (15, 21)])
 def test_entity_outside_the_text_is_refused_without_quoting_it(start, end):
-    with pytest.raises(InputError, match=rf"'a': entity {start}:{end} is outside") as raised:
+    with pytest.raises(InputError, match=rf"'a': invalid entity at {start}:{end}:") as raised:
         note("a", Entity(start, end, "PATIENT"))
     assert "Rueda" not in str(raised.value)
 
@@ -41,12 +41,12 @@ def test_documents_are_paired_by_name_whatever_their_order():
 
 
 def test_document_without_prediction_is_an_error():
-    with pytest.raises(InputError, match="only gold b; only predictions none"):
+    with pytest.raises(InputError, match="Only in gold: b. Only in predictions: none"):
         pair_documents([note("a"), note("b")], [note("a")])
 
 
 def test_document_that_stands_twice_is_an_error():
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="duplicate document name 'a'"):
         pair_documents([note("a")], [note("a"), note("a")])
 
 

@@ -35,14 +35,14 @@ def test_hidden_and_other_files_are_not_read(tmp_path):
 def test_note_without_annotations_is_an_error(tmp_path):
     write_folder(NOTES, tmp_path, "brat")
     (tmp_path / "b.ann").unlink()
-    with pytest.raises(InputError, match=r"b\.txt without its \.ann"):
+    with pytest.raises(InputError, match=r"b\.txt has no matching \.ann"):
         read_folder(tmp_path)
 
 
 def test_annotations_without_a_note_are_an_error(tmp_path):
     write_folder(NOTES, tmp_path, "brat")
     (tmp_path / "a.txt").unlink()
-    with pytest.raises(InputError, match=r"a\.ann without its \.txt"):
+    with pytest.raises(InputError, match=r"a\.ann has no matching \.txt"):
         read_folder(tmp_path)
 
 
@@ -58,7 +58,7 @@ def test_same_name_in_two_files_is_an_error(tmp_path):
     for folder in ("one", "two"):
         write_folder(NOTES, tmp_path / folder, "jsonl")
         (tmp_path / folder / "documents.jsonl").rename(tmp_path / f"{folder}.jsonl")
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="duplicate document name 'a'"):
         read_folder(tmp_path)
 
 

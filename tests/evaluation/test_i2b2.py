@@ -136,7 +136,7 @@ def test_text_survives_whatever_xml_makes_of_it(tmp_path, text):
 
 @pytest.mark.parametrize(("char", "code"), [("\x00", "0000"), ("\x0c", "000C"), ("\x1b", "001B"), ("\ufffe", "FFFE")])
 def test_character_without_a_place_in_xml_is_an_error_and_leaves_no_file(tmp_path, char, code):
-    with pytest.raises(InputError, match=rf"'note': the character U\+{code} at 3 has no place in XML"):
+    with pytest.raises(InputError, match=rf"'note': the character U\+{code} at 3 is not allowed in XML"):
         write_i2b2(AnnotatedText("note", f"Ana{char}Rueda"), tmp_path)
     assert not list(tmp_path.iterdir())
 

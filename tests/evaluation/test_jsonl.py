@@ -68,7 +68,7 @@ def test_broken_line_is_an_error_that_names_file_and_line_and_no_content(jsonl, 
 
 
 def test_id_that_stands_twice_is_an_error(jsonl):
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="duplicate document name 'a'"):
         read_jsonl(jsonl(*['{"id": "a", "text": "", "entities": []}'] * 2))
 
 

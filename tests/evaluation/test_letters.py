@@ -156,7 +156,7 @@ def test_nothing_to_count_defines_no_rate(documents):
 
 
 def test_letters_that_do_not_pair_are_an_error():
-    with pytest.raises(InputError, match="not of the same documents"):
+    with pytest.raises(InputError, match="must contain the same documents"):
         measure_letters(corpus(GOLD), corpus(PRED)[1:])
 
 

@@ -117,14 +117,14 @@ def test_labels_with_too_few_documents_take_no_threshold_of_their_own(table, gol
 
 
 def test_too_small_a_development_set_says_how_many_documents_are_needed(table, gold):
-    with pytest.raises(ConfigError, match=f"{len(gold)} .* at least 99 are needed"):
+    with pytest.raises(ConfigError, match=f"got {len(gold)}, need at least 99"):
         control_point(table, 0.01)
 
 
 def test_what_no_threshold_reaches_is_refused_with_the_best_there_is(table):
-    with pytest.raises(ConfigError, match=r"recall of 0.9999999 cannot be reached: the best on these \d+ document"):
+    with pytest.raises(ConfigError, match=r"no threshold reaches a recall of 0.9999999: the best on these \d+ document"):
         recall_point(measure(table.sweep, [0.95]), 0.9999999)
-    with pytest.raises(ConfigError, match="cannot be reached"):
+    with pytest.raises(ConfigError, match="no threshold reaches"):
         control_point(measure(table.sweep, [0.99999]), 1 / len(table.sweep.gold))
 
 

@@ -110,7 +110,7 @@ def test_a_score_that_is_no_number_is_refused_by_its_place(measure):
 
 
 def test_sides_of_different_length_are_refused():
-    with pytest.raises(InputError, match="cannot be measured"):
+    with pytest.raises(InputError, match="cannot be evaluated"):
         sweep([True], [1.0, 2.0])
 
 

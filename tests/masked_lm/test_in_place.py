@@ -108,5 +108,5 @@ def test_a_model_that_was_exported_without_states_is_refused(tmp_path):
     graph = onnx.load(tmp_path / "float.onnx", load_external_data=False)
     del graph.graph.output[1]
     onnx.save(graph, tmp_path / "float.onnx")
-    with pytest.raises(ConfigError, match="without its hidden states"):
+    with pytest.raises(ConfigError, match="without hidden states"):
         ExportedMaskedLM(tmp_path, "float").states(np.array([[2, 3]]), np.array([[1, 1]]))

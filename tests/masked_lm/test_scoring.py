@@ -106,7 +106,7 @@ def test_a_note_of_one_repeated_name():
 
 
 def test_a_window_must_hold_something():
-    with pytest.raises(ConfigError, match="too short"):
+    with pytest.raises(ConfigError, match="must be at least"):
         score("el ana", length=4)
 
 

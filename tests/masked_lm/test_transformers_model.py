@@ -121,7 +121,7 @@ def test_a_slow_tokenizer_is_refused(tmp_path):
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "CanineTokenizer"}))
     (folder / "special_tokens_map.json").unlink()
-    with pytest.raises(ConfigError, match=r"slow|damaged, or no masked"):
+    with pytest.raises(ConfigError, match=r"offsets|damaged, or not a masked"):
         load_masked_lm(folder)
 
 
@@ -132,13 +132,13 @@ def test_nothing_is_fetched_unless_it_is_allowed(monkeypatch):
         raise AssertionError("a connection was tried")
 
     monkeypatch.setattr(socket, "socket", no_network)
-    with pytest.raises(ConfigError, match="no such folder"):
+    with pytest.raises(ConfigError, match="folder not found"):
         load_masked_lm("bert-base-cased")
 
 
 def test_a_folder_that_holds_no_model_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ConfigError, match="damaged, or no masked language model"):
+    with pytest.raises(ConfigError, match="damaged, or not a masked language model"):
         load_masked_lm(tmp_path)
 
 

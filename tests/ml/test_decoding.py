@@ -94,5 +94,5 @@ def test_nothing_is_found_in_nothing():
 
 
 def test_scores_that_are_no_numbers_are_no_text():
-    with pytest.raises(NotDeidentified, match="no probabilities"):
+    with pytest.raises(NotDeidentified, match="NaN or infinite"):
         read_posteriors([np.full((3, 5), np.nan, dtype=np.float32)])

@@ -23,7 +23,7 @@ def test_thresholds_by_label_without_a_default_are_refused():
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0, True, "0.5", None, {"default": 0.5, "AGE": 1.5}])
 def test_what_is_no_probability_is_refused(threshold):
-    with pytest.raises(ConfigError, match="not between 0 and 1"):
+    with pytest.raises(ConfigError, match="must be between 0 and 1"):
         make_point(threshold, "ner")
 
 

@@ -207,7 +207,7 @@ def test_the_strategy_replaces_names_in_a_pipeline(trained, tmp_path):
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path, trained):
-    with pytest.raises(ConfigError, match="holds no self-decoding model"):
+    with pytest.raises(ConfigError, match="contains no self-decoding model"):
         SelfDecoder.from_disk(tmp_path)
     trained[0].to_disk(tmp_path)
     (tmp_path / "model.pt").write_bytes(b"damaged")
@@ -243,5 +243,5 @@ def test_a_config_may_be_overridden_and_a_missing_one_is_refused(tmp_path):
     assert Plan.from_config(path, epochs=7) == replace(Plan("any", epochs=7), rate=1)
     assert json.dumps(Plan.from_config(path).to_dict())
     for wrong in (tmp_path / "none.cfg", tmp_path):
-        with pytest.raises(ConfigError, match="no self-decoding model"):
+        with pytest.raises(ConfigError, match="cannot be trained"):
             Plan.from_config(wrong)

@@ -66,8 +66,8 @@ def test_a_parquet_scan_reads_no_other_column(tmp_path):
         ("a.jsonl", b'{"a": 1}\n\xff\n', "not utf-8 text"),
         ("a.parquet", b"PAR1" + CANARY.encode(), "not a Parquet file"),
         ("a.doc", b"x", "neither a .csv"),
-        ("a.db", CANARY.encode() * 200, "the database refused (DatabaseError)"),
-        ("a.duckdb", CANARY.encode() * 200, "the database refused"),
+        ("a.db", CANARY.encode() * 200, "the database rejected the query (DatabaseError)"),
+        ("a.duckdb", CANARY.encode() * 200, "the database rejected the query"),
     ],
 )
 def test_what_is_broken_is_told_without_its_content(tmp_path, name, content, message):
@@ -136,7 +136,7 @@ def test_a_database_needs_a_table_that_it_has(tmp_path):
     (tmp_path / "a.db").touch()
     with pytest.raises(InputError, match="needs the name of a table"):
         open_source(str(tmp_path / "a.db"))
-    with pytest.raises(InputError, match="the database refused"):
+    with pytest.raises(InputError, match="the database rejected the query"):
         open_source(str(tmp_path / "a.db"), table=CANARY)
 
 
@@ -145,7 +145,7 @@ def test_an_unreachable_server_is_told_without_its_password(monkeypatch):
     monkeypatch.setenv("NOTES_URL", f"postgresql+psycopg://u:{CANARY}@127.0.0.1:1/db")
     with pytest.raises(InputError) as caught:
         open_source("env:NOTES_URL", table="notes")
-    assert "postgresql://127.0.0.1/db: the database refused (OperationalError)" in str(caught.value)
+    assert "postgresql://127.0.0.1/db: the database rejected the query (OperationalError)" in str(caught.value)
     assert CANARY not in str(caught.value)
     with pytest.raises(InputError, match="no such variable"):
         open_source("env:NO_SUCH_URL", table="notes")
@@ -160,7 +160,7 @@ def test_a_database_is_not_written_to(table):
     if "://" not in table[0]:
         pytest.skip("files are opened read only by their URL")
     source = open_source(table[0], table=table[1])
-    with pytest.raises(InputError, match="the database refused"):
+    with pytest.raises(InputError, match="the database rejected the query"):
         list(source._connector.stream('DELETE FROM ehr."the notes"'))
     source.close()
 

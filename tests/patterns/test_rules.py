@@ -80,12 +80,12 @@ BROKEN = [
     ("D106", rule('label = "ROOM"\npattern = "|a"')),
 ]
 TEXTS = {
-    "D101": "not valid TOML",
+    "D101": "invalid TOML",
     "D102": "rule 'bed'",
-    "D103": "rule 'bed': bad regular expression",
+    "D103": "rule 'bed': invalid regular expression",
     "D104": "rule 'bed': unknown label 'BED'",
     "D105": "rule 'bed': unknown validator 'mod12'",
-    "D106": "rule 'bed': the pattern can match the empty string",
+    "D106": "rule 'bed': the pattern matches the empty string",
     "D109": "ward.toml",
 }
 
@@ -100,7 +100,7 @@ def test_a_broken_file_is_refused_by_file_and_rule(tmp_path: Path, code: str, te
 
 def test_a_rule_that_stands_twice_is_refused(tmp_path: Path) -> None:
     twice = GOOD + GOOD[GOOD.index("[[rules]]") :]
-    with pytest.raises(ConfigError, match=r"ward\.toml: rule 'ward/bed' stands twice"):
+    with pytest.raises(ConfigError, match=r"ward\.toml: rule 'ward/bed' is defined twice"):
         read_rules(write(tmp_path, twice))
 
 
@@ -121,9 +121,9 @@ def test_an_unknown_language_names_those_known() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("[[B 12]].", "[[B]] 12."), r"rule 'ward/bed': example 1 does not hold"),
-        (('"Bed place: [[B 12]]."', '"no brackets"'), r"rule 'ward/bed': example 1 does not hold"),
-        (("bed place empty", "bed place: B 12"), r"rule 'ward/bed': counter-example 1 does not hold"),
+        (("[[B 12]].", "[[B]] 12."), r"rule 'ward/bed': example 1 failed"),
+        (('"Bed place: [[B 12]]."', '"no brackets"'), r"rule 'ward/bed': example 1 failed"),
+        (("bed place empty", "bed place: B 12"), r"rule 'ward/bed': counter-example 1 failed"),
     ],
 )
 def test_an_example_that_does_not_hold_is_named(tmp_path: Path, change: tuple[str, str], message: str) -> None:

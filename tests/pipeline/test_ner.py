@@ -206,7 +206,7 @@ def test_calibration_is_saved(nlp, tmp_path):
 def test_untrained_component_refuses_to_run():
     nlp = blank()
     nlp.add_pipe("deid_ner")
-    with pytest.raises(ConfigError, match="never trained"):
+    with pytest.raises(ConfigError, match="not trained"):
         nlp("Nombre: Ana")
 
 

@@ -97,9 +97,9 @@ def test_numbers_take_the_place_of_a_named_point(folder):
 
 
 def test_an_unknown_point_is_refused_with_the_known_ones(folder, nlp):
-    with pytest.raises(ConfigError, match="Its points: balanced, sure, patients"):
+    with pytest.raises(ConfigError, match="Its operating points: balanced, sure, patients"):
         spacy_deid.load(folder, operating_point="high")
-    with pytest.raises(ConfigError, match="no operating point 'high'"):
+    with pytest.raises(ConfigError, match="unknown operating point 'high'"):
         nlp(TEXT, component_cfg={"deid_ner": {"operating_point": "high"}})
 
 

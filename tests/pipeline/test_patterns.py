@@ -88,7 +88,7 @@ def test_a_hospital_adds_a_file(rules: Path) -> None:
 
 
 def test_a_file_given_twice_is_refused(rules: Path) -> None:
-    with pytest.raises(ConfigError, match="'ward/bed' stands twice"):
+    with pytest.raises(ConfigError, match="'ward/bed' is defined twice"):
         make(rules=[str(rules), str(rules)])
 
 

@@ -184,7 +184,7 @@ def test_merging_takes_no_review_for_a_detector():
 
 
 def test_without_scores_nothing_is_proposed_and_it_says_so(english):
-    with pytest.raises(NotDeidentified, match="did not score") as caught:
+    with pytest.raises(NotDeidentified, match="did not run") as caught:
         english("Wilmer")
     assert "Wilmer" not in str(caught.value)
 
@@ -204,7 +204,7 @@ def test_without_a_decision_nothing_is_proposed():
 def test_scores_of_another_text_are_refused(english, damage):
     doc = scored(english, "Anna Bell", Anna=0.9)
     doc.user_data[SCORES] |= damage
-    with pytest.raises(NotDeidentified, match="not those of this text"):
+    with pytest.raises(NotDeidentified, match="belong to another text"):
         english(doc)
 
 

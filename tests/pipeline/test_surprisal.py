@@ -111,10 +111,10 @@ def test_a_saved_pipeline_has_no_word_of_a_note_and_works_again(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "/nowhere/at/all"}, "no such folder"),
-        ({"model": "bert-base-cased"}, "no such folder"),
+        ({"model": "/nowhere/at/all"}, "folder not found"),
+        ({"model": "bert-base-cased"}, "folder not found"),
         ({"precision": "half"}, "unknown precision"),
-        ({"window": 4}, "too short"),
+        ({"window": 4}, "must be at least"),
     ],
 )
 def test_a_detector_that_cannot_run_stops_the_pipeline(settings, message):

@@ -70,7 +70,7 @@ def test_a_key_comes_from_a_file_that_its_owner_alone_may_read(tmp_path):
     KEY.to_file(path)
     assert note(make(key=path), patient_id="1")._.deid_text == note(make(), patient_id="1")._.deid_text
     path.chmod(0o644)
-    with pytest.raises(ConfigError, match="others may read it"):
+    with pytest.raises(ConfigError, match="other users can read it"):
         make(key=path)
 
 

@@ -165,9 +165,9 @@ def test_columns_that_are_not_there_may_be_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], r"no notes to draw from \(0 rows: none skipped\)"),
-        ([("N1", "P", "a", "2020-01-01", "")], r"no notes to draw from \(1 rows: 1 empty\)"),
-        ([("N1", "P", "a", "1.2.2020", "w")], "none of the 1 dates could be read"),
+        ([], r"no notes to sample from \(0 rows: none skipped\)"),
+        ([("N1", "P", "a", "2020-01-01", "")], r"no notes to sample from \(1 rows: 1 empty\)"),
+        ([("N1", "P", "a", "1.2.2020", "w")], "none of the 1 dates could be parsed"),
         (
             [("N1", "P", "a", "2020-01-01", "w"), ("N1", "P", "a", "2020-01-01", "w")],
             "rows 1 and 2 have the same note id",
@@ -194,7 +194,7 @@ def test_a_table_that_shrinks_meanwhile_is_refused(tmp_path):
 
 def test_an_id_that_an_empty_note_has_too_is_told(tmp_path):
     rows = [*many(10), ("N3", "P1", "progress", "2018-05-01", "")]
-    with pytest.raises(InputError, match=r"1 note\(s\) could not be read again.*note id stand twice"):
+    with pytest.raises(InputError, match=r"1 note\(s\) could not be read again.*note ids are unique"):
         make_sample(make_table(tmp_path, rows), Columns(), Settings(5))
 
 
@@ -214,7 +214,7 @@ def test_texts_are_drawn_as_they_are(tmp_path):
 
 def test_a_column_of_ids_is_no_note_type(tmp_path, monkeypatch):
     monkeypatch.setattr("spacy_deid.sampling.draw._MAX_GROUPS", 20)
-    with pytest.raises(InputError, match=r"more than 20 groups.*Is 'note_id' the note type"):
+    with pytest.raises(InputError, match=r"more than 20 groups.*Check that 'note_id' holds the note type"):
         make_sample(make_table(tmp_path, many(30)), Columns(note_type="note_id"), Settings(5))
 
 
@@ -304,7 +304,7 @@ def test_texts_that_are_not_drawn_are_never_asked_for(server, postgres_url):
     assert len(make_sample(source, Columns(words="words"), Settings(20, 2)).notes) >= 20
     source.close()
     source = open_source(postgres_url, table="broken")
-    with pytest.raises(InputError, match=r"the database refused \(DivisionByZero\)"):
+    with pytest.raises(InputError, match=r"the database rejected the query \(DivisionByZero\)"):
         make_sample(source, Columns(text="body", words="words"), Settings(20, 2))
     source.close()
 
@@ -312,7 +312,7 @@ def test_texts_that_are_not_drawn_are_never_asked_for(server, postgres_url):
 def test_an_empty_table_of_a_server_is_refused(server, postgres_url):
     server("DELETE FROM sampled")
     source = open_source(postgres_url, table="sampled")
-    with pytest.raises(InputError, match="no notes to draw from"):
+    with pytest.raises(InputError, match="no notes to sample from"):
         make_sample(source, Columns(), Settings(20, 2))
     source.close()
 

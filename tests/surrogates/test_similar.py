@@ -175,7 +175,7 @@ def test_nothing_that_is_forbidden_is_ranked():
 
 @pytest.mark.parametrize(("best", "candidates"), [(1, 20), (21, 20), (0, 0)])
 def test_a_choice_that_is_none_is_refused(best, candidates):
-    with pytest.raises(ConfigError, match="cannot be drawn"):
+    with pytest.raises(ConfigError, match="'candidates' must be"):
         Similar(Table(), "es", best, candidates)
 
 

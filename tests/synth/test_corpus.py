@@ -104,7 +104,7 @@ def test_what_is_put_into_held_out_carriers_is_of_that_split(lang):
 
 
 def test_carriers_of_no_use_for_the_split_are_refused():
-    with pytest.raises(InputError, match=r"none of the 1 carrier note\(s\) is of the split"):
+    with pytest.raises(InputError, match=r"none of the 1 carrier note\(s\) belongs to the split"):
         [list(make_corpus("en", 1, 1, split, carriers=CARRIERS[:1])) for split in ("dev", "test")]
 
 
@@ -113,7 +113,7 @@ def test_a_language_with_nothing_to_put_in_is_refused(tmp_path):
     (tmp_path / "xx" / "language.toml").write_text("", encoding="utf8")
     (tmp_path / "xx" / "notes" / "short.txt").write_text("Nothing.\n---\nNothing new.\n---\nNil.", encoding="utf8")
     assert list(make_corpus("xx", 1, 1, folder=tmp_path))
-    with pytest.raises(ConfigError, match="has nothing to put into carrier notes of the split 'train'"):
+    with pytest.raises(ConfigError, match="has no values for carrier notes of the split 'train'"):
         list(make_corpus("xx", 1, 1, carriers=CARRIERS, folder=tmp_path))
 
 
@@ -185,7 +185,7 @@ def test_a_carrier_line_that_cannot_be_read_is_named_without_its_content(tmp_pat
 @pytest.mark.parametrize("name", ["a.txt", "b.jsonl"])
 def test_a_carrier_file_that_is_not_utf8_is_named_without_its_content(tmp_path, name):
     (tmp_path / name).write_bytes("Canario señala".encode("latin-1"))
-    with pytest.raises(InputError, match=f"{name}: not UTF-8 text") as error:
+    with pytest.raises(InputError, match=f"{name}: not valid UTF-8 text") as error:
         read_carriers(tmp_path, "es")
     assert "Canario" not in str(error.value)
 
@@ -195,7 +195,7 @@ def test_a_carrier_file_that_is_not_utf8_is_named_without_its_content(tmp_path, 
     [
         (b"id,remark\n1,Canario\n", "train.csv: no column 'note'"),
         (b"id,note\n1,well\n2\n", "train.csv, line 3: "),
-        (b"id,note\n1,Canari\xf1o\n", "train.csv: not UTF-8 text"),
+        (b"id,note\n1,Canari\xf1o\n", "train.csv: not valid UTF-8 text"),
     ],
 )
 def test_a_table_of_carriers_that_cannot_be_read_is_named_without_its_content(tmp_path, data, where):

@@ -283,7 +283,7 @@ def test_a_vault_without_its_package_is_refused(path, monkeypatch):
 def test_a_key_beside_its_vault_is_refused(tmp_path):
     (tmp_path / "keys").mkdir()
     check_apart(tmp_path / "a.vault", tmp_path / "keys" / "key")
-    with pytest.raises(ConfigError, match="lies in the folder"):
+    with pytest.raises(ConfigError, match="is in the same folder"):
         check_apart(tmp_path / "a.vault", tmp_path / "keys" / ".." / "key")
 
 
@@ -302,7 +302,7 @@ def test_any_text_comes_back_as_it_was(vault, stretches):
 def test_a_text_that_the_vault_does_not_know_is_not_turned_back(vault):
     found = vault.reverse([("note-1", 0, RELEASED), ("note-1", 0, RELEASED + " "), ("note-2", 0, "Juan Soto")])
     assert (found[0], found[2]) == (NOTE, "Luis Canario")
-    assert "not a note that the vault knows" in str(found[1])
+    assert "not found in the vault" in str(found[1])
     vault.purge("4711")
     assert isinstance(vault.reverse([("note-1", 0, RELEASED)])[0], InputError)
 
@@ -311,7 +311,7 @@ def test_notes_released_as_one_text_are_told_by_their_names(vault):
     vault.add([entry("1", "a", "Lugo", "[CITY]"), entry("2", "b", "Soria", "[CITY]")])
     first, second, other = vault.reverse([("a", 0, "[CITY]"), ("b", 0, "[CITY]"), ("c", 0, "[CITY]")])
     assert (first, second) == ("Lugo", "Soria")
-    assert "Give it the name that it had" in str(other)
+    assert "Use the name the note had" in str(other)
 
 
 def test_what_is_added_in_pieces_is_there_whole_or_not_at_all(vault):

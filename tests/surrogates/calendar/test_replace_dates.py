@@ -284,12 +284,12 @@ def test_any_age_is_read_or_refused(text, lang):
     "rules", [{"style": "months"}, {"span": 0}, {"span": 100_000}, {"span": 3, "keep_weekday": True}]
 )
 def test_rules_that_make_no_sense_are_refused(rules):
-    with pytest.raises(ConfigError, match=r"style of dates|no offset"):
+    with pytest.raises(ConfigError, match=r"date style|no date offset"):
         DateRules(**rules)
 
 
 def test_a_language_without_words_is_refused():
-    with pytest.raises(ConfigError, match="no words of dates for language 'xx'"):
+    with pytest.raises(ConfigError, match="no date words for language 'xx'"):
         replace("12/03/2014", lang="xx")
 
 

@@ -262,7 +262,7 @@ def test_identifiers_that_an_entity_ruler_adds_at_the_end_are_not_passed_over(nl
     if released:
         assert doc._.deid_text == RELEASED
     else:
-        with pytest.raises(NotDeidentified, match="PATIENT at 38:44 came"):
+        with pytest.raises(NotDeidentified, match="PATIENT at 38:44 was added"):
             _ = doc._.deid_text
 
 

@@ -141,7 +141,7 @@ def test_an_empty_group_that_was_set_by_hand_is_no_receipt(doc):
 
 def test_a_group_that_was_assigned_again_has_lost_its_evidence(doc):
     doc.spans[KEY] = list(doc.spans[KEY])
-    with pytest.raises(NotDeidentified, match="'deid/x' has 2 span\\(s\\) and 0 record\\(s\\)"):
+    with pytest.raises(NotDeidentified, match="'deid/x' has 2 span\\(s\\) but 0 evidence record\\(s\\)"):
         read_evidence(doc, KEY)
 
 

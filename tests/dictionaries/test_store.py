@@ -187,7 +187,7 @@ def test_what_cannot_be_looked_for_is_counted_by_its_reason(folder):
     assert {row["reason"]: row["count"] for row in store.skipped} == {
         "empty": 2,
         "longer than 255 characters": 2,
-        "would match in almost every note": 4,
+        "would match nearly everywhere": 4,
         "half of a surrogate pair": 1,
     }
 

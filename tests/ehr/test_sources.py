@@ -84,7 +84,7 @@ def test_a_broken_file_is_named_by_row_and_column(mapping, tmp_path, data, messa
             "UTF-8",
         ),
         ("patients.csv", b"x", 'encoding = "nonsense"', "unknown text encoding"),
-        ("patients.csv", "mrn".encode("utf-16")[:-1], 'encoding = "utf-16"', "not utf-16 text"),
+        ("patients.csv", "mrn".encode("utf-16")[:-1], 'encoding = "utf-16"', "not valid utf-16"),
         (
             "patients.csv.gz",
             gzip.compress(b"mrn,given,surname,born,phone\n", mtime=0)[:-9],
@@ -114,7 +114,7 @@ def test_a_parquet_file_without_the_column_is_named(mapping, tmp_path):
 
 def test_an_address_that_is_not_set_is_named(mapping, monkeypatch):
     monkeypatch.delenv("EHR_URL", raising=False)
-    assert "EHR_URL is not set" in failure(mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0])
+    assert "set the environment variable EHR_URL" in failure(mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0])
 
 
 @pytest.mark.parametrize(

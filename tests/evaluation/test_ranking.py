@@ -97,7 +97,7 @@ def test_infinity_is_found_first_and_its_threshold_is_a_finite_number():
 def test_a_token_without_a_score_is_never_found():
     gold, scores = [True, True, False], [5.0, -math.inf, 1.0]
     assert recall_threshold(gold, scores, 0.5) == 3.0
-    with pytest.raises(InputError, match=r"recall of 1\.0: 0\.5"):
+    with pytest.raises(InputError, match=r"recall of 1\.0: .* the recall is 0\.5"):
         recall_threshold(gold, scores, 1.0)
     assert figures_at(gold, scores, -1e308)["recall"] == 0.5
     assert roc_auc(gold, scores) == 0.5

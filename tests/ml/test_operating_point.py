@@ -17,7 +17,7 @@ def test_a_label_has_its_own_threshold_and_the_others_the_default():
 
 
 def test_thresholds_by_label_without_a_default_are_refused():
-    with pytest.raises(ConfigError, match="need a 'default'"):
+    with pytest.raises(ConfigError, match="require a 'default'"):
         make_point({"DATE": 0.1}, "ner")
 
 

@@ -152,7 +152,7 @@ def test_an_unreachable_server_is_told_without_its_password(monkeypatch):
 
 
 def test_a_missing_driver_is_named():
-    with pytest.raises(InputError, match=r"needs|refused"):
+    with pytest.raises(InputError, match=r"requires|rejected"):
         open_source("mysql+pymysql://h/d", table="notes")
 
 

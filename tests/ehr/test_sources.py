@@ -114,7 +114,9 @@ def test_a_parquet_file_without_the_column_is_named(mapping, tmp_path):
 
 def test_an_address_that_is_not_set_is_named(mapping, monkeypatch):
     monkeypatch.delenv("EHR_URL", raising=False)
-    assert "set the environment variable EHR_URL" in failure(mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0])
+    assert "set the environment variable EHR_URL" in failure(
+        mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0]
+    )
 
 
 @pytest.mark.parametrize(

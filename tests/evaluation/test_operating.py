@@ -122,7 +122,9 @@ def test_too_small_a_development_set_says_how_many_documents_are_needed(table, g
 
 
 def test_what_no_threshold_reaches_is_refused_with_the_best_there_is(table):
-    with pytest.raises(ConfigError, match=r"no threshold reaches a character recall of 0.9999999: the best on these \d+ document"):
+    with pytest.raises(
+        ConfigError, match=r"no threshold reaches a character recall of 0.9999999: the best on these \d+ document"
+    ):
         recall_point(measure(table.sweep, [0.95]), 0.9999999)
     with pytest.raises(ConfigError, match="no threshold reaches"):
         control_point(measure(table.sweep, [0.99999]), 1 / len(table.sweep.gold))

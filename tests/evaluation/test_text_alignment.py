@@ -114,7 +114,9 @@ def test_documents_of_the_same_text_stay_as_they_are():
 
 def test_ground_truth_for_another_text_is_refused_with_counts_and_without_text():
     other = "Sehr geehrte Damen und Herren, wir berichten über den Verlauf bei Ihrem Kranken.\n" * 3
-    with pytest.raises(InputError, match=r"'a': the ground truth seems to belong to another text: only \d+ of \d+ letters.*80%") as caught:
+    with pytest.raises(
+        InputError, match=r"'a': the ground truth seems to belong to another text: only \d+ of \d+ letters.*80%"
+    ) as caught:
         move_documents([AnnotatedText("a", LETTER)], [AnnotatedText("a", other)])
     assert "Mira" not in str(caught.value)
 

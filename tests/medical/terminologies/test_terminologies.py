@@ -205,7 +205,9 @@ def test_drug_files_are_read_as_windows_1252(tmp_path):
 
 
 def test_mostly_broken_rows_are_an_error_that_names_the_first(tmp_path):
-    with pytest.raises(ConfigError, match=r"f: 3 of 4 rows are invalid, the first is row 3: .*Check that the file is words"):
+    with pytest.raises(
+        ConfigError, match=r"f: 3 of 4 rows are invalid, the first is row 3: .*Check that the file is words"
+    ):
         read("words", "term,kind\nasthma,disease\nx,y\nx,y\nx,y\n", tmp_path / "f")
 
 

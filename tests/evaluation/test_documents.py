@@ -41,7 +41,7 @@ def test_documents_are_paired_by_name_whatever_their_order():
 
 
 def test_document_without_prediction_is_an_error():
-    with pytest.raises(InputError, match="Only in gold: b. Only in predictions: none"):
+    with pytest.raises(InputError, match=r"Only in gold: b\. Only in predictions: none"):
         pair_documents([note("a"), note("b")], [note("a")])
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.notes.source import Columns, Key
-from spacy_deid.surrogates.inflection import case_forms
+from spacy_deid.lang.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus
 
 __all__ = ["FORMS", "LANGS", "Leak", "Rows", "World", "make_table"]

@@ -30,7 +30,7 @@ import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, write_docbin
 from spacy_deid.evaluation.conll import read_conll
 from spacy_deid.labels import LABELS
-from spacy_deid.surrogates.inflection import case_forms
+from spacy_deid.lang.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.language import load_language
 from spacy_deid.synth.names import read_table, stable_hash

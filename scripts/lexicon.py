@@ -94,7 +94,7 @@ def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
 
 def with_forms(lists: dict[str, list[str]], lang: str) -> dict[str, list[str]]:
     """The lists with every case form of their words."""
-    from spacy_deid.surrogates.inflection import case_forms
+    from spacy_deid.lang.inflection import case_forms
 
     kinds = {"common given": "given", "given": "given", "common surname": "surname", "surname": "surname"}
     return {

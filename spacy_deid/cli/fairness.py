@@ -18,8 +18,8 @@ from ..evaluation.rows import write_rows
 from ..evaluation.swaps import Inflect, Swap, draw_swaps, load_contexts, load_pools
 from ..io import write_whole
 from ..labels import LABELS
+from ..lang.inflection import inflect
 from ..processes import Failure
-from ..surrogates.inflection import inflect
 from .batches import load_pipeline, process
 from .console import reporting
 

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
-from ..surrogates.inflection import case_forms, inflects
+from ..lang.inflection import case_forms, inflects
 from .languages import load_language, name_words
 from .value_formats import (
     city_forms,

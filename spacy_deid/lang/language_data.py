@@ -15,12 +15,18 @@ library only, and reads its own lists in cached functions, so that importing a l
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from .identifiers import IdentifierConventions
+from .inflection import Inflector
+from .phones import PhoneConventions
+from .places import PlaceConventions, PostalCodes
+from .professions import ProfessionSurrogates
 
 RESOURCES: Mapping[str, str] = MappingProxyType(
     {
@@ -62,6 +68,12 @@ class LanguageData:
     region (str): region of a variety, such as "GB" in "en-GB". A resource of the region ("calendar-GB.toml") is
         preferred to that of the language ("calendar.toml").
     ocr_language (str): the language's name in Tesseract; "eng" reads any Latin script.
+    identifiers (IdentifierConventions): kinds of identifiers, and the words around them.
+    phones (PhoneConventions): numbering plans.
+    places (PlaceConventions): how places, streets and institutions are written.
+    postal_codes (PostalCodes): the system of postal codes.
+    replace_profession (Optional[Callable]): (profession, text before it) → what can replace it; None: no surrogates.
+    inflector (Optional[Inflector]): grammatical cases of names and nouns; None for a language that does not inflect.
     """
 
     code: str
@@ -74,10 +86,16 @@ class LanguageData:
     # --- names of people ---
 
     # --- calendar, numbers, identifiers, phone numbers ---
+    identifiers: IdentifierConventions = field(default_factory=IdentifierConventions)
+    phones: PhoneConventions = field(default_factory=PhoneConventions)
 
     # --- places, streets, institutions, professions ---
+    places: PlaceConventions = field(default_factory=PlaceConventions)
+    postal_codes: PostalCodes = field(default_factory=PostalCodes)
+    replace_profession: Callable[[str, str], ProfessionSurrogates] | None = None
 
     # --- inflection ---
+    inflector: Inflector | None = None
 
     # --- lemmas ---
 

@@ -1,6 +1,6 @@
 """The forms of listed Finnish names, and what they teach about the forms of names that no list has.
 
-`surrogates.inflection` makes forms; here the names of the lists are put through it once, and kept by the stems that
+`lang.inflection` makes forms; here the names of the lists are put through it once, and kept by the stems that
 endings stand on. A stem leads back to its names. How a stem's last letters differ from those of its name is counted
 over all names, so that an unknown name goes back as those with its ending do.
 """
@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import log
 
-from ..surrogates.inflection import case_forms
-from ..surrogates.inflection.finnish_plural import find_plural
-from ..surrogates.inflection.finnish_stems import Stems, find_stems
+from ..lang.fi.stems import Stems, find_plural, find_stems
+from ..lang.inflection import case_forms
 from .finnish_lists import read_names
 
 __all__ = ["NameIndex", "load_index"]
@@ -74,7 +73,7 @@ class NameIndex:
         """Take in a name of the lists.
 
         name (str): in lower case.
-        kind (str): as for `surrogates.inflection.inflect`.
+        kind (str): as for `lang.inflection.inflect`.
         count (int): bearers.
         """
         if name not in self.counts:

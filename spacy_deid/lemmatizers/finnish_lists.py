@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 
 from ..lang import get_language
-from ..surrogates.inflection.finnish_words import DECLENSIONS
+from ..lang.fi.declension_lists import DECLENSIONS
 from .words import lower_form
 
 __all__ = ["read_names"]
@@ -24,7 +24,7 @@ _NOUN_COUNT = 500
 def read_names() -> Iterator[tuple[str, str, int]]:
     """Read the lists.
 
-    YIELDS (tuple[str, str, int]): (word in lower case, kind, bearers); kinds as `surrogates.inflection` has them.
+    YIELDS (tuple[str, str, int]): (word in lower case, kind, bearers); kinds as `lang.inflection` has them.
     """
     for stem, kind in _PERSONS:
         for row in csv.DictReader(_lines(f"names/{stem}.csv")):

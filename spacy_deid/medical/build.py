@@ -14,7 +14,7 @@ from pathlib import Path
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.person_names import is_person_name
 from ..lang import all_languages, get_language
-from ..surrogates.inflection import case_forms, inflects
+from ..lang.inflection import case_forms, inflects
 from .dictionary import MedicalDictionary, MedicalTerm
 from .eponyms import expand_eponyms, read_eponyms, read_heads
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.person_names import is_person_name, name_words
 from ..errors import ConfigError, Errors
-from ..surrogates.inflection import case_forms, inflect, inflects
+from ..lang.inflection import case_forms, inflect, inflects
 from .dictionary import MedicalTerm
 
 __all__ = ["Eponym", "Head", "expand_eponyms", "read_eponyms", "read_heads"]

@@ -17,6 +17,7 @@ from thinc.types import Floats2d, Floats3d
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
+from ..lang.inflection import forms_of_names
 from ..ml import bioes
 from ..ml.admission import admit
 from ..ml.calibration import Calibration, fit_calibration
@@ -29,7 +30,6 @@ from ..ml.operating_point import OperatingPoint, make_point, named_points
 from ..ml.weights import weights_from_bytes, weights_to_bytes
 from ..ml.windows import WINDOW, cut_windows, takes_windows
 from ..spans import Evidence, check_key, write_evidence
-from ..surrogates.inflection import forms_of_names
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
 

@@ -13,11 +13,11 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
+from ..lang.inflection import forms_of_names
 from ..ml.echo import find_echoes
 from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
 from ..patterns.validators import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
-from ..surrogates.inflection import forms_of_names
 
 __all__ = ["Patterns", "make_patterns"]
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Container, Sequence
 from functools import cache, cached_property, lru_cache
 
 from ..lang import get_language
-from .inflection import case_forms, inflects
+from ..lang.inflection import case_forms, inflects
 from .mention import Mention
 from .persons import fold
 

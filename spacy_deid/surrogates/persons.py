@@ -1,35 +1,15 @@
 """Which mentions of a note name the same person, from the words of the names alone."""
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
+
+from ..lang.text import fold
 
 __all__ = ["find_other_labels", "fold", "number_mentions", "number_persons"]
 
 _WORD = re.compile(r"\w+")
 _TITLES = frozenset("d da dn dr dra doctor doctora don doña ms miss mr mrs prof sr sra srta tri lkt".split())
-
-
-def fold(text: str) -> str:
-    """Fold case, accents and spacing, so that two spellings of one value are equal."""
-    plain = text.lower() if text.isascii() else text.translate(_PLAIN)
-    return plain if plain.isalnum() else " ".join(plain.split())
-
-
-class _Plain(dict[int, int | str]):
-    """Each character without its accents and case, found when it is first met: whole texts take five times as long."""
-
-    def __missing__(self, code: int) -> int | str:
-        """Fold a character."""
-        folded = "".join(
-            c for c in unicodedata.normalize("NFKD", chr(code)) if not unicodedata.combining(c)
-        ).casefold()
-        self[code] = plain = ord(folded) if len(folded) == 1 else folded
-        return plain
-
-
-_PLAIN = _Plain()
 
 
 def number_mentions(mentions: Sequence[str]) -> list[int]:

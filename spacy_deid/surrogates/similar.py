@@ -24,7 +24,7 @@ from ..errors import ConfigError, Errors
 from .keys import IdentityKey
 from .mention import Mention
 from .people.standing import find_names
-from .places.standing import find_towns
+from .places import find_towns
 from .standing import Standing
 from .strategies import Choice, Setting, Suggested
 

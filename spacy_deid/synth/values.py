@@ -158,7 +158,7 @@ class Filler:
             return text, "'" if text.endswith("s") else "'s"
         case, _, possessive = name.partition("/")
         if case in self.settings.get("inflection", {}).get("cases", ()):
-            from ..surrogates.inflection import inflect
+            from ..lang.inflection import inflect
 
             kind = self.settings["inflection"].get("kinds", {}).get(slot.what, _kind(slot.what))
             return inflect(text, self.case.language.lang, case, kind=kind, possessive=possessive or None), tail

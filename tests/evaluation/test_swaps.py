@@ -15,7 +15,7 @@ from spacy_deid.evaluation.swaps import (
     load_pools,
     parse_contexts,
 )
-from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.lang.inflection import inflect
 
 LANGUAGES = ("es", "en", "fi")
 

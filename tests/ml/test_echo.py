@@ -2,7 +2,7 @@ import pytest
 import spacy
 
 from spacy_deid.ml.echo import find_echoes
-from spacy_deid.surrogates.inflection import forms_of_names
+from spacy_deid.lang.inflection import forms_of_names
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 PERSON, PLACE = 0, 1

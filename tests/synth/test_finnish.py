@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.lang.inflection import inflect
 from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.identity import Case
 from spacy_deid.synth.inject import render_template

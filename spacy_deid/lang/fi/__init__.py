@@ -1,9 +1,20 @@
 """Finnish."""
 
 from ..language_data import LanguageData
+from .identifiers import IDENTIFIERS
+from .morphology import FinnishInflector
+from .phones import PHONES
+from .places import PLACES, POSTAL_CODES
+from .professions import replace_profession
 
 LANGUAGE = LanguageData(
     code="fi",
     name="Finnish",
     ocr_language="fin",
+    inflector=FinnishInflector(),
+    identifiers=IDENTIFIERS,
+    phones=PHONES,
+    places=PLACES,
+    postal_codes=POSTAL_CODES,
+    replace_profession=replace_profession,
 )

@@ -1,50 +1,47 @@
-"""Numbers that name a person, replaced by others of the same form.
+"""Surrogates of numbers that identify a person: identifiers, telephone numbers, network and web addresses.
 
-Letters stay letters and digits digits, check digits hold, separators, blanks, line breaks and case stay. One number
-has one surrogate in all notes of a patient, however it is written. What the surrogates are drawn from: `chance` (the
-format-preserving cipher), `national` and `finnish` (identifiers), `phones`, `network`, `web`.
+Letters stay letters and digits digits, check digits are valid, and separators, blanks, line breaks and case stay. A
+number has the same surrogate in all notes of a patient, however it is written.
 
-A number that an attacker can tell for a surrogate, as one of a reserved range, tells which numbers are originals that
-were overlooked. Numbers of telephones, henkilötunnus, SSN and addresses of networks are such; nobody is ever taken for
-somebody else through them.
+Telephone numbers, henkilötunnus, SSN and network addresses are drawn from reserved ranges, so that no surrogate is
+somebody else's number. An attacker can recognize such a surrogate, and with it the originals that were overlooked.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from ...lang.identifiers import MoveDate
+from ...lang.text import fold
 from ..calendar import DateRules, Shift
 from ..keys import IdentityKey
 from ..mention import Mention
-from ..persons import fold
-from .chance import Chance
-from .finnish import MoveBirth, move_birth
-from .identifiers import read_identifier
-from .network import read_address
+from .addresses import read_address, read_web_address
+from .cipher import FormatPreservingCipher
+from .identifiers import move_birth, read_identifier
 from .phones import read_phone
-from .web import read_web_address
-
-__all__ = ["LABELS", "replace_ids"]
 
 LABELS = frozenset(
     "PHONE FAX SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID VEHICLE DEVICE "
     "BIOMETRIC ID_OTHER URL IP_ADDRESS".split()
 )
+"""The labels that `replace_ids` replaces."""
+
 _OLDEST = 90
 
 
-class Reading(Protocol):
-    """A number that was read.
+class ParsedNumber(Protocol):
+    """A number of a mention.
 
-    identity (str): what it is, however it is written.
+    identity (str): the number without its spelling; equal numbers have equal surrogates.
     """
 
     identity: str
 
-    def candidates(self, chance: Chance, variant: int) -> Iterator[str]:
-        """Surrogates, best first, in a form that any mention of the number can write."""
+    def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
+        """Yield surrogates, the preferred first, in a form that every mention of the number can write."""
 
     def write(self, value: str) -> str:
-        """Write one in the place of the original."""
+        """Write a surrogate in the place of the original. RETURNS (str): the whole mention."""
 
 
 def replace_ids(
@@ -56,39 +53,39 @@ def replace_ids(
 ) -> list[str | None]:
     """Replace the numbers of a note.
 
-    mentions (Sequence[Mention]): of `LABELS`, in the order of the text. All of a note at once: no two of their numbers
-        get the same surrogate.
-    key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code, "en-GB" for one of a country.
+    mentions (Sequence[Mention]): all mentions with a label of `LABELS`, in the order of the text. No two of their
+        numbers get the same surrogate.
+    key (IdentityKey): key of the patient.
+    lang (str): language code.
     forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
-    rules (Optional[DateRules]): how dates move, for dates of birth within identifiers; None: as they do by default.
-    RETURNS (list[Optional[str]]): for each mention a surrogate; None where words stand instead of a number, or no
-        surrogate is left.
+    rules (Optional[DateRules]): how dates of birth within identifiers move; None for the default rules.
+    RETURNS (list[Optional[str]]): for each mention a surrogate; None for words instead of a number, or if no surrogate
+        is free.
     RAISES: ConfigError (D670) if the cipher's package is not installed.
     """
     rules = rules or DateRules()
     year = rules.reference.year if rules.reference else rules.year
     move = move_birth(Shift.draw(key, rules).days, max(year - _OLDEST, 0))
-    readings = [_read(mention, lang.partition("-")[0], move) for mention in mentions]
+    numbers = [_read(mention, lang, move) for mention in mentions]
     taken = {_bare(mention.text) for mention in mentions}
-    chance, made = Chance(key), dict[tuple[type[Reading], str, int], str | None]()
+    cipher, made = FormatPreservingCipher(key), dict[tuple[type[ParsedNumber], str, int], str | None]()
     out: list[str | None] = []
-    for mention, reading in zip(mentions, readings, strict=True):
-        if reading is None:
+    for mention, number in zip(mentions, numbers, strict=True):
+        if number is None:
             out.append(None)
             continue
-        place = (type(reading), reading.identity, mention.variant)
-        if place not in made:
-            made[place] = _first(reading, mention.variant, chance, forbidden, taken)
-        value = made[place]
-        out.append(None if value is None else reading.write(value))
+        decision = (type(number), number.identity, mention.variant)
+        if decision not in made:
+            made[decision] = _first_free(number, mention.variant, cipher, forbidden, taken)
+        value = made[decision]
+        out.append(None if value is None else number.write(value))
     return out
 
 
-def _read(mention: Mention, lang: str, move: MoveBirth) -> Reading | None:
-    """Read a mention by its label. An address that is none is read as any identifier."""
+def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
+    """Read a mention by its label; an invalid address is read as an identifier."""
     text, label = mention.text, mention.label
-    found: Reading | None = None
+    found: ParsedNumber | None = None
     if label in ("PHONE", "FAX"):
         return read_phone(text, lang)
     if label == "URL":
@@ -98,12 +95,16 @@ def _read(mention: Mention, lang: str, move: MoveBirth) -> Reading | None:
     return found or read_identifier(text, label, lang, move)
 
 
-def _first(
-    reading: Reading, variant: int, chance: Chance, forbidden: Callable[[str], bool], taken: set[str]
+def _first_free(
+    number: ParsedNumber,
+    variant: int,
+    cipher: FormatPreservingCipher,
+    forbidden: Callable[[str], bool],
+    taken: set[str],
 ) -> str | None:
-    """The first surrogate that is neither forbidden nor another one's."""
-    for value in reading.candidates(chance, variant):
-        written = reading.write(value)
+    """Return the first surrogate that is neither forbidden nor a number of the note, and add it to `taken`."""
+    for value in number.candidates(cipher, variant):
+        written = number.write(value)
         bare = {_bare(value), _bare(written)}
         if not bare & taken and not forbidden(written):
             taken |= bare
@@ -112,5 +113,5 @@ def _first(
 
 
 def _bare(text: str) -> str:
-    """Letters and digits alone, so that two ways to write a number are equal."""
+    """Return the folded letters and digits, so that all spellings of a number are equal."""
     return "".join(char for char in fold(text) if char.isalnum())

@@ -1,69 +1,220 @@
-"""Identifiers of any kind: read, permuted within their kind, written as they were."""
+"""Surrogates of identifiers: read from a mention, permuted within their kind, and written in its place.
+
+The code of an identifier is its letters and digits, in capitals and without accents, separators and words around it,
+so that all spellings of an identifier have the same code. A new code is written with the separators, the case and the
+script of digits of the text that it replaces. The kinds are in `spacy_deid.lang.identifiers` and in the languages.
+"""
 
 import re
-from collections.abc import Iterator
-from datetime import date
+import unicodedata
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from functools import cache
 
-from .chance import LEAST, Chance, decode, encode
-from .finnish import Hetu, MoveBirth
-from .kind import Kind, plain_parts, spread
-from .layout import Layout
-from .national import KINDS
+from ...lang import all_languages, get_language
+from ...lang.identifiers import INTERNATIONAL, BirthNumber, IdentifierKind, MoveDate, Parts, spread
+from ...lang.text import DIGITS, LETTERS
+from .cipher import LEAST, FormatPreservingCipher, decode, encode
 
-__all__ = ["Identifier", "read_identifier"]
-
+CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
+_CONSONANT_RUN = re.compile(f"[{CONSONANTS}]{{3,}}")
 _OID = re.compile(r"\s*[0-2](?:\.\d+){3}(?=\.)")
-_CIP = re.compile(r"([A-Z]{4})(\d\d)(\d\d)(\d\d)(\d{4})")
-_WOMAN = 40  # added to the day of birth of a woman
 _TRIES = 200
-_STEPS = 500
+_STEPS = 500  # of cycle walking
 _RUN = re.compile(r"[A-Z]{3,}")
 _RUDE = re.compile(r"[AEIOUY]|KKK|SSS|FCK|FKK|CNT|NGR|NZS")
 
+_TOKEN = re.compile(r"(?<![^\W_])(?:[^\W\d_]+(?:[/-][^\W\d_]+)?(?=[\s.:#º°ª-]|$)|[^\W\d_]{2,}(?=\d))")
+_MASK = re.compile(r"(?<![^\W\d_])[xX]{2,}(?![^\W\d_])")
+_WORD = re.compile(r"(?<!\S)[^\W\d_]{2,}(?=[\s.,:;]|$)")
 
-def read_identifier(text: str, label: str, lang: str, move: MoveBirth) -> "Identifier | Hetu | None":
+
+class Layout:
+    """The positions of an identifier that hold its code.
+
+    text (str): the mention.
+    spans (tuple[int, int]): parts of the mention that may hold the code; without any, all of it.
+
+    code (str): letters A to Z and digits 0 to 9.
+    positions (list[int]): position of each character of the code in the text.
+    """
+
+    __slots__ = ("code", "positions", "text")
+
+    def __init__(self, text: str, *spans: tuple[int, int]) -> None:
+        self.text = text
+        kept = {i for first, last in _kept(text) for i in range(first, last)}
+        inside = (i for first, last in spans or ((0, len(text)),) for i in range(first, last))
+        self.positions = [i for i in inside if i not in kept and _is_of_code(text[i])]
+        self.code = "".join(_plain(text[i]) for i in self.positions)
+
+    def __repr__(self) -> str:
+        return f"Layout(length={len(self.text)})"
+
+    @property
+    def has_words(self) -> bool:
+        """Whether the text has words that are neither codes nor names of numbers."""
+        inside = set(self.positions)
+        words = (m for m in _WORD.finditer(self.text) if m.start() in inside)
+        return any(m[0].islower() or (len(m[0]) > 3 and not m[0].isupper()) for m in words)
+
+    def write(self, code: str) -> str:
+        """Write a code of the same length in the place of the original.
+
+        code (str): letters A to Z and digits 0 to 9.
+        RETURNS (str): the text with the new code.
+        """
+        small = self.text.islower()
+        out = list(self.text)
+        for i, char in zip(self.positions, code, strict=True):
+            out[i] = _match_character(self.text[i], char, small)
+        return "".join(out)
+
+
+def _kept(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans that stay: names of numbers, words between two numbers, masked digits ("xxx-xx-1234")."""
+    words, conjunction = _words_of_numbers()
+    yield from (m.span() for m in _TOKEN.finditer(text) if m[0].casefold() in words)
+    if any(char.isdecimal() for char in text):
+        yield from (m.span() for m in _MASK.finditer(text))
+        yield from (m.span() for m in conjunction.finditer(text))
+
+
+@cache
+def _words_of_numbers() -> tuple[frozenset[str], re.Pattern[str]]:
+    """Return the names of numbers and the conjunctions of all languages."""
+    conventions = [language.identifiers for language in all_languages()]
+    conjunctions = "|".join(word for each in conventions for word in each.conjunctions)
+    return frozenset().union(*(each.words for each in conventions)), re.compile(
+        rf"(?<=\d)\s+(?:{conjunctions})\s+(?=\d)"
+    )
+
+
+def _is_of_code(char: str) -> bool:
+    """Whether a character belongs to a code. Unicode calls the marks of "1º" and "2ª" letters."""
+    return char.isdecimal() or (char.isalpha() and char not in "ªº")
+
+
+def _plain(char: str) -> str:
+    """Return a character of a code; a letter outside A to Z without an accent is mapped to one of them."""
+    if char.isdecimal():
+        return str(int(char))
+    base = unicodedata.normalize("NFKD", char)[0].upper()[0]
+    return base if "A" <= base <= "Z" else chr(ord("A") + ord(base) % 26)
+
+
+def _match_character(old: str, new: str, small: bool) -> str:
+    """Write a new character in the case, or in the script of digits, of the old one."""
+    if new.isdecimal():
+        return chr(ord(old) - int(old) + int(new)) if old.isdecimal() else new
+    return new.lower() if old.islower() or (small and old.isdecimal()) else new
+
+
+def move_birth(days: int, latest: int) -> MoveDate:
+    """Return the function that moves the dates of birth within identifiers.
+
+    days (int): offset of the patient.
+    latest (int): latest year of birth that shows an age over 89; earlier dates are moved to this year. 0: unknown.
+    RETURNS (MoveDate): moves a date, within the years 1800 to 2099 that identifiers can have.
+    """
+
+    def move(born: date) -> date:
+        moved = born + timedelta(days)
+        year = min(max(moved.year, latest, 1800), 2099)
+        return moved if year == moved.year else moved.replace(year=year, day=min(moved.day, 28))
+
+    return move
+
+
+def plain_parts(code: str) -> Parts:
+    """Return the parts of a code of no known kind: letters for letters, digits for digits.
+
+    Leading zeros stay, and the first digit behind them is not 0, so that serial numbers keep their length. Three
+    consonants or more in a row stay consonants, so that no surrogate can be read as a word.
+
+    code (str): letters and digits.
+    RETURNS (Parts): possible values of each character.
+    """
+    parts: list[str] = [DIGITS if char in DIGITS else LETTERS for char in code]
+    for run in _CONSONANT_RUN.finditer(code):
+        parts[run.start() : run.end()] = [CONSONANTS] * len(run[0])
+    for i, char in enumerate(code):
+        if char in DIGITS:
+            parts[i] = "0" if char == "0" else DIGITS[1:]
+            if char != "0":
+                break
+    return parts if any(len(options) > 1 for options in parts) else spread("#" * len(code))
+
+
+@cache
+def identifier_kinds(lang: str) -> Sequence[IdentifierKind]:
+    """Return the kinds of identifiers of notes in a language, in the order in which they are tried.
+
+    lang (str): language code.
+    RETURNS (Sequence[IdentifierKind]): kinds of the language, those recognized in every language, international ones.
+    """
+    abroad = [kind for language in all_languages() for kind in language.identifiers.kinds_abroad]
+    return [*get_language(lang).identifiers.kinds, *abroad, *INTERNATIONAL]
+
+
+def read_identifier(text: str, label: str, lang: str, move: MoveDate) -> "Identifier | BirthIdentifier | None":
     """Read an identifier.
 
     text (str): the mention.
     label (str): canonical label.
-    lang (str): ISO 639-1 code.
-    move (Callable[[date], date]): moves dates of birth that stand within identifiers.
-    RETURNS: None for words, which are no identifier: letters in their place would be no word.
+    lang (str): language code.
+    move (MoveDate): moves dates of birth within identifiers.
+    RETURNS (Optional[Union[Identifier, BirthIdentifier]]): None for words, because other letters would be no words.
     """
-    if lang == "fi" and (hetu := Hetu.read(text, move)):
-        return hetu
+    conventions = get_language(lang).identifiers
+    if found := conventions.find_birth_number(text):
+        return BirthIdentifier(text, found, move)
     root = _OID.match(text)
     layout = Layout(text, (root.end() if root else 0, len(text)))
     if not any(char.isdecimal() for char in layout.code) or layout.has_words:
         return None
-    kinds = [kind for kind in KINDS if kind.fits(layout.code, text, label, lang)] if not root else []
-    cip = _cip(layout.code, move) if lang == "es" else None
-    return Identifier(layout, cip or next(iter(kinds), Kind("plain", "", plain_parts)))
+    kinds = identifier_kinds(lang) if not root else ()
+    kind = conventions.dated_kind(layout.code, move)
+    kind = kind or next((kind for kind in kinds if kind.fits(layout.code, text, label)), None)
+    return Identifier(layout, kind or IdentifierKind("plain", "", plain_parts))
 
 
-def _cip(code: str, move: MoveBirth) -> Kind | None:
-    """The number of a health card of a Spanish region: letters of the name, date of birth, a serial number."""
-    match = _CIP.fullmatch(code)
-    if not match:
-        return None
-    year, month, day = (int(match[i]) for i in (2, 3, 4))
-    plus = _WOMAN if day > _WOMAN else 0
-    try:
-        born = move(date((1900 if year > 30 else 2000) + year, month, day - plus))
-    except ValueError:
-        return None
-    moved = f"{born.year % 100:02}{born.month:02}{born.day + plus:02}"
-    return Kind("CIP", "", lambda _: [*spread("@@@@"), [moved], *spread("####")])
+class BirthIdentifier:
+    """A national number that contains the date of birth, which moves as all dates do.
+
+    text (str): the mention.
+    number (BirthNumber): the number in it.
+    move (MoveDate): moves dates of birth.
+    """
+
+    def __init__(self, text: str, number: BirthNumber, move: MoveDate) -> None:
+        self._text, self._number, self._move = text, number, move
+        self.identity = number.code
+
+    def __repr__(self) -> str:
+        return f"BirthIdentifier({self._number.name})"
+
+    def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
+        """Yield surrogates: the possible serial numbers in a keyed order."""
+        number, born = self._number, self._move(self._number.born)
+        for serial in cipher.draw(number.name, self.identity, str(variant)).shuffled(number.serials):
+            yield number.compose(born, serial)
+
+    def write(self, value: str) -> str:
+        """Write a surrogate in the place of the original, in its case."""
+        start, end = self._number.start, self._number.end
+        old = self._text[start:end]
+        return self._text[:start] + (value.lower() if old != old.upper() else value) + self._text[end:]
 
 
 class Identifier:
-    """An identifier that was read.
+    """An identifier and its kind.
 
-    layout (Layout): where its code stands.
-    kind (Kind): what it is.
+    layout (Layout): positions of its code.
+    kind (IdentifierKind): kind of its code.
     """
 
-    def __init__(self, layout: Layout, kind: Kind) -> None:
+    def __init__(self, layout: Layout, kind: IdentifierKind) -> None:
         self._layout, self._kind = layout, kind
         self.identity = layout.code
 
@@ -74,34 +225,34 @@ class Identifier:
         """Write a code in the place of the original."""
         return self._layout.write(value)
 
-    def candidates(self, chance: Chance, variant: int) -> Iterator[str]:
-        """Surrogates, best first.
+    def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
+        """Yield surrogates, the preferred first.
 
-        chance (Chance): of the patient.
-        variant (int): 0, or another number for one drawn apart.
+        cipher (FormatPreservingCipher): cipher of the patient.
+        variant (int): variant of the surrogate.
         YIELDS (str): codes.
         """
         shape = "".join("#" if char.isdecimal() else "@" for char in self.identity)
         for attempt in range(_TRIES):
-            code = self._propose(chance, self._kind.name, shape, str(variant), str(attempt))
+            code = self._propose(cipher, self._kind.name, shape, str(variant), str(attempt))
             if code is not None:
                 yield code
 
-    def _propose(self, chance: Chance, *context: str) -> str | None:
-        """One surrogate; None if none came out that is ever given."""
+    def _propose(self, cipher: FormatPreservingCipher, *context: str) -> str | None:
+        """Make one surrogate; None if every code that was tried is never issued."""
         parts = self._kind.parts(self.identity)
         if self._kind.drawn:
-            draw = chance.draw(*context, self.identity)
+            draw = cipher.draw(*context, self.identity)
             return self._finish("".join(draw.choice(options) for options in parts))
         number, size = encode(self.identity, parts)
-        # Cycle walking: what must not come out is permuted again, so that two originals still differ.
+        # Cycle walking: an unusable code is permuted again, so that the surrogates of two originals still differ.
         for _ in range(_STEPS if size >= LEAST else 1):
-            number = chance.permute(number, size, *context)
+            number = cipher.permute(number, size, *context)
             if (code := self._finish(decode(number, parts))) is not None:
                 return code
         return None
 
     def _finish(self, code: str) -> str | None:
-        """Put check digits in. None for what is never given, and for letters that may be read as a word."""
+        """Put check digits into a code; None if it is never issued or its letters may be read as a word."""
         finished = self._kind.finish(code)
         return None if finished is None or any(map(_RUDE.search, _RUN.findall(finished))) else finished

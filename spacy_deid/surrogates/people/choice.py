@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial
 
-from ..inflection import case_forms, inflects
+from ...lang.inflection import case_forms, inflects
 from ..keys import Draw, IdentityKey
 from ..persons import fold
 from ..strategies import Suggest, nothing

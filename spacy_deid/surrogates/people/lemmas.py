@@ -6,9 +6,9 @@ from math import log
 
 from rapidfuzz.distance import OSA
 
-from ..inflection import inflects
-from ..inflection.finnish import inflect
-from ..inflection.finnish_analysis import Reading, read_form, split_clitic
+from ...lang.fi.inflection import inflect
+from ...lang.fi.morphology import analyze, split_clitic
+from ...lang.inflection import Analysis, inflects
 from ..persons import fold
 from .customs import Customs
 from .lists import Names
@@ -48,13 +48,13 @@ def find_lemmas(mentions: Sequence[Parts], lang: str, customs: Customs, names: N
 
 def _read(mentions: Sequence[Parts], words: Parts, names: Names) -> set[str]:
     """Find the nominatives: of several, the one that most forms of the note may come from, then the likeliest."""
-    readings: dict[str, list[Reading]] = {}
+    readings: dict[str, list[Analysis]] = {}
     clitics: dict[str, str] = {}
     for form in dict.fromkeys(map(_form, words)):
-        readings[form] = read_form(form, names.known.__contains__)
+        readings[form] = analyze(form, names.known.__contains__)
         bare, clitic = split_clitic(form)
         if clitic and not any(reading.nominative in names.known for reading in readings[form]):
-            found = read_form(bare, names.known.__contains__)
+            found = analyze(bare, names.known.__contains__)
             if any(reading.nominative in names.known for reading in found):
                 readings[form], clitics[form] = found, clitic
     support = Counter(name for found in readings.values() for name in {reading.nominative for reading in found})
@@ -86,8 +86,8 @@ def _is_single(parts: Parts) -> bool:
 
 
 def _choose(
-    found: Sequence[Reading], support: Counter[str], names: Names, kinds: Sequence[str], *, nominative: bool
-) -> Reading:
+    found: Sequence[Analysis], support: Counter[str], names: Names, kinds: Sequence[str], *, nominative: bool
+) -> Analysis:
     """The reading of a word: a listed nominative where one should stand, else the best supported and likeliest."""
     itself = found[-1]
     if nominative and (itself.nominative in names.known or len(found) == 1):
@@ -96,12 +96,12 @@ def _choose(
     return max(found, key=lambda reading: (support[reading.nominative], _likelihood(reading, names, kinds)))
 
 
-def _may_be_owned(reading: Reading, support: Counter[str], names: Names) -> bool:
+def _may_be_owned(reading: Analysis, support: Counter[str], names: Names) -> bool:
     """Whether a possessive suffix is believed: on a name that the note has in another form too, or a common one."""
     return support[reading.nominative] > 1 or names.count("given", fold(reading.nominative)) >= _COMMON
 
 
-def _likelihood(reading: Reading, names: Names, kinds: Sequence[str]) -> float:
+def _likelihood(reading: Analysis, names: Names, kinds: Sequence[str]) -> float:
     """How likely a reading is: its case, and the bearers of its nominative or how listed names end.
 
     A form is read as one of a surname first; where it would be the same of a given name, `kinds` says whether that
@@ -116,7 +116,7 @@ def _likelihood(reading: Reading, names: Names, kinds: Sequence[str]) -> float:
     return share + names.ending_likelihood(reading.nominative)
 
 
-def _is_alike(reading: Reading, kind: str) -> bool:
+def _is_alike(reading: Analysis, kind: str) -> bool:
     """Whether a name of another kind has the same form."""
     name, case, number, possessive, own = reading
     return len({inflect(name, case, kind=sort, number=number, possessive=possessive) for sort in (own, kind)}) == 1

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from ..inflection import inflects
+from ...lang.inflection import inflects
 from ..keys import IdentityKey
 from ..mention import Mention
 from ..persons import fold

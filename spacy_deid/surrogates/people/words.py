@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..inflection.finnish_analysis import Reading
+from ...lang.inflection import Analysis
 from ..mention import Mention
 from ..persons import fold
 from .customs import Customs, fold_word
@@ -36,7 +36,7 @@ class Part:
     link (str): the particles right before it, folded ("de la").
     ending (str): what is put on behind a colon ("J.S:n"), or a clitic.
     lemma (str): folded nominative that all mentions of a name share.
-    reading (Optional[Reading]): how the form was read, where names inflect.
+    reading (Optional[Analysis]): how the form was read, where names inflect.
     known_as (str): the lemma that a nickname or a short form stands for, "" if it is none.
     """
 
@@ -50,7 +50,7 @@ class Part:
     link: str = ""
     ending: str = ""
     lemma: str = ""
-    reading: Reading | None = None
+    reading: Analysis | None = None
     known_as: str = ""
 
     def __repr__(self) -> str:

@@ -2,10 +2,9 @@
 
 from unicodedata import combining, normalize
 
-from ..inflection import inflect, inflects
-from ..inflection.finnish import CASES
-from ..inflection.finnish_acronyms import inflect_acronym
-from ..inflection.finnish_analysis import write_clitic
+from ...lang.fi.inflection import CASES, inflect_acronym
+from ...lang.fi.morphology import write_clitic
+from ...lang.inflection import inflect, inflects
 from ..mention import Mention
 from ..persons import fold
 from .choice import Choices

@@ -1,57 +1,51 @@
 """Surrogates of places, institutions and professions.
 
-`replace_places` keeps what a reader needs and changes what tells the one place from others:
+`replace_places` changes what identifies a place and keeps what a reader needs:
 
-- towns, regions, countries (CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER): a region becomes another one of its
-  kind, its towns and postal codes (ZIP) those of the other, of about as many inhabitants (`geography`, `postal`). The
-  country of the towns stays, where the lists say so: Spain in Spanish notes;
-- STREET: kind of road, floor and marks stay (`streets`);
-- HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`), acronyms become
-  acronyms (`acronyms`); ROOM: numbers are drawn (`rooms`);
-- PROFESSION: another one of the sector (`professions`).
+- CITY, STATE, TERRITORY, COUNTRY, LOCATION_OTHER: a region becomes another one of its kind, its towns and postal codes
+  (ZIP) become those of the other region, with about as many inhabitants (`geography`). The country of the towns stays
+  where the lists say so: Spain in Spanish notes.
+- STREET, ROOM, ZIP: names and numbers are drawn; the kind of street and the punctuation stay (`addresses`).
+- HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`).
+- PROFESSION: another one of the same sector (`professions`).
+- OTHER: nationalities are replaced, stages of life stay (`nationalities`).
 
-Spanish articles, gender and number, English "a" and "an", Finnish case, number and possessive suffix fit the
-surrogate.
-Of OTHER nationalities have one, and stages of life stay (`characteristics`).
-
-Equal values have equal surrogates in all notes of a patient, different ones of a note different ones. A surrogate is
-never a value of the note.
+Equal values have equal surrogates in all notes of a patient, different values of a note different ones. A surrogate is
+never a value of the note. Grammar comes from the language (`spacy_deid.lang.places`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+from ...lang.inflection import inflect_like
+from ...lang.text import fold, match_style, split_marks, tokens
 from ..keys import IdentityKey
 from ..mention import Mention
-from ..numbers.chance import Chance
-from ..persons import fold
+from ..numbers.cipher import FormatPreservingCipher
+from ..standing import Standing
 from ..strategies import Suggest, nothing
-from .characteristics import replace_characteristic
+from .addresses import (
+    is_mixed,
+    replace_department,
+    replace_mixed,
+    replace_postal_code,
+    replace_room,
+    replace_street,
+)
 from .geography import MAY_STAY, Geography
-from .institutions import replace_institution
-from .mixed import is_mixed, replace_mixed
-from .postal import replace_postal_code
+from .institutions import institution_words, replace_institution
+from .nationalities import replace_description
 from .professions import replace_profession
-from .rooms import replace_department, replace_room
-from .runs import kinds_of
-from .state import Note
-from .streets import replace_street
-from .writing import split_marks, tokens
-
-__all__ = ["LABELS", "replace_places"]
+from .state import NoteState
 
 _PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 _INSTITUTIONS = frozenset({"HOSPITAL", "HEALTH_CENTER", "ORGANIZATION"})
-
-_OTHERS: Mapping[str, Callable[[Mention, Note], str | None]] = MappingProxyType(
-    {"STREET": replace_street, "PROFESSION": replace_profession, "ROOM": replace_room}
-)
-_LONGEST = 300  # characters: whatever is longer is no name
+_LONGEST = 300  # characters of a mention; a longer one gets no surrogate
 _BREAKS = "\r\n"
-_SHORTEST = 3  # letters of a word that tells one institution from others
+_SHORTEST = 3  # letters; a longer word may be the proper part of an institution's name
 
 LABELS = _PLACES | _INSTITUTIONS | {"STREET", "ZIP", "DEPARTMENT", "ROOM", "PROFESSION", "OTHER"}
-"""The labels that `replace_places` answers for."""
+"""The labels that `replace_places` replaces."""
 
 
 def replace_places(
@@ -63,69 +57,98 @@ def replace_places(
 ) -> list[str | None]:
     """Replace the places, institutions and professions of a note.
 
-    mentions (Sequence[Mention]): all of them, in the order of the text; labels of `LABELS`.
-    key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code.
+    mentions (Sequence[Mention]): all mentions with a label of `LABELS`, in the order of the text.
+    key (IdentityKey): key of the patient.
+    lang (str): language code.
     forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
-    suggest (Suggest): towns that are taken before others.
-    RETURNS (list[Optional[str]]): a surrogate for each, written as the mention is; None where there is none.
+    suggest (Suggest): suggests towns, which are preferred.
+    RETURNS (list[Optional[str]]): for each mention a surrogate in its style, None where there is none.
     """
-    note = Note(key, lang, forbidden, (mention.text for mention in mentions))
-    geography = Geography(note, suggest)
+    state = NoteState(key, lang, forbidden, (mention.text for mention in mentions))
+    geography = Geography(state, suggest)
     named = (split_marks(mention.text)[1] for mention in mentions if mention.label in _PLACES)
     for place in [found[0] for found in map(geography.find, named) if found]:
-        geography.surroundings.add(place)
+        geography.context.add(place)
     for mention in mentions:
-        for value in _parts(mention, geography) if len(mention.text) <= _LONGEST else ():
-            note.avoid(value)
-    chance = Chance(key)
-    made = [_replace(mention, note, geography, chance) for mention in mentions]
+        for value in _basic_forms(mention, geography) if len(mention.text) <= _LONGEST else ():
+            state.avoid(value)
+    cipher = FormatPreservingCipher(key)
+    made = [_replace(mention, state, geography, cipher) for mention in mentions]
     return [
-        mention.text if new == mention.text and _stays(mention, geography) else _other(mention, new)
+        mention.text if new == mention.text and _stays(mention, geography) else _check(mention, new)
         for mention, new in zip(mentions, made, strict=True)
     ]
 
 
+def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict[str, Standing]:
+    """Find the known towns of a note.
+
+    mentions (Sequence[Mention]): mentions of places, in the order of the text.
+    key (IdentityKey): key of the patient.
+    lang (str): language code.
+    RETURNS (dict[str, Standing]): folded nominative of a town → its first occurrence.
+    """
+    geography = Geography(NoteState(key, lang, lambda value: False, ()))
+    found: dict[str, Standing] = {}
+    for mention in mentions:
+        before, core, _ = split_marks(mention.text)
+        place, case = geography.find(core, mention.label) or (None, "")
+        if place is not None and place.kind == "city" and fold(place.name) not in found:
+            write = partial(_write_town, lang=lang, like=core, case=case)
+            at = len(before)
+            found[fold(place.name)] = Standing.of(mention, [(at, at + len(core))], 0, write)
+    return found
+
+
+def _write_town(name: str, lang: str, like: str, case: str) -> str:
+    """Write a town in the capitals and the case of another one."""
+    return match_style(inflect_like(name, lang, case), like)
+
+
 def _stays(mention: Mention, geography: Geography) -> bool:
-    """Whether a mention is the country that the towns of the language lie in, or describes a stage of life."""
+    """Whether an unchanged mention may stay: the country of the towns, or a description."""
     if mention.label == "OTHER":
         return True
     found = geography.find(split_marks(mention.text)[1], mention.label) if mention.label in MAY_STAY else None
-    return found is not None and geography.surroundings.stays(found[0])
+    return found is not None and geography.context.stays(found[0])
 
 
-def _parts(mention: Mention, geography: Geography) -> Iterator[str]:
-    """The nominative of a place, and the words that are proper to an institution."""
+def _basic_forms(mention: Mention, geography: Geography) -> Iterator[str]:
+    """Yield the nominative of a place, or the proper words of an institution."""
     if mention.label in _PLACES:
         found = geography.find(split_marks(mention.text)[1], mention.label)
         if found:
             yield found[0].name
     elif mention.label in _INSTITUTIONS:
-        known = kinds_of(geography.lang)
+        known = institution_words(geography.lang)
         yield from (word for _, word in tokens(mention.text) if len(word) > _SHORTEST and fold(word) not in known)
 
 
-def _replace(mention: Mention, note: Note, geography: Geography, chance: Chance) -> str | None:
-    """Replace one mention."""
+def _replace(mention: Mention, state: NoteState, geography: Geography, cipher: FormatPreservingCipher) -> str | None:
+    """Replace one mention by its label."""
+    label = mention.label
     if len(mention.text) > _LONGEST:
         return None
-    if mention.label in _PLACES or (mention.label == "ZIP" and geography.provinces):
+    if label in _PLACES or (label == "ZIP" and geography.provinces):
         mixed = is_mixed(mention, geography)
-        return replace_mixed(mention, note, geography, chance) if mixed else geography.replace(mention)
-    if mention.label in _INSTITUTIONS:
-        return replace_institution(mention, note, geography)
-    if mention.label == "OTHER":
-        return replace_characteristic(mention, note, geography)
-    if mention.label == "DEPARTMENT":
-        return replace_department(mention, note, geography)
-    if mention.label == "ZIP":
-        return replace_postal_code(mention, note, geography, chance)
-    make = _OTHERS.get(mention.label)
-    return make(mention, note) if make else None
+        return replace_mixed(mention, state, geography, cipher) if mixed else geography.replace(mention)
+    if label in _INSTITUTIONS:
+        return replace_institution(mention, state, geography)
+    if label == "OTHER":
+        return replace_description(mention, state, geography.region)
+    if label == "DEPARTMENT":
+        return replace_department(mention, state, geography)
+    if label == "ZIP":
+        return replace_postal_code(mention, state, geography, cipher)
+    if label == "STREET":
+        return replace_street(mention, state)
+    if label == "ROOM":
+        return replace_room(mention, state)
+    return replace_profession(mention, state) if label == "PROFESSION" else None
 
 
-def _other(mention: Mention, made: str | None) -> str | None:
-    """A surrogate with the line breaks of the original, if it is something else."""
+def _check(mention: Mention, made: str | None) -> str | None:
+    """Return a surrogate with the line breaks of the original; None for an empty or an unchanged one."""
     if made is None or not made.strip() or fold(made) == fold(mention.text):
         return None
     breaks = "".join(c for c in mention.text if c in _BREAKS)

@@ -1,7 +1,7 @@
-"""The places that are known in a language: towns by region and size, regions, countries.
+"""Gazetteer of the places that a language knows: towns by region and size, regions and countries.
 
-The lists are made by scripts/places.py; NOTICE names their sources. What a language's list leaves open (capitals of
-regions, other spellings, which regions are alike) stands in its TOML file.
+``places.csv`` of a language lists its towns; ``places.toml`` adds capitals, other spellings, and which regions are
+alike. Towns and countries of the world are shared by all languages. NOTICE names the sources.
 """
 
 from collections import defaultdict
@@ -12,14 +12,16 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ...lang import get_language
-from ..persons import fold
+from ...lang.places import place_words
+from ...lang.text import fold
 
-__all__ = ["ABROAD", "Gazetteer", "Place", "load_gazetteer", "load_words", "read_lines"]
+_LISTS = files("spacy_deid") / "resources" / "surrogates" / "places"
+ABROAD = "@"
+"""Prefix of the code of a country, which distinguishes it from the code of a US state."""
 
-ABROAD = "@"  # before the code of a country, since US states have such codes too
 _LARGE = 4  # band of a city of 100,000
-_WORDS = 4  # of a name that may stand for an unknown one
-_NEAR = ((0,), (-1, 1), (-2, 2), (-3, 3, -4, 4, -5, 5))
+_MOST_WORDS = 4  # of a town that can replace an unknown one
+_STEPS = ((0,), (-1, 1), (-2, 2), (-3, 3, -4, 4, -5, 5))
 
 
 class Place(NamedTuple):
@@ -27,9 +29,9 @@ class Place(NamedTuple):
 
     name (str): as written.
     kind (str): "city", "region" or "country".
-    region (str): region of a city, or its country's code if it lies abroad; a region itself; "@" and the code of a
-        country.
-    band (int): from 0 for a village to 5 for a city of 500,000.
+    region (str): region of a city, or `ABROAD` and its country code if it is abroad; for a region its own key; for a
+        country `ABROAD` and its code.
+    band (int): size band, from 0 for a village to 5 for a city of 500,000 inhabitants.
     """
 
     name: str
@@ -39,30 +41,8 @@ class Place(NamedTuple):
 
 
 @cache
-def load_words(lang: str) -> Mapping[str, Any]:
-    """The word lists of a language, for places, streets, institutions and professions; empty for one without."""
-    return get_language(lang).read_toml("places.toml")
-
-
-def read_lines(lang: str, name: str) -> list[str]:
-    """The lines of a list of a language, without those that have slots; [] if the language has no such list."""
-    return _without_slots(get_language(lang).read_text(name))
-
-
-def _read_common(name: str) -> list[str]:
-    """The lines of a list of all languages together."""
-    return _without_slots((files("spacy_deid") / "resources" / "surrogates" / "places" / name).read_text("utf8"))
-
-
-def _without_slots(text: str) -> list[str]:
-    """The lines that hold no slot."""
-    lines = text.splitlines()
-    return [line for line in lines if line and "{" not in line and "[[" not in line]
-
-
-@cache
 def load_gazetteer(lang: str) -> "Gazetteer":
-    """The places of a language, read once in a process."""
+    """Return the gazetteer of a language, which is read once per process."""
     return Gazetteer(lang)
 
 
@@ -70,17 +50,18 @@ def load_gazetteer(lang: str) -> "Gazetteer":
 class Gazetteer:
     """The places of a language.
 
-    lang (str): ISO 639-1 code; a language without lists knows countries and large cities alone.
+    lang (str): language code. A language without lists has countries and large cities only.
     """
 
     lang: str
 
     @cached_property
     def cities(self) -> Mapping[tuple[str, int], Sequence[str]]:
-        """(region or code of a country, band) → towns."""
+        """Towns by (region or country code, size band)."""
+        lists = ((get_language(self.lang).read_lines("places.csv"), ""), (_read_lines("world.csv"), ABROAD))
         found = {
             (mark + region, int(band)): names.split("|")
-            for lines, mark in ((read_lines(self.lang, "places.csv"), ""), (_read_common("world.csv"), ABROAD))
+            for lines, mark in lists
             for region, band, names in (line.split(";") for line in lines)
             if not mark or (mark + region in _countries() and region not in self._words.get("home", ()))
         }
@@ -90,15 +71,13 @@ class Gazetteer:
 
     @cached_property
     def countries(self) -> Mapping[str, str]:
-        """Code of a country → its name."""
-        rows = _countries()
-        column = self.lang if self.lang in next(iter(rows.values())) else "en"
+        """Country code → name of the country in the language."""
         own = self._words.get("countries", {})
-        return {code: own.get(code[1:], row[column]) for code, row in rows.items()}
+        return {code: own.get(code[1:], row.get(self.lang, row["en"])) for code, row in _countries().items()}
 
     @cached_property
     def regions(self) -> Mapping[str, str]:
-        """Region, as the lists write it → its full name."""
+        """Region, as the lists write it → full name."""
         named: dict[str, str] = self._words.get("region_names", {})
         home = {region for region, _ in self.cities if not region.startswith(ABROAD)}
         own = {name for tier in self._words.get("tiers", []) for name in tier}
@@ -114,7 +93,7 @@ class Gazetteer:
 
     @cached_property
     def cycles(self) -> Mapping[str, Sequence[str]]:
-        """Region or code of a country → those like it, in the order of the lists, itself among them."""
+        """Region or country code → the regions or countries that can replace it, itself among them, sorted."""
         tiers = [sorted(set(tier) & set(self.regions)) for tier in self._words.get("tiers", [])]
         rest = sorted(set(self.regions) - {name for tier in tiers for name in tier})
         groups = defaultdict(list)
@@ -124,7 +103,7 @@ class Gazetteer:
 
     @cached_property
     def by_name(self) -> Mapping[str, Sequence[Place]]:
-        """Folded name → the places that have it: at home first, then the largest."""
+        """Folded name → the places of that name: those in the country of the language first, then the largest."""
         found: dict[str, list[Place]] = defaultdict(list)
         for place in sorted(self._places(), key=lambda p: (p.region.startswith(ABROAD), -p.band)):
             if place not in found[fold(place.name)]:
@@ -133,19 +112,14 @@ class Gazetteer:
             found[fold(other)] = found.get(fold(name)) or found[fold(other)]
         return {name: places for name, places in found.items() if places}
 
-    @cached_property
-    def longest(self) -> int:
-        """Words of the longest name."""
-        return max(len(name.split()) for name in self.by_name)
-
     def find(self, name: str) -> Sequence[Place]:
-        """The places that have a name, in any capitals."""
+        """Return the places that have a name, in any capitals."""
         return self.by_name.get(fold(name), ())
 
     def towns(self, region: str, band: int) -> Iterator[Sequence[str]]:
-        """Towns of a region, those of a band first, then those of the next ones; the capital, if need be, last."""
+        """Yield the towns of a region: those of a size band, then those of neighbouring bands, the capital last."""
         capital = self.capitals.get(region)
-        for steps in _NEAR:
+        for steps in _STEPS:
             near = [name for step in steps for name in self.cities.get((region, band + step), ())]
             yield [name for name in near if name != capital]
         if capital:
@@ -153,21 +127,21 @@ class Gazetteer:
 
     @cached_property
     def small(self) -> Sequence[str]:
-        """The small towns and villages at home, for places that no list has."""
+        """Small towns and villages of the language's country, for unlisted places."""
         return [
             name
             for (region, band), names in self.cities.items()
             if region in self.regions and band <= 2
             for name in names
-            if name[0].isupper() and len(name.split()) <= _WORDS
+            if name[0].isupper() and len(name.split()) <= _MOST_WORDS
         ]
 
     @property
     def _words(self) -> Mapping[str, Any]:
-        return load_words(self.lang)
+        return place_words(self.lang)
 
     def _places(self) -> Iterator[Place]:
-        """All places."""
+        """Yield all places."""
         for (region, band), names in self.cities.items():
             yield from (Place(name, "city", region, band) for name in names)
         for region, name in self.regions.items():
@@ -179,16 +153,21 @@ class Gazetteer:
         yield from (Place(name, "country", code, _LARGE) for code, name in self.countries.items())
 
 
+def _read_lines(name: str) -> list[str]:
+    """Read a list that all languages share."""
+    return (_LISTS / name).read_text(encoding="utf8").splitlines()
+
+
 @cache
 def _countries() -> Mapping[str, Mapping[str, str]]:
-    """Code of a country → its names, and the group of countries that stand for each other."""
-    head, *lines = _read_common("countries.csv")
+    """Map country codes to their names by language, and to the group of countries that can replace each other."""
+    head, *lines = _read_lines("countries.csv")
     rows = (dict(zip(head.split(","), line.split(","), strict=True)) for line in lines)
     return {ABROAD + row["code"]: row | {"group": _group(row["code"], row["continent"])} for row in rows}
 
 
 def _group(code: str, continent: str) -> str:
-    """The group of a country: where English is spoken, where Spanish is in America, or the continent."""
+    """Return the group of a country: English-speaking, western Europe, Latin America, or its continent."""
     if code in ("US", "CA", "GB", "IE", "AU", "NZ"):
         return "english"
     if code in ("ES", "PT", "FR", "IT", "GR", "AT", "CH", "BE", "NL", "DE", "FI", "SE", "NO", "DK"):

@@ -1,133 +1,364 @@
-"""Hospitals, health centres, employers, schools: the words for the kind stay, the town and the proper name change.
+"""Surrogates of hospitals, health centres, employers and schools.
 
-"Hospital General de Segovia" becomes "Hospital General de Soria", "Hospital Universitario La Paz" "Hospital
-Universitario La Vega", "St. Mary's Medical Center" "St. Luke's Medical Center". A town becomes what it becomes
-elsewhere in the note. A name that has nothing proper ("Hospital General") gets another word of its kind ("Hospital
-Comarcal").
+The words for the kind of institution stay, the town and the proper name change: "Hospital General de Segovia" becomes
+"Hospital General de Soria", "St. Mary's Medical Center" "St. Luke's Medical Center". A town becomes the same town as
+elsewhere in the note. A name without a proper part ("Hospital General") gets another word of its kind ("Hospital
+Comarcal"). Acronyms become acronyms. A language whose grammar needs more replaces the whole name itself
+(`PlaceConventions.replace_institution`).
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
+from ...lang import get_language
+from ...lang.places import place_words, word_set
+from ...lang.text import fold, match_style, redraw, split_marks, tokens
+from ..keys import Draw
 from ..mention import Mention
-from ..persons import fold
-from .acronyms import is_acronym, replace_acronym
-from .finnish_institutions import replace_finnish
-from .gazetteer import load_words
+from .gazetteer import ABROAD, Place
 from .geography import Geography
-from .proper_names import ROMAN, proper_name
-from .runs import Run, sort_words
-from .state import Note
-from .writing import dress, redraw, split_marks, tokens
+from .state import NoteState
 
-__all__ = ["replace_institution"]
+PartType = Literal["kind", "small", "place", "proper", "number", "acronym"]
 
 _TRIES = 6
 _STAY = ("kind", "small")
+_ROMAN_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+_ROMAN = re.compile(r"[IVX]{1,5}")
+_LONGEST_PLACE = 5  # words
+_LARGE = 3  # band of a town of 30,000
+_BEFORE_PLACES = frozenset("de d en of at in".split())
+
+_ACRONYM = re.compile(r"(?:[A-ZÁÉÍÓÚÄÖÅ][.\d]*){2,7}|[A-ZÁÉÍÓÚÄÖÅ](?:&|-)[A-Z]{1,4}|[A-ZÄÖÅ]{2,4}[a-z]?[A-ZÄÖ]+")
+_VOWELS = "AOUEIÄÖYÅÁÉÍÓÚ"
+_CONSONANTS = "BCDFGHLMNPRST"
+_LONGEST_ACRONYM = 6  # letters
+# Short words, abbreviations of diseases and offensive words that an acronym must not be.
+_NO_ACRONYMS = frozenset("pis pes sex ass tit fag gay kkk ss sa poo pee die eta hiv sida".split())
 
 
-def replace_institution(mention: Mention, note: Note, geography: Geography) -> str | None:
+@dataclass(slots=True)
+class Part:
+    """Consecutive words of a name that belong together.
+
+    gap (str): text before it.
+    text (str): its words with the text between them.
+    type (PartType): "kind" (a word for the kind of institution) and "small" (a function word) stay; a "place", a
+        "proper" name, a "number" and an "acronym" are replaced.
+    place (Optional[Place]): the place.
+    """
+
+    gap: str
+    text: str
+    type: PartType
+    place: Place | None = None
+
+
+def replace_institution(mention: Mention, state: NoteState, geography: Geography) -> str | None:
     """Replace the name of an institution.
 
     mention (Mention): label HOSPITAL, HEALTH_CENTER, ORGANIZATION or DEPARTMENT.
-    note (Note): what the surrogates of the note share.
-    geography (Geography): the places of the note.
-    RETURNS (Optional[str]): the surrogate as the mention is written; None if there is none.
+    state (NoteState): state of the note's surrogates.
+    geography (Geography): places of the note.
+    RETURNS (Optional[str]): surrogate in the style of the mention, None if there is none.
     """
     before, core, after = split_marks(mention.text)
     if not core:
         return None
     decision = ("institution", fold(core), mention.label, mention.variant)
-    made = note.once(decision, lambda: _replace(core, mention, note, geography))
-    return before + dress(made, core) + after if made else None
+    made = state.once(decision, lambda: _replace(core, mention, state, geography))
+    return before + match_style(made, core) + after if made else None
 
 
-def _replace(core: str, mention: Mention, note: Note, geography: Geography) -> str | None:
-    """Make the surrogate of an institution."""
-    if note.lang == "fi":
-        return replace_finnish(core, mention, note, geography)
+def _replace(core: str, mention: Mention, state: NoteState, geography: Geography) -> str | None:
+    conventions = get_language(state.lang).places
+    if conventions.replace_institution is not None:
+        surrogates = _VariantSurrogates(state, geography, mention.variant)
+        return conventions.replace_institution(core, mention.label, mention.variant, surrogates)
     if is_acronym(core):
-        return replace_acronym(core, note, mention.variant)
-    if "institutions" not in load_words(note.lang):
+        return replace_acronym(core, state, mention.variant)
+    if "institutions" not in place_words(state.lang):
         return None
-    runs = sort_words(core, geography, note.lang)
-    if all(run.sort in _STAY for run in runs):
-        if (made := replace_word(core, note, mention.variant)) or note.lang != "en" or len(runs) == 1:
+    parts = split_name(core, geography)
+    if all(part.type in _STAY for part in parts):
+        made = _replace_kind(core, state, mention.variant)
+        kind = next((part for part in parts if part.type == "kind"), None)
+        if made or not conventions.kind_may_be_name or len(parts) == 1 or kind is None:
             return made
-        first = next((run for run in runs if run.sort == "kind"), None)
-        if first is None:
-            return None
-        first.sort = "proper"  # "Station Physicians"
-    if mention.label == "ORGANIZATION" and all(run.sort in ("proper", "small", "place") for run in runs):
-        return note.pick(
-            "institution", _companies(core, mention, note.lang), "company", fold(core), str(mention.variant)
-        )
+        kind.type = "proper"  # "Station Physicians"
+    if mention.label == "ORGANIZATION" and all(part.type in ("proper", "small", "place") for part in parts):
+        options = _companies(core, mention, state.lang)
+        return state.pick("institution", options, "company", fold(core), str(mention.variant))
     for attempt in range(_TRIES):
-        made = _rewrite(runs, note, geography, mention.variant, attempt)
-        if made is None:
-            return None
-        if note.take("institution", made):
+        made = _rewrite(parts, state, geography, mention.variant, attempt)
+        if made is None or state.take("institution", made):
             return made
     return None
 
 
+@dataclass(frozen=True)
+class _VariantSurrogates:
+    """The surrogates of a note for one variant: a `spacy_deid.lang.places.InstitutionSurrogates`."""
+
+    state: NoteState
+    geography: Geography
+    variant: int
+
+    def pick(self, family: str, options: Sequence[str], *context: str) -> str | None:
+        return self.state.pick(family, options, *context)
+
+    def take(self, family: str, value: str) -> bool:
+        return self.state.take(family, value)
+
+    def draw(self, *context: str) -> Draw:
+        return self.state.draw(*context)
+
+    def acronym(self, word: str) -> str | None:
+        return replace_acronym(word, self.state, self.variant)
+
+    def place(self, text: str) -> tuple[str | None, str] | None:
+        found = self.geography.find(text)
+        return found and (self.geography.place(found[0], self.variant), found[1])
+
+    def town(self, text: str) -> str | None:
+        return self.geography.unknown(text, self.variant)
+
+
 def _companies(core: str, mention: Mention, lang: str) -> Sequence[str]:
-    """Companies of the sector: makers of drugs and devices stand in brackets behind what they make, or are listed."""
-    words = load_words(lang)["institutions"]
+    """Return the companies of the sector: makers of drugs and devices for a listed one, or for one in brackets."""
+    words = place_words(lang)["institutions"]
     makers: Sequence[str] = words.get("makers", ())
-    made = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in map(fold, makers)
-    return makers if made and makers else words.get("companies", ())
+    is_maker = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in map(fold, makers)
+    return makers if is_maker and makers else words.get("companies", ())
 
 
-def _rewrite(runs: Sequence[Run], note: Note, geography: Geography, variant: int, attempt: int) -> str | None:
-    """Replace what is proper in a name."""
+def _rewrite(parts: Sequence[Part], state: NoteState, geography: Geography, variant: int, attempt: int) -> str | None:
+    """Replace the parts of a name that do not stay; None if one of them has no surrogate."""
     out = []
-    for i, run in enumerate(runs):
-        new = run.text if run.sort in _STAY else _new(run, runs[:i], note, geography, variant, attempt)
+    for i, part in enumerate(parts):
+        if part.type in _STAY:
+            out.append(part.gap + part.text)
+            continue
+        new = _replace_part(part, [earlier.text for earlier in parts[:i]], state, geography, variant, attempt)
         if new is None:
             return None
-        out.append(run.gap + (new if run.sort in _STAY else dress(new, run.text)))
+        out.append(part.gap + match_style(new, part.text))
     return "".join(out)
 
 
-def _new(run: Run, before: Sequence[Run], note: Note, geography: Geography, variant: int, attempt: int) -> str | None:
-    """What takes the place of one part."""
-    context = (fold(run.text), str(attempt), str(variant))
-    if run.sort == "place" and run.place is not None:
-        return geography.place(run.place, variant + attempt)
-    if run.sort == "acronym":
-        return replace_acronym(run.text, note, variant)
-    if run.sort == "number":
-        draw = note.draw("number", *context)
-        if run.text[0] in "IVX" and run.text.isupper() and len(run.text) > 1:
-            return draw.choice([number for number in ROMAN if number != run.text])
-        return next((new for _ in range(20) if (new := redraw(run.text, draw)) != run.text), None)
-    return proper_name(run, before, note, geography, context)
+def _replace_part(
+    part: Part, before: Sequence[str], state: NoteState, geography: Geography, variant: int, attempt: int
+) -> str | None:
+    """Replace one part of a name."""
+    context = (fold(part.text), str(attempt), str(variant))
+    if part.type == "place" and part.place is not None:
+        return geography.place(part.place, variant + attempt)
+    if part.type == "acronym":
+        return replace_acronym(part.text, state, variant)
+    if part.type == "number":
+        draw = state.draw("number", *context)
+        if part.text[0] in "IVX" and part.text.isupper() and len(part.text) > 1:
+            return draw.choice([number for number in _ROMAN_NUMERALS if number != part.text])
+        return next((new for _ in range(20) if (new := redraw(part.text, draw)) != part.text), None)
+    names = get_language(state.lang).places.institution_names(part.text, before)
+    if names is None:
+        return geography.unknown(part.text, variant)
+    return state.pick("proper", names, *context)
 
 
-def replace_word(core: str, note: Note, variant: int) -> str | None:
-    """Put another word of its kind into a name that has nothing proper.
-
-    core (str): the name: "Hospital General", "Juzgado".
-    note (Note): what the surrogates of the note share.
-    variant (int): variant of the surrogate.
-    RETURNS (Optional[str]): "Hospital Comarcal"; None if no word of it has others.
-    """
-    groups, words, options = _groups(note.lang), tokens(core), []
+def _replace_kind(core: str, state: NoteState, variant: int) -> str | None:
+    """Replace the last word of a name that has siblings in places.toml: "Hospital General" by "Hospital Comarcal"."""
+    groups, words, options = _siblings(state.lang), tokens(core), []
     for i, (gap, word) in reversed(list(enumerate(words))):
-        others = [dress(other, word) for other in groups.get(fold(word), ()) if fold(other) != fold(word)]
+        others = [match_style(other, word) for other in groups.get(fold(word), ()) if fold(other) != fold(word)]
         options = ["".join(g + w for g, w in (*words[:i], (gap, other), *words[i + 1 :])) for other in others]
         if options:
             break
-    return note.pick("institution", options, "sibling", fold(core), str(variant))
+    return state.pick("institution", options, "sibling", fold(core), str(variant))
 
 
 @cache
-def _groups(lang: str) -> Mapping[str, Sequence[str]]:
-    """Folded word → the words that may stand for it, itself among them."""
-    lines = load_words(lang).get("institutions", {}).get("siblings", [])
+def _siblings(lang: str) -> Mapping[str, Sequence[str]]:
+    """Map folded words to the words that can replace them, themselves among them."""
     found: dict[str, Sequence[str]] = {}
-    for line in lines:
+    for line in place_words(lang).get("institutions", {}).get("siblings", []):
         for word in line.split():
             found.setdefault(fold(word), line.split())
     return found
+
+
+def institution_words(lang: str, key: str = "kinds") -> frozenset[str]:
+    """Return words of the names of institutions, folded.
+
+    lang (str): language code.
+    key (str): list of places.toml: "kinds", "small" (function words), "titles" or "heads" (nouns for institutions).
+    """
+    return word_set(place_words(lang).get("institutions", {}), key)
+
+
+def is_institution(text: str, lang: str) -> bool:
+    """Whether a word of a text is a noun for an institution."""
+    heads = institution_words(lang, "heads")
+    return bool(heads) and any(fold(word) in heads for _, word in tokens(text))
+
+
+# --- the parts of a name ---
+
+
+def split_name(core: str, geography: Geography) -> list[Part]:
+    """Split the name of an institution into parts.
+
+    core (str): name, without punctuation around it.
+    geography (Geography): places of the note.
+    RETURNS (list[Part]): in order; joined they give the name again.
+    """
+    words = tokens(core)
+    mixed = not (core.isupper() or core.islower())
+    parts: list[Part] = []
+    i = 0
+    while i < len(words):
+        found = _find_place(words, i, geography, mixed)
+        if found and _is_meant_as_place(found[1], words[i][1], parts, geography.lang):
+            length, place = found
+            parts.append(Part(words[i][0], _join(words[i : i + length]), "place", place))
+            i += length
+            continue
+        following = words[i + 1][1] if i + 1 < len(words) else ""
+        parts.append(Part(*words[i], _type_of(words[i][1], following, geography.lang, mixed)))
+        i += 1
+    return list(_join_proper(parts))
+
+
+def _join(words: Sequence[tuple[str, str]]) -> str:
+    """Join words with the text between them."""
+    return words[0][1] + "".join(gap + word for gap, word in words[1:])
+
+
+def _find_place(
+    words: Sequence[tuple[str, str]], start: int, geography: Geography, mixed: bool
+) -> tuple[int, Place] | None:
+    """Find the longest place that begins at a word: (number of words, place).
+
+    mixed (bool): whether the name has capitals and small letters, so that a place must begin with a capital.
+    """
+    if not words[start][1][:1].isalpha() or (mixed and not words[start][1][0].isupper()):
+        return None
+    for length in range(min(_LONGEST_PLACE, len(words) - start), 0, -1):
+        text = _join(words[start : start + length])
+        if len(text) > 2 and (found := geography.find(text)):
+            return length, found[0]
+    return None
+
+
+def _is_meant_as_place(place: Place, word: str, parts: Sequence[Part], lang: str) -> bool:
+    """Whether the name of a place is used as one.
+
+    It is behind a preposition ("de", "of"). After a word for the kind it is if the place is large; elsewhere the name
+    of a town is more often that of a saint or a person.
+    """
+    conventions, titles = get_language(lang).places, institution_words(lang, "titles")
+    last = parts[-1] if parts else None
+    named = next((part for part in reversed(parts) if part.type != "small"), None)
+    large = place.band >= _LARGE and not place.region.startswith(ABROAD)
+    if last is not None and last.type == "small" and fold(last.text) in _BEFORE_PLACES:
+        return named is None or named.type != "proper" or large
+    if (last is not None and last.type in ("proper", "small")) or fold(word) in institution_words(lang) | titles:
+        return False
+    titled = last is not None and fold(last.text) in titles
+    if conventions.towns_are_names:
+        return large and not titled and fold(word) not in conventions.not_towns
+    return not titled
+
+
+def _type_of(word: str, following: str, lang: str, mixed: bool) -> PartType:
+    """Return the type of one word.
+
+    following (str): next word.
+    mixed (bool): whether the name has capitals and small letters.
+    """
+    folded, kinds, small = fold(word), institution_words(lang), institution_words(lang, "small")
+    if folded in institution_words(lang, "titles"):
+        named = fold(following) not in kinds | small or fold(following) in ("de", "del")
+        return "kind" if following and named else "proper"
+    if not word or folded in small:
+        return "small"
+    if folded.removesuffix("'s").removesuffix("’s") in kinds or folded in kinds:
+        return "kind"
+    if mixed and len(word) == 1 and word.islower():
+        return "small"
+    if word[0].isdigit() or (len(word) == 1 and word.isalpha()) or _ROMAN.fullmatch(word):
+        return "number"
+    if mixed and word.islower() and folded not in get_language(lang).places.lower_case_names:
+        return "kind"
+    return "acronym" if mixed and is_acronym(word) else "proper"
+
+
+def _join_proper(parts: Sequence[Part]) -> Iterator[Part]:
+    """Join proper names with the function words between them."""
+    waiting: list[Part] = []  # function words that may be inside a name
+    last: Part | None = None
+    for part in parts:
+        continues = part.type == "proper" and all(not p.gap.strip(" ") for p in (*waiting, part))
+        if last is not None and last.type == "proper" and continues:
+            last.text += "".join(p.gap + p.text for p in (*waiting, part))
+            waiting = []
+        elif last is not None and last.type == "proper" and part.type == "small" and part.text:
+            waiting.append(part)
+        else:
+            if last is not None:
+                yield last
+            yield from waiting
+            waiting, last = [], part
+    if last is not None:
+        yield last
+    yield from waiting
+
+
+# --- acronyms ---
+
+
+def is_acronym(word: str) -> bool:
+    """Whether the capitals of a word are those of an acronym: "HUCA", "HU12O", "AT&T".
+
+    word (str): word of a text that is not all in capitals.
+    RETURNS (bool): True for two to six capitals.
+    """
+    return sum(map(str.isalpha, word)) <= _LONGEST_ACRONYM and _ACRONYM.fullmatch(word) is not None
+
+
+def replace_acronym(word: str, state: NoteState, variant: int) -> str | None:
+    """Replace an acronym.
+
+    word (str): as written, without an ending.
+    state (NoteState): state of the note's surrogates.
+    variant (int): variant of the surrogate.
+    RETURNS (Optional[str]): an unlisted acronym of the same length, with vowels, consonants, digits and capitals at
+        the same positions; None if none is free.
+    """
+    conventions = get_language(state.lang).places
+    vowels, fixed = conventions.acronym_vowels(word), len(word) - 1 if conventions.acronym_keeps_last else -1
+
+    def make(draw: Draw) -> str:
+        letters = [_draw_letter(c, vowels, draw, keep=i == fixed) for i, c in enumerate(word)]
+        return "" if fold(new := "".join(letters)) in _known_acronyms(state.lang) | _NO_ACRONYMS else new
+
+    return state.retry("acronym", make, "acronym", fold(word), str(variant))
+
+
+def _draw_letter(letter: str, vowels: str, draw: Draw, *, keep: bool) -> str:
+    """Draw a vowel for a vowel, a consonant for a consonant, a digit for a digit."""
+    if letter.isdigit():
+        return str(1 + draw.below(9))
+    if keep or not letter.isalpha():
+        return letter
+    new = draw.choice(vowels if letter.upper() in _VOWELS else _CONSONANTS)
+    return new if letter.isupper() else new.lower()
+
+
+@cache
+def _known_acronyms(lang: str) -> frozenset[str]:
+    """Return the listed acronyms, folded; no surrogate may be one of them."""
+    return frozenset(fold(name) for name in place_words(lang).get("institutions", {}).get("acronyms", "").split())

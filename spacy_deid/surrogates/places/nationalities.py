@@ -1,80 +1,95 @@
-"""Adjectives of nationality: that of the country that stands for the original's, in the same gender and number."""
+"""Adjectives of nationality and other words that describe a person (label OTHER).
+
+A nationality becomes that of the country that replaces its own, in the same gender and number. Stages of life and
+words of kinship stay: an infant is no age above 89, and an only child has no name. Other descriptions (descent, civil
+status, looks) have no surrogate, because any other word would be another fact.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from ..persons import fold
-from .gazetteer import ABROAD, load_words
-from .state import Note
+from ...lang import get_language
+from ...lang.places import place_words
+from ...lang.text import fold, match_style, split_marks
+from ..mention import Mention
+from .gazetteer import ABROAD
+from .state import NoteState
 
-__all__ = ["replace_nationality"]
-
-_WITH_S = ("n", "i")  # ends of English adjectives that are nouns too: Mexicans, Somalis
+RegionMap = Callable[[str, int], str | None]
+"""(region or country key, variant) → the region or country that replaces it, None if there is none."""
 
 
 class _Form(NamedTuple):
-    """One form of an adjective: its country, its gender as a position in the table, and its number."""
+    """A form of an adjective of nationality.
+
+    code (str): country code.
+    gender (int): 0 for the masculine, 1 for the feminine.
+    plural (bool): whether it is the plural.
+    """
 
     code: str
     gender: int
     plural: bool
 
 
-def replace_nationality(core: str, variant: int, note: Note, region: Callable[[str, int], str | None]) -> str | None:
+def replace_description(mention: Mention, state: NoteState, region: RegionMap) -> str | None:
+    """Replace a description.
+
+    mention (Mention): mention with the label OTHER.
+    state (NoteState): state of the note's surrogates.
+    region (RegionMap): the countries that replace others.
+    RETURNS (Optional[str]): the text itself if it stays, None if there is no surrogate.
+    """
+    before, core, after = split_marks(mention.text)
+    stay = str(place_words(state.lang).get("characteristics", "")).split()
+    if core and all(fold(word) in map(fold, stay) for word in core.split()):
+        return mention.text
+    made = replace_nationality(core, mention.variant, state, region)
+    return before + match_style(made, core) + after if made else None
+
+
+def replace_nationality(core: str, variant: int, state: NoteState, region: RegionMap) -> str | None:
     """Replace an adjective of nationality.
 
-    core (str): as written.
+    core (str): as written, without punctuation around it.
     variant (int): variant of the surrogate.
-    note (Note): what the surrogates of the note share.
-    region (Callable): the country that stands for another one.
-    RETURNS (Optional[str]): another adjective; None if it is none, or if none is free.
+    state (NoteState): state of the note's surrogates.
+    region (RegionMap): the countries that replace others.
+    RETURNS (Optional[str]): another adjective in the same gender and number; None if the text is no listed
+        nationality, or none is free.
     """
-    form = _forms(note.lang).get(fold(core))
+    form = _forms(state.lang).get(fold(core))
     if form is None:
         return None
-    table = _table(note.lang)
+    table, agrees = _table(state.lang), get_language(state.lang).places.nationality_agrees
     other = region(ABROAD + form.code, variant)
-    pool = [code for code in table if code != form.code and _fits(table[code], table[form.code], form, note.lang)]
+    pool = [code for code in table if code != form.code and agrees(table[code], table[form.code], form.plural)]
     if other is not None and other[1:] in pool:
-        return _write(table[other[1:]], form, note.lang)
-    names = [_write(table[code], form, note.lang) for code in pool]
-    return note.pick(f"adjective {variant}", names, "adjective", *map(str, form), str(variant))
-
-
-def _fits(other: Sequence[str], own: Sequence[str], form: _Form, lang: str) -> bool:
-    """Whether an adjective has what the original has: one form for both genders, an English plural."""
-    if lang == "en" and form.plural:
-        return other[0].endswith(_WITH_S)
-    return own[0] != own[1] or other[0] == other[1]
+        return _write(table[other[1:]], form, state.lang)
+    names = [_write(table[code], form, state.lang) for code in pool]
+    return state.pick(f"adjective {variant}", names, "adjective", *map(str, form), str(variant))
 
 
 def _write(forms: Sequence[str], form: _Form, lang: str) -> str:
-    """An adjective in a gender and number."""
+    """Write an adjective in a gender and number."""
     name = forms[form.gender]
-    return _plural(name, lang) if form.plural else name
-
-
-def _plural(name: str, lang: str) -> str:
-    """The plural: "peruanos", "marroquíes", "portugueses"."""
-    if lang == "en" or name[-1] in "aeoé":
-        return name + "s"
-    return (name[:-2] + "eses" if name.endswith("és") else name + "es").replace("ánes", "anes")
+    return get_language(lang).places.nationality_plural(name) if form.plural else name
 
 
 @cache
 def _table(lang: str) -> Mapping[str, Sequence[str]]:
-    """Code of a country → its adjective for a man and for a woman."""
-    return dict(load_words(lang).get("nationalities", {}))
+    """Map country codes to the masculine and the feminine adjective."""
+    return dict(place_words(lang).get("nationalities", {}))
 
 
 @cache
 def _forms(lang: str) -> Mapping[str, _Form]:
-    """Folded form → what it is a form of."""
+    """Map folded adjectives to their forms."""
     found: dict[str, _Form] = {}
     for plural in (False, True):
         for code, forms in _table(lang).items():
-            for gender, name in enumerate(forms):
-                written = _plural(name, lang) if plural else name
-                found.setdefault(fold(written), _Form(code, gender, plural))
+            for gender in range(len(forms)):
+                form = _Form(code, gender, plural)
+                found.setdefault(fold(_write(forms, form, lang)), form)
     return found

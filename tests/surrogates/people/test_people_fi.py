@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.surrogates.inflection import inflect
-from spacy_deid.surrogates.inflection.finnish import CASES
-from spacy_deid.surrogates.inflection.finnish_analysis import read_form
+from spacy_deid.lang.inflection import inflect
+from spacy_deid.lang.fi.inflection import CASES
+from spacy_deid.lang.fi.morphology import analyze
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.people import replace_persons
@@ -147,7 +147,7 @@ def test_names_in_nen_become_names_in_nen(key):
 @given(name=st.sampled_from(SURNAMES), case=st.sampled_from(CASES), number=st.sampled_from(("sing", "plur")))
 def test_every_form_is_read_as_one_of_its_name(name, case, number):
     form = inflect(name.lower(), "fi", case, kind="surname", number=number)
-    readings = read_form(form, lambda word: NAMES.is_listed(fold(word)))
+    readings = analyze(form, lambda word: NAMES.is_listed(fold(word)))
     assert (name.lower(), form) in {
         (r.nominative, inflect(r.nominative, "fi", r.case, kind=r.kind, number=r.number)) for r in readings
     }
@@ -155,7 +155,7 @@ def test_every_form_is_read_as_one_of_its_name(name, case, number):
 
 @pytest.mark.parametrize("form", ["a", "ab", "x", "--", "", "nnn", "ssa"])
 def test_what_is_no_form_is_read_as_itself(form):
-    assert read_form(form, lambda word: False)[-1].nominative == form
+    assert analyze(form, lambda word: False)[-1].nominative == form
 
 
 @EVERY_KEY
@@ -180,13 +180,13 @@ def test_what_takes_the_place_of_a_form_is_read_as_the_same_case(name, case, pat
     whole, form = replace(key, f"Anna {name}", inflect(name, "fi", case, kind="surname"))
     surname = whole.split()[-1]
     assert form == inflect(surname, "fi", case, kind="surname")
-    readings = read_form(form.lower(), lambda word: NAMES.is_listed(fold(word)))
+    readings = analyze(form.lower(), lambda word: NAMES.is_listed(fold(word)))
     same = {c for c in CASES if inflect(surname, "fi", c, kind="surname") == form}
     assert any(reading.nominative == surname.lower() and reading.case in same for reading in readings)
 
 
 def test_virtasen_becomes_korhosen():
-    [reading] = [r for r in read_form("virtasen", lambda word: word == "virtanen") if r.nominative == "virtanen"]
+    [reading] = [r for r in analyze("virtasen", lambda word: word == "virtanen") if r.nominative == "virtanen"]
     assert inflect("Korhonen", "fi", reading.case, kind=reading.kind, number=reading.number) == "Korhosen"
 
 
@@ -197,7 +197,7 @@ def test_virtasen_becomes_korhosen():
 def test_a_name_after_a_word_of_kinship_is_a_given_name_of_its_sex(key, before, name):
     [made] = replace(key, (name, "RELATIVE", f"Mukana {before}"))
     sex = "male" if before == "isän " else "female"
-    readings = read_form(made.lower(), lambda word: fold(word) in NAMES.proper[sex])
+    readings = analyze(made.lower(), lambda word: fold(word) in NAMES.proper[sex])
     assert any(fold(reading.nominative) in NAMES.proper[sex] for reading in readings)
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.surrogates.inflection import inflect
-from spacy_deid.surrogates.inflection.finnish import CASES
+from spacy_deid.lang.inflection import inflect
+from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.persons import fold

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.lang.inflection import inflect
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.places import replace_places

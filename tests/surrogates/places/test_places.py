@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.surrogates.inflection import case_forms
+from spacy_deid.lang.inflection import case_forms
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.persons import fold

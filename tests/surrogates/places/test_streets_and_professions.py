@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from spacy_deid.surrogates.inflection import inflect
+from spacy_deid.lang.inflection import inflect
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.people.articles import needs_article_change

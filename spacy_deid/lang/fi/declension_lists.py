@@ -1,21 +1,8 @@
-"""Finnish words whose form does not tell how they inflect, by declension. Our own list, from the grammar.
+"""Lists of Finnish words and places whose form does not show how they inflect.
 
 A surname, place or common noun inflects as its last part does (Pitkäjärvi as järvi), so the lists hold last parts.
-Given names inflect by their ending and only the few named here do not.
+Given names inflect by their ending, except those listed here. Source of the rules: Iso suomen kielioppi (VISK).
 """
-
-__all__ = [
-    "DECLENSIONS",
-    "GIVEN",
-    "GRADED_GIVEN",
-    "GRADED_HEADS",
-    "NEUTRAL_HEADS",
-    "PLAIN",
-    "SOUNDED_S",
-    "UNGRADED",
-    "UNGRADED_HEADS",
-    "WHOLE",
-]
 
 _LISTS = {
     # kivi: kiven, kiveä
@@ -89,17 +76,17 @@ _LISTS = {
 }
 
 DECLENSIONS = {word: name for name, words in _LISTS.items() for word in words.split()}
-"""Last part of a word → declension."""
+"""Last part of a word → name of its declension in `stems`."""
 
 GIVEN = {"tuomas": "as-long", "säde": "e-long"}
-"""Given names that inflect otherwise than others with their ending."""
+"""Given names whose declension differs from that of others with the same ending."""
 
 GRADED_GIVEN = frozenset(
     """
     satu ahti ahto into sointu ilta lempi taito tahto sampo tähti aatto
     """.split()
 )
-"""Given names whose single consonants alternate: Satu, Sadun. All others keep them: Outi, Outin."""
+"""Given names whose single consonants alternate (Satu, Sadun); those of others do not (Outi, Outin)."""
 
 UNGRADED = frozenset(
     """
@@ -107,13 +94,13 @@ UNGRADED = frozenset(
     jakarta bogota kuopio haiti tahiti alta kyoto soto vito judo logo klima jeti seti lima kiva nika
     """.split()
 )
-"""Last parts that never alternate, though they end as words that do."""
+"""Words without consonant gradation, although their ending suggests it."""
 
 UNGRADED_HEADS = ("auto", "opera", "paprika", "kuopio")
-"""The same, in compounds too."""
+"""Last parts of compounds without consonant gradation."""
 
 GRADED_HEADS = tuple("ranta katu pöytä hoito tauti pelto silta koti kenttä lehto kanta raitti".split())
-"""Last parts that alternate after a foreign first part too (Arabianrannan)."""
+"""Last parts that alternate even after a foreign first part (Arabianrannan)."""
 
 PLAIN = frozenset(
     """
@@ -121,14 +108,14 @@ PLAIN = frozenset(
     pelle
     """.split()
 )
-"""Words in -e or -i that keep their nominative as the stem."""
+"""Words in -e or -i whose stem is the nominative."""
 
 WHOLE = frozenset(
     """
     onni uni veri suuri moni tosi ilmi impi loppi
     """.split()
 )
-"""Words of the lists that only count as a whole: toveri is no compound of veri."""
+"""Listed words that are never the last part of a compound: toveri is no compound of veri."""
 
 SOUNDED_S = frozenset(
     """
@@ -136,7 +123,7 @@ SOUNDED_S = frozenset(
     davis harris ellis morris jesus lopes gomes korsnäs
     """.split()
 )
-"""Names in -s that take an i: James, Jamesin."""
+"""Names in -s with a stem in -i: James, Jamesin."""
 
 NEUTRAL_HEADS = tuple(
     """
@@ -146,4 +133,52 @@ NEUTRAL_HEADS = tuple(
     helle liite viite pieli mieli virhe lippi terve leike kiille ilmi
     """.split()
 )
-"""Last parts with neutral vowels only: after them endings take front vowels, whatever stands before (Rovaniemellä)."""
+"""Last parts with neutral vowels only: endings after them have front vowels (Rovaniemellä)."""
+
+
+# Local cases are a matter of usage: Helsingissä, but Tampereella. Names in -joki, -järvi, … take the outer cases.
+_OUTER_HEADS = ("joki", "järvi", "koski", "mäki", "niemi", "vesi", "harju", "asema")
+_OUTER = frozenset(
+    """
+    tampere vantaa rauma nokia imatra hyvinkää kangasala kirkkonummi viitasaari laihia loimaa hankasalmi
+    leppävirta rautalampi ruokolahti savitaipale taipalsaari kontiolahti vesilahti punkalaidun merikarvia
+    uurainen parainen keuruu multia pihtipudas virolahti haukipudas tyrnävä suomussalmi hyrynsalmi pyhäntä
+    toholampi alavus pertunmaa hirvensalmi rantasalmi sulkava vieremä lapinlahti rautavaara kaavi vesanto
+    keitele ylitornio ranua posio loppi hauho lammi kerava lohja somero vehmaa pöytyä virrat pälkäne pyhtää lemi
+    kitee juva uusimaa kaustinen kuortane puolanka venäjä ahvenanmaa malmi puijo
+    """.split()
+)
+_INNER = frozenset("myyrmäki herttoniemi munkkiniemi".split())
+
+AGREEING: dict[str, tuple[str, ...]] = {
+    "uusi": ("uusikaupunki", "uusikaarlepyy", "uusimaa", "uusi-seelanti"),
+    "iso": ("isokyrö", "iso-britannia"),
+    "vähä": ("vähäkyrö",),
+    "vanha": ("vanhakaupunki",),
+    "tyyni": ("tyynimeri",),
+    "pieni": (),
+    "entinen": (),
+}
+"""First words that inflect with the following word → the places written as one word where they do (Uudenkaupungin)."""
+
+_SINGULAR_SHAPE = """
+    huittinen nousiainen oulainen pornainen jokioinen parainen kauniainen kaskinen joroinen uurainen siikainen
+    ikaalinen kuhmoinen
+    """
+PLURAL_NAMES = {name: name for name in _SINGULAR_SHAPE.split()} | {
+    "yhdysvallat": "yhdysvalta",
+    "alankomaat": "alankomaa",
+    "filippiinit": "filippiini",
+    "virrat": "virta",
+}
+"""Places that inflect in the plural → the singular (Kauniainen, Kauniaisissa)."""
+
+
+def takes_outer(name: str) -> bool:
+    """Whether a place takes the outer local cases (Tampereella) instead of the inner ones (Helsingissä).
+
+    name (str): name of the place in the nominative.
+    RETURNS (bool): True for the outer local cases.
+    """
+    word = name.lower()
+    return word in _OUTER or (word.endswith(_OUTER_HEADS) and word not in _INNER)

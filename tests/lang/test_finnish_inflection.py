@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.surrogates.inflection import case_forms, finnish, finnish_stems, inflect, inflects
-from spacy_deid.surrogates.inflection.finnish import CASES, KINDS
-from spacy_deid.surrogates.inflection.finnish_analysis import read_form
-from spacy_deid.surrogates.inflection.finnish_sounds import strengthen, weaken
+from spacy_deid.lang.fi import inflection, stems
+from spacy_deid.lang.fi.inflection import CASES, KINDS
+from spacy_deid.lang.fi.morphology import analyze
+from spacy_deid.lang.fi.phonology import strengthen, weaken
+from spacy_deid.lang.inflection import case_forms, inflect, inflects
 
 GIVEN = """Heikki Heikin|Pekka Pekan|Toivo Toivon|Aino Ainon|Marjatta Marjatan|Matti Matin|Antti Antin|Tapio Tapion
 Hannes Hanneksen|Markus Markuksen|Mervi Mervin|Eeva Eevan|Outi Outin|Arto Arton|Virpi Virpin|Heta Hetan|Lauri Laurin
@@ -182,9 +183,9 @@ def test_gradation_goes_both_ways(strong, weak):
 
 
 def test_names_of_a_note_that_no_list_has_are_kept_nowhere():
-    caches = (finnish._inflect_word, finnish_stems.find_stems)
+    caches = (inflection._inflect_word, stems.find_stems)
     before = [cache.cache_info().currsize for cache in caches]
-    (reading, *_) = read_form("zubeldiagoyenalla", lambda name: False)
+    (reading, *_) = analyze("zubeldiagoyenalla", lambda name: False)
     assert (reading.nominative, reading.case) == ("zubeldiagoyena", "ade")
     assert "Zubeldiagoyenassa" in case_forms("Zubeldiagoyena", "fi", kind="place")
     assert [cache.cache_info().currsize for cache in caches] == before
@@ -193,5 +194,5 @@ def test_names_of_a_note_that_no_list_has_are_kept_nowhere():
 @pytest.mark.parametrize("kind", ["given", "surname"])
 @pytest.mark.parametrize("name", ["virtanen", "anna-liisa", "lehto", "o'neil", "tays", "heikki", "ng", "aho", "jean"])
 def test_a_name_that_is_not_kept_has_the_same_forms(name, kind):
-    for case in finnish.CASES:
-        assert finnish.inflect_unkept(name, case, kind) == finnish.inflect(name, case, kind=kind)
+    for case in CASES:
+        assert inflection.inflect_unkept(name, case, kind) == inflection.inflect(name, case, kind=kind)

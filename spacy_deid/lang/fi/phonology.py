@@ -1,4 +1,4 @@
-"""Sounds of Finnish words: syllables, vowel harmony and consonant gradation, both ways.
+"""Finnish phonology: syllables, vowel harmony, and consonant gradation in both directions.
 
 Gradation alternates p, t and k at the border of the last syllable: strong where that syllable is open, weak where a
 case ending closes it. Most words are strong in the nominative (Turku, Turun), those in -e and -as the other way round
@@ -7,14 +7,12 @@ case ending closes it. Most words are strong in the nominative (Turku, Turun), t
 
 import re
 
-__all__ = ["FRONT", "VOWELS", "count_syllables", "harmonize", "is_back", "is_foreign", "strengthen", "weaken"]
-
 VOWELS = "aeiouyäöåéèêëáàâíóôúüøæ"
 FRONT = str.maketrans("ao", "äö")
 
 _BACK = "aouáàâóôúå"
 _FRONT_ENDS = ("yy", "kyky", "hyppy", "myrsky", "tyly", "sky", "ely", "ily", "yty")
-# Strong to weak where two consonants meet; of geminates one is left.
+# Strong → weak grade of two consonants; a geminate becomes a single consonant.
 _PAIRS = {"nk": "ng", "mp": "mm", "nt": "nn", "lt": "ll", "rt": "rr", "ht": "hd", "lp": "lv", "rp": "rv"}
 _STRONG = {weak: strong for strong, weak in _PAIRS.items()}
 _GEMINATES = {"kk": "k", "pp": "p", "tt": "t"}
@@ -27,7 +25,7 @@ _FOREIGN_PAIR = re.compile(r"(?<!n)g|[stpk]h(?![aeiouyäö])")
 
 
 def is_foreign(word: str) -> bool:
-    """Whether the letters of a word are not those of an inherited Finnish word.
+    """Whether a word has letters or clusters that inherited Finnish words do not have.
 
     word (str): lower case.
     RETURNS (bool): True for "smith", False for "virtanen".
@@ -47,10 +45,10 @@ def count_syllables(word: str) -> int:
 
 
 def is_back(word: str) -> bool:
-    """Whether endings take a, o, u after a word and not ä, ö, y.
+    """Whether endings after a word have the back vowels a, o, u instead of ä, ö, y.
 
-    The last of a, o, u, ä, ö, y decides. A y at the end of a name is often an i in disguise ("Maryn, Marylla"), so
-    after back vowels it does not count, nor does any y of a foreign word.
+    The last of a, o, u, ä, ö, y decides. A final y of a name is often pronounced i ("Maryn, Marylla"), so it does not
+    count after back vowels; nor does any y of a foreign word.
 
     word (str): lower case; of a compound the last part.
     RETURNS (bool): True for "turku", False for "helsinki".
@@ -61,10 +59,10 @@ def is_back(word: str) -> bool:
 
 
 def harmonize(ending: str, back: bool) -> str:
-    """Write an ending with the vowels that a word asks for.
+    """Write an ending with the vowels that vowel harmony requires.
 
     ending (str): with back vowels, "ssa".
-    back (bool): whether the word takes back vowels.
+    back (bool): whether the word has back vowels; see `is_back`.
     RETURNS (str): "ssa" or "ssä".
     """
     return ending if back else ending.translate(FRONT)

@@ -1,15 +1,14 @@
-"""The stems of a Finnish word: how it declines, from its last part or its ending.
+"""Stems of Finnish words, singular and plural, found from the last part of a word or from its ending.
 
-Every singular case is an ending on the strong stem (essive, Turkuna), on the weak stem (genitive, Turun), or one of
-the two forms that have shapes of their own, partitive (saarta) and illative (Vantaaseen). See VISK § 63-74.
+Every singular case is an ending on the strong stem (essive, Turkuna) or on the weak stem (genitive, Turun), except the
+partitive (saarta) and the illative (Vantaaseen). Source: Iso suomen kielioppi (VISK) § 63-83.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .finnish_sounds import VOWELS, count_syllables, harmonize, is_back, is_foreign, strengthen, weaken
-from .finnish_words import (
+from .declension_lists import (
     DECLENSIONS,
     GIVEN,
     GRADED_GIVEN,
@@ -21,22 +20,23 @@ from .finnish_words import (
     UNGRADED_HEADS,
     WHOLE,
 )
+from .phonology import VOWELS, count_syllables, harmonize, is_back, is_foreign, strengthen, weaken
 
-__all__ = ["Stems", "find_head", "find_stems"]
-
-# French endings whose last consonant is silent: endings follow an apostrophe.
+# French endings with a silent last consonant: case endings follow an apostrophe.
 _SILENT_S = ("ois", "ais", "eaux", "ault", "ieux")
+# Last parts of compounds whose final a becomes o before the plural i.
+_ROUNDED = ("valta", "virta", "paikka", "matka", "kanta", "silta", "hinta", "linna", "aika", "ranta", "jalka", "raha")
 _LONG = tuple(vowel * 2 for vowel in "aeiouyäö")
 _DIPHTHONGS = ("ai", "ei", "oi", "ui", "yi", "äi", "öi", "au", "ou", "eu", "iu", "ie", "uo", "yö", "äy", "öy")
 
 
 @dataclass(frozen=True, slots=True)
 class Stems:
-    """What the endings are put on, in lower case.
+    """Singular stems of a word, in lower case.
 
     strong, weak (str): vowel stems.
     partitive, illative (str): whole forms.
-    back (bool): whether endings take back vowels.
+    back (bool): whether endings have back vowels.
     """
 
     strong: str
@@ -47,10 +47,10 @@ class Stems:
 
 
 def find_head(word: str) -> str | None:
-    """Find the longest last part of a word that the lists know.
+    """Find the longest last part of a word that is listed in `DECLENSIONS`.
 
     word (str): lower case.
-    RETURNS (str | None): "järvi" of "pitkäjärvi"; None if the lists have none.
+    RETURNS (Optional[str]): "järvi" of "pitkäjärvi"; None if no last part is listed.
     """
     for start in range(len(word) - 1):
         head = word[start:]
@@ -64,7 +64,7 @@ def find_head(word: str) -> str | None:
 
 
 def _may_precede(first: str, head: str) -> bool:
-    """Whether the letters before a last part can be a word: short parts need more before them."""
+    """Whether the letters before a last part can be a word; a short last part needs more letters before it."""
     has_vowel = any(letter in VOWELS for letter in first)
     return has_vowel and (len(head) > 3 or len(first) > 3) and not (first[-1] == head[0] and len(first) < 3)
 
@@ -87,7 +87,7 @@ def find_stems(word: str, kind: str) -> Stems:
 
 
 def _takes_back(word: str) -> bool:
-    """Whether a compound takes back vowels: its last part decides. Tays and Oys have an a and an o in their names."""
+    """Whether endings of a compound have back vowels, which its last part decides."""
     if word in ("tays", "oys"):
         return True
     if word.endswith(NEUTRAL_HEADS) and any(word.endswith(head, 2) for head in NEUTRAL_HEADS):
@@ -98,7 +98,7 @@ def _takes_back(word: str) -> bool:
 
 
 def _declension(word: str, kind: str) -> str | None:
-    """The declension of a word, None if its stem is the nominative itself or takes an i."""
+    """Return the declension of a word; None if its stem is the nominative, with or without a final i."""
     if kind == "given":
         return GIVEN.get(word) or _by_ending(word, kind)
     head = None if word in PLAIN else find_head(word)
@@ -106,7 +106,7 @@ def _declension(word: str, kind: str) -> str | None:
 
 
 def _by_ending(word: str, kind: str) -> str | None:
-    """The declension that the ending tells."""
+    """Return the declension that an ending implies."""
     if word.endswith("nen") and len(word) > 4:
         return "nen"
     if word.endswith("s"):
@@ -128,7 +128,7 @@ def _starts_foreign(word: str) -> bool:
 
 
 def _by_final_s(word: str, kind: str) -> str | None:
-    """The declension of a word in -s: Markus, Markuksen; ikävyys, ikävyyden; foreign ones take an i."""
+    """Return the declension of a word in -s: Markus, Markuksen; ikävyys, ikävyyden; foreign ones take an i."""
     if word.endswith(("uus", "yys", "eus", "eys")):
         return "abstract" if kind == "noun" else "s"
     if count_syllables(word) < 2 or word[-2] not in VOWELS:
@@ -150,7 +150,7 @@ def _decline_vowel(word: str, kind: str, back: bool) -> Stems:
 
 
 def _weak(word: str, kind: str) -> str:
-    """The weak stem: foreign words and most given names change geminates only."""
+    """Return the weak stem: foreign words and most given names weaken geminates only."""
     if word in UNGRADED or word.endswith(UNGRADED_HEADS):
         return word
     if word.endswith(("poika", "aika")) and kind != "given":
@@ -177,7 +177,7 @@ def _takes_ta(word: str) -> bool:
 
 
 def _long_illative(word: str) -> str:
-    """The illative after a long vowel: maa, maahan; Espoo, Espooseen; tie, tiehen."""
+    """Return the illative after a long vowel: maa, maahan; Espoo, Espooseen; tie, tiehen."""
     short = word.endswith(("maa", "pää", "puu", "kuu", "jää", "suu", "luu", "syy", "pyy", "hää", "muu"))
     if word.endswith(_LONG) and count_syllables(word) > 1 and not short and word[-1] in "aoäöue":
         return word + "seen"
@@ -288,3 +288,109 @@ _DECLINE: dict[str, Callable[[str, bool], Stems]] = {
         back,
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PluralStems:
+    """Plural stems and forms of a noun, in lower case.
+
+    inner (str): weak stem ("taloi").
+    outer (str): strong stem of the essive and comitative.
+    genitive, partitive, illative (str): whole forms.
+    """
+
+    inner: str
+    outer: str
+    genitive: str
+    partitive: str
+    illative: str
+
+
+def find_plural(word: str, stems: Stems) -> PluralStems:
+    """Find the plural stems of a noun.
+
+    word (str): nominative singular in lower case.
+    stems (Stems): its singular stems.
+    RETURNS (PluralStems): its plural stems.
+    """
+    strong, back = stems.strong, stems.back
+    if strong[-1] == "e" and not strong.endswith("ie"):
+        return _from_e(word, stems)
+    if strong[-2:] in ("aa", "ää", "oo", "öö", "uu", "yy", "ee"):
+        return _from_long(strong, back)
+    if strong[-2:] in ("ie", "uo", "yö"):
+        return _long(strong[:-2] + strong[-1] + "i", back, "ihin")
+    if strong[-1] == "i":
+        return _from_i(word, stems)
+    if strong[-1] in "aä":
+        return _from_a(word, stems)
+    return _short(strong + "i", stems.weak + "i", strong + "j", back)
+
+
+def _short(outer: str, inner: str, glide: str, back: bool) -> PluralStems:
+    """Talo: taloja, talojen, taloihin."""
+    return PluralStems(inner, outer, glide + "en", glide + harmonize("a", back), outer + "hin")
+
+
+def _long(stem: str, back: bool, ending: str) -> PluralStems:
+    """Maa: maita, maiden, maihin; huone: huoneita, huoneiden, huoneisiin."""
+    return PluralStems(stem, stem, stem + "den", stem + harmonize("ta", back), stem[:-1] + ending)
+
+
+def _from_long(strong: str, back: bool) -> PluralStems:
+    """Maa, maihin; huonee-, huoneisiin; kankaa-, kankaisiin."""
+    one = count_syllables(strong) == 1 or strong.endswith(("maa", "pää", "puu", "kuu", "jää", "suu", "luu"))
+    return _long(strong[:-1] + "i", back, "ihin" if one else "isiin")
+
+
+def _from_e(word: str, stems: Stems) -> PluralStems:
+    """Joki, jokia; saari, saaria, saarten; vesi, vesiä; vastaus, vastauksia, vastausten; virtanen, virtasia."""
+    strong, back = stems.strong, stems.back
+    if strong.endswith("ee"):
+        return _from_long(strong, back)
+    si_stem = word.endswith("si") and strong.endswith("te")
+    outer = word if si_stem else strong[:-1] + "i"
+    if strong.endswith("te") and word.endswith("s"):
+        outer = word[:-1] + "ksi"
+    inner = outer if si_stem or word.endswith("s") else stems.weak[:-1] + "i"
+    genitive = outer + "en"
+    if word.endswith(("lapsi", "mies")):
+        genitive = word[:-3] + "sten" if word.endswith("lapsi") else word + "ten"
+    if word.endswith(("nen", "s")) and strong[-2] == "s":
+        genitive = (word[:-3] + "s" if word.endswith("nen") else word) + "ten"
+    return PluralStems(inner, outer, genitive, outer + harmonize("a", back), outer + "in")
+
+
+def _from_i(word: str, stems: Stems) -> PluralStems:
+    """Risti: ristejä, ristien; lääkäri: lääkäreitä, lääkärien."""
+    strong, weak, back = stems.strong, stems.weak, stems.back
+    outer = strong[:-1] + "ei"
+    partitive = strong[:-1] + "ejä"
+    if count_syllables(word) > 2 and word[-2] in "rlnv":
+        partitive = outer + "tä"
+    partitive = partitive[:-1] + harmonize("a", back)
+    return PluralStems(weak[:-1] + "ei", outer, strong + "en", partitive, outer + "hin")
+
+
+def _from_a(word: str, stems: Stems) -> PluralStems:
+    """Kala, kaloja; koira, koiria; sairaala, sairaaloita; hoitaja, hoitajia; päivä, päiviä."""
+    strong, weak, back = stems.strong, stems.weak, stems.back
+    rounded = "o" if back else "ö"
+    syllables = count_syllables(strong)
+    if (
+        syllables > 2
+        and not strong.endswith(_ROUNDED)
+        and strong[-2] in "lnrk"
+        and not strong.endswith(("ija", "tta"))
+    ):
+        outer = strong[:-1] + rounded + "i"
+        inner = weak[:-1] + rounded + "i"
+        return PluralStems(inner, outer, outer + "den", outer + harmonize("ta", back), outer + "hin")
+    first = next((letter for letter in strong if letter in VOWELS), "")
+    if back and (strong.endswith(_ROUNDED) or (syllables == 2 and first in "aei")):
+        return _short(strong[:-1] + "oi", weak[:-1] + "oi", strong[:-1] + "oj", back)
+    if syllables > 2 and strong.endswith(("ia", "iä", "ea", "eä")):
+        return _long(strong[:-1] + (rounded if strong[-2] == "i" else "") + "i", back, "ihin")
+    outer = strong[:-1] + "i"
+    inner = weaken(strong)[:-1] + "i"
+    return PluralStems(inner, outer, outer + "en", outer + harmonize("a", back), outer + "in")

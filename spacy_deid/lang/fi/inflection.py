@@ -1,4 +1,4 @@
-"""Finnish names, places and nouns in the case that their sentence asks for.
+"""Finnish inflection: names, places and nouns in any case, number and possessive person.
 
 Only the last word of a name inflects ("Anna Virtanen", "Anna Virtasen"), and only the last part of a double name
 ("Anna-Liisa", "Anna-Liisan"); adjectives before a noun agree with it ("yliopistollisessa keskussairaalassa").
@@ -8,15 +8,11 @@ import re
 from functools import lru_cache
 
 from ...errors import ConfigError, Errors
-from .finnish_acronyms import inflect_acronym, is_acronym
-from .finnish_places import AGREEING, PLURAL_NAMES, takes_outer
-from .finnish_plural import find_plural
-from .finnish_sounds import harmonize
-from .finnish_stems import Stems, find_stems
+from .declension_lists import AGREEING, PLURAL_NAMES, takes_outer
+from .phonology import harmonize
+from .stems import Stems, find_plural, find_stems
 
-__all__ = ["CASES", "KINDS", "POSSESSIVES", "case_forms", "inflect", "inflect_unkept"]
-
-# What stands on the weak stem; the other cases have shapes of their own.
+# Endings of the weak stem; the other cases are formed in other ways.
 _ON_WEAK = {
     "gen": "n",
     "ine": "ssa",
@@ -28,16 +24,31 @@ _ON_WEAK = {
     "abe": "tta",
 }
 CASES = ("nom", "gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra", "abe", "com")
-"""Cases, by the first letters that grammars and treebanks use."""
+"""Abbreviations of the cases, as grammars and treebanks have them."""
 
 _OBLIQUE = CASES[1:-1]
 _NUMBERS = ("sing", "plur")
 
 KINDS = ("given", "surname", "name", "place", "noun")
-"""What a word is: given names, surnames, names of unknown sort, places and common nouns inflect each their own way."""
+"""Kinds of words that inflect differently. A "name" may be a given name, a surname or both."""
 
 POSSESSIVES = {"1sg": "ni", "2sg": "si", "1pl": "mme", "2pl": "nne", "3": "nsa"}
 """Possessive suffixes by person."""
+
+# Acronyms that are read as words, not letter by letter; their stem ends in i.
+_READ_AS_WORDS = frozenset("HUS TAYS TYKS KYS OYS HYKS TYKSI PHHYKY SOTE KELA KOKS EKSOTE SIUN ESKO ESSOTE".split())
+# Letter → the end of its Finnish name: the consonant of the illative, and the vowels, which also give the harmony.
+_LETTERS = {
+    "A": ("h", "a"), "B": ("h", "e"), "C": ("h", "e"), "D": ("h", "e"), "E": ("h", "e"), "F": ("", "ää"),
+    "G": ("h", "e"), "H": ("h", "o"), "I": ("h", "i"), "J": ("", "ii"), "K": ("h", "o"), "L": ("", "ää"),
+    "M": ("", "ää"), "N": ("", "ää"), "O": ("h", "o"), "P": ("h", "e"), "Q": ("h", "u"), "R": ("", "ää"),
+    "S": ("", "ää"), "T": ("h", "e"), "U": ("h", "u"), "V": ("h", "e"), "W": ("h", "e"), "X": ("", "ää"),
+    "Y": ("h", "y"), "Z": ("", "aa"), "Å": ("h", "o"), "Ä": ("h", "ä"), "Ö": ("h", "ö"),
+}  # fmt: skip
+_ACRONYM_ENDINGS = {
+    "nom": "", "gen": "n", "ine": "ssa", "ela": "sta", "ade": "lla", "abl": "lta", "all": "lle", "ess": "na",
+    "tra": "ksi", "abe": "tta", "com": "neen",
+}  # fmt: skip
 
 _BOTH_PARTS = frozenset(name for names in AGREEING.values() for name in names)
 _OUTER = {"ine": "ade", "ela": "abl", "ill": "all"}
@@ -48,8 +59,8 @@ def inflect(text: str, case: str, *, kind: str = "name", number: str = "sing", p
     """Inflect a name, a place or a noun phrase.
 
     text (str): nominative, as written; capitals are kept.
-    case (str): one of `CASES`. For a place the inner cases mean "in", "from" and "to": a town that takes the outer
-        ones gets those (Tampereella).
+    case (str): one of `CASES`. For a place the inner cases mean "in", "from" and "to"; a town that takes the outer
+        cases is put into those (Tampereella).
     kind (str): one of `KINDS`.
     number (str): "sing" or "plur".
     possessive (str | None): person of a possessive suffix, one of `POSSESSIVES`.
@@ -58,7 +69,7 @@ def inflect(text: str, case: str, *, kind: str = "name", number: str = "sing", p
     """
     _check(case, kind, number, possessive)
     if kind in ("given", "surname") and text.isalpha() and text.lower() not in _BOTH_PARTS:
-        return _inflect_word(text, case, kind, number, possessive)  # what most are needs no look at its parts
+        return _inflect_word(text, case, kind, number, possessive)  # the common case needs no splitting
     if not text or not text[-1].isalnum() or text[-1].isdigit():
         return text
     if kind == "place" and case in _OUTER and takes_outer(text):
@@ -77,24 +88,24 @@ def inflect(text: str, case: str, *, kind: str = "name", number: str = "sing", p
 
 
 def case_forms(text: str, kind: str = "name") -> frozenset[str]:
-    """All singular forms of a name, for dictionaries that must find it in a sentence.
+    """Return all singular forms of a name, for dictionaries that must find it in a sentence.
 
     text (str): nominative.
     kind (str): one of `KINDS`.
-    RETURNS (frozenset[str]): the forms in every case but the comitative, the nominative itself among them; for a
-        place in the inner and in the outer cases.
+    RETURNS (frozenset[str]): the forms in every case but the comitative, the nominative among them. A place has both
+        the inner and the outer cases.
     RAISES: ConfigError (D630) for an unknown kind.
     """
     _check("nom", kind, "sing", None)
     as_kind = "noun" if kind == "place" and takes_outer(text) else kind
     if len(text) > 1 and text.isalpha() and _is_regular(text, as_kind):
-        stems = find_stems.__wrapped__(text.lower(), as_kind)  # a patient's name is not kept
+        stems = find_stems.__wrapped__(text.lower(), as_kind)  # do not cache a patient's name
         return frozenset((text, *(_recase(text, _case_form(stems, case)) for case in _OBLIQUE)))
     return frozenset(inflect(text, case, kind=as_kind) for case in CASES if case != "com")
 
 
 def inflect_unkept(name: str, case: str, kind: str) -> str:
-    """Inflect a name of a note that no list has: as `inflect` in the singular, but nothing of it is kept.
+    """Inflect an unlisted name of a note, in the singular, without caching it.
 
     name (str): nominative in lower case.
     case (str): one of `CASES`.
@@ -102,7 +113,7 @@ def inflect_unkept(name: str, case: str, kind: str) -> str:
     RETURNS (str): the form, in lower case.
     """
     found = _WORD.search(name)
-    if found is None or not name[-1].isalpha() or name in _BOTH_PARTS:  # a word of our own lists, or none
+    if found is None or not name[-1].isalpha() or name in _BOTH_PARTS:  # a listed word, or nothing to inflect
         return inflect(name, case, kind=kind)
     before, last = name[: found.start()], found.group()
     if len(last) < 2 or case == "nom":
@@ -114,13 +125,13 @@ def inflect_unkept(name: str, case: str, kind: str) -> str:
 
 
 def _is_regular(word: str, kind: str) -> bool:
-    """Whether a word has the endings of the singular on stems of its own."""
+    """Whether a word inflects in the singular by its own stems: it is no plural name, acronym or agreeing compound."""
     lower = word.lower()
     return lower not in _BOTH_PARTS and lower not in PLURAL_NAMES and not is_acronym(word, kind)
 
 
 def _check(case: str, kind: str, number: str, possessive: str | None) -> None:
-    """Refuse a setting that there is not."""
+    """Raise ConfigError (D630) for an unknown case, kind, number or person."""
     if case in CASES and kind in KINDS and number in _NUMBERS and (possessive is None or possessive in POSSESSIVES):
         return
     for value, known in ((case, CASES), (kind, KINDS), (number, _NUMBERS)):
@@ -140,7 +151,7 @@ def _agree(before: str, case: str, number: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _inflect_word(word: str, case: str, kind: str, number: str, possessive: str | None) -> str:
-    """Inflect one word; a single letter stays as it is."""
+    """Inflect one word; a single letter does not change."""
     if len(word) < 2:
         return word
     if is_acronym(word, kind):
@@ -161,7 +172,7 @@ def _inflect_word(word: str, case: str, kind: str, number: str, possessive: str 
 
 
 def _singular(word: str, case: str, kind: str, possessive: str | None) -> str:
-    """A form of the singular, lower case."""
+    """Return a singular form in lower case."""
     if case == "nom" and possessive is None:
         return word
     stems = find_stems(word, kind)
@@ -175,7 +186,7 @@ def _singular(word: str, case: str, kind: str, possessive: str | None) -> str:
 
 
 def _case_form(stems: Stems, case: str) -> str:
-    """A singular form without a suffix."""
+    """Return a singular form without a possessive suffix."""
     if case in ("par", "ill"):
         return stems.partitive if case == "par" else stems.illative
     if case == "ess":
@@ -184,7 +195,7 @@ def _case_form(stems: Stems, case: str) -> str:
 
 
 def _before_possessive(stems: Stems, word: str, case: str) -> str:
-    """What a possessive suffix stands on: the strong stem in the nominative and genitive, else the case form."""
+    """Return the stem of a possessive suffix: the strong stem in the nominative and genitive, else the case form."""
     if case in ("nom", "gen"):
         return stems.strong
     if case == "com":
@@ -196,14 +207,14 @@ def _before_possessive(stems: Stems, word: str, case: str) -> str:
 
 
 def _add_possessive(form: str, person: str, back: bool, *, bare: bool) -> str:
-    """Put a possessive suffix on a bare stem ("äitinsä") or a case form ("äidillään", "taloonsa")."""
+    """Append a possessive suffix to a bare stem ("äitinsä") or a case form ("äidillään", "taloonsa")."""
     if person == "3" and not bare and form[-1] in "aäe" and form[-2] != form[-1]:
         return form + form[-1] + "n"
     return form + harmonize(POSSESSIVES[person], back)
 
 
 def _plural(word: str, case: str, possessive: str | None) -> str:
-    """A form of the plural, lower case."""
+    """Return a plural form in lower case."""
     stems = find_stems(word, "noun")
     plural = find_plural(word, stems)
     if possessive is not None and case == "nom":
@@ -223,7 +234,7 @@ def _plural(word: str, case: str, possessive: str | None) -> str:
 
 
 def _recase(word: str, form: str) -> str:
-    """Give a form the capitals of the word: it may differ from the word's end on only."""
+    """Give a form in lower case the capitals of the word; the two may differ at their ends only."""
     if word.isupper() and len(word) > 1:
         return form.upper()
     lower = word.lower()
@@ -233,3 +244,39 @@ def _recase(word: str, form: str) -> str:
         return word + form[len(word) :]
     same = next((i for i, (a, b) in enumerate(zip(lower, form, strict=False)) if a != b), min(len(word), len(form)))
     return word[:same] + form[same:]
+
+
+def is_acronym(word: str, kind: str) -> bool:
+    """Whether a word is an acronym: a place or noun of two to six capitals. Personal names in capitals are not.
+
+    word (str): as written.
+    kind (str): "given", "surname", "name", "place" or "noun".
+    RETURNS (bool): True for "HUS".
+    """
+    return (
+        kind in ("noun", "place") and word.isupper() and 2 <= len(word) <= 6 and word.isalpha() and _looks_short(word)
+    )
+
+
+def _looks_short(word: str) -> bool:
+    """Whether capitals are an acronym: listed, short, or without a vowel after the first letter."""
+    return word in _READ_AS_WORDS or len(word) < 4 or not any(letter in "AEIOUYÄÖ" for letter in word[1:])
+
+
+def inflect_acronym(word: str, case: str) -> str:
+    """Inflect an acronym: "HUS:iin", "TAYS:ssa", "THL:ään".
+
+    word (str): the acronym.
+    case (str): one of `CASES`.
+    RETURNS (str): the acronym, a colon and the ending; the acronym alone in the nominative.
+    """
+    if case == "nom":
+        return word
+    glide, vowel = _LETTERS.get(word[-1], ("", "i"))
+    as_word = word in _READ_AS_WORDS and word[-1] not in "AEIOUYÄÖ"
+    back = any(letter in "AOU" for letter in word) if word in _READ_AS_WORDS else vowel[-1] in "aou"
+    if case == "ill":
+        return f"{word}:iin" if as_word else f"{word}:{glide}{vowel}n"
+    if case == "par":
+        return word + ":" + harmonize("ia" if as_word else "ta", back).replace("i", "")
+    return word + ":" + harmonize(_ACRONYM_ENDINGS[case], back)

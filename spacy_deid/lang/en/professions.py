@@ -1,0 +1,75 @@
+"""English professions: the plural, and the indefinite article before them."""
+
+import re
+from functools import cache
+
+from ..professions import Profession, ProfessionSurrogates, read_professions, same_sector
+from ..text import fold
+from .agreement import indefinite_article
+
+_GENDERED = re.compile(r"(?:man|woman|ess|wife|mother|nun|maid)$")
+_PLURAL_CUES = frozenset({"are", "were", "both", "two", "three", "work as"})
+
+
+def replace_profession(text: str, before: str) -> ProfessionSurrogates:
+    """Find the professions that can replace an English one.
+
+    text (str): as written.
+    before (str): text before it.
+    RETURNS (ProfessionSurrogates): professions of the sector (of any sector, if none of it fits) that have the same
+        indefinite article and do not show a sex, in the number of the original.
+    """
+    folded, nouns = fold(text), _nouns()
+    plural = folded not in nouns and folded.endswith("s") and not folded.endswith("ss")
+    single = _singular(folded, nouns) if plural else folded
+    article = indefinite_article(text)
+    fit = [
+        job.male
+        for job in read_professions("en")
+        if _article(job) == article and job.folded != single and not _is_gendered(job)
+    ]
+    sector = {job.male for job in same_sector("en", single)}
+    written_plural = plural and (single in nouns or _follows_plural(before))
+    return ProfessionSurrogates(
+        single, [name for name in fit if name in sector] or fit, _plural if written_plural else str
+    )
+
+
+@cache
+def _article(job: Profession) -> str:
+    return indefinite_article(job.male)
+
+
+@cache
+def _is_gendered(job: Profession) -> bool:
+    """Whether a profession shows the sex, which would be wrong for half of the patients."""
+    return _GENDERED.search(job.male) is not None
+
+
+@cache
+def _nouns() -> frozenset[str]:
+    """Return the listed professions and their last words, folded."""
+    names = frozenset(job.folded for job in read_professions("en"))
+    return names | {name.split()[-1] for name in names}
+
+
+def _singular(word: str, nouns: frozenset[str]) -> str:
+    """Return the singular of a plural if it is a listed noun, else the word itself."""
+    for end, own in (("ies", "y"), ("men", "man"), ("es", ""), ("s", "")):
+        if word.endswith(end) and word.removesuffix(end) + own in nouns:
+            return word.removesuffix(end) + own
+    return word
+
+
+def _plural(name: str) -> str:
+    """Return the plural of a noun."""
+    if name.endswith("man"):
+        return name[:-3] + "men"
+    if name.endswith(("ss", "ch", "sh", "x")):
+        return name + "es"
+    return name[:-1] + "ies" if name.endswith("y") and name[-2] not in "aeo" else name + "s"
+
+
+def _follows_plural(before: str) -> bool:
+    """Whether the last word before a mention requires a plural."""
+    return bool(set(fold(before[-20:]).split()[-1:]) & _PLURAL_CUES)

@@ -1,0 +1,173 @@
+"""Grammatical cases of names, places and nouns, for languages whose words change with their case.
+
+A language that inflects gives an `Inflector` as `LanguageData.inflector`. The functions of this module take a language
+code and return the text unchanged for a language without one, so that callers need no test of the language.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .language_data import LanguageData
+
+
+class Analysis(NamedTuple):
+    """One morphological analysis of a word form.
+
+    nominative (str): nominative singular in lower case.
+    case (str): one of `Inflector.cases`.
+    number (str): "sing" or "plur".
+    possessive (Optional[str]): person of the possessive suffix ("1sg", "2sg", "1pl", "2pl", "3"), None without one.
+    kind (str): the kind of word that it is inflected as; see `inflect`.
+    """
+
+    nominative: str
+    case: str = "nom"
+    number: str = "sing"
+    possessive: str | None = None
+    kind: str = "surname"
+
+
+class Inflector(Protocol):
+    """Inflection and morphological analysis of one language.
+
+    cases (tuple[str, ...]): abbreviations of the cases, the nominative ("nom") first.
+    """
+
+    @property
+    def cases(self) -> tuple[str, ...]: ...
+
+    def inflect(
+        self, text: str, case: str, *, kind: str = ..., number: str = ..., possessive: str | None = ...
+    ) -> str:
+        """Inflect a name, a place or a noun phrase. Arguments are those of `spacy_deid.lang.inflection.inflect`."""
+        ...
+
+    def case_forms(self, text: str, kind: str = ...) -> frozenset[str]:
+        """Return the singular forms of a text in every case, the nominative among them."""
+        ...
+
+    def index_forms(self, names: Iterable[str], kind: str) -> dict[str, tuple[str, str]]:
+        """Map the forms of names to their nominatives.
+
+        names (Iterable[str]): nominatives. A form that two names share belongs to the first of them.
+        kind (str): kind of the names; see `inflect`.
+        RETURNS (dict[str, tuple[str, str]]): folded form → (nominative, case).
+        """
+        ...
+
+    def inflect_acronym(self, acronym: str, case: str) -> str:
+        """Inflect an acronym as the language writes it ("HUS:iin")."""
+        ...
+
+    def analyze(self, form: str, known: Callable[[str], bool], kinds: tuple[str, ...] = ...) -> list[Analysis]:
+        """Analyze a form of a name.
+
+        form (str): one word in lower case.
+        known (Callable[[str], bool]): whether a word in lower case is a listed name.
+        kinds (tuple[str, ...]): kinds of name to try, in this order.
+        RETURNS (list[Analysis]): the analyses with a known nominative; without any, all analyses as a singular form.
+            The form itself as a nominative is always the last one.
+        """
+        ...
+
+    def analyze_noun(self, form: str, known: Callable[[str], bool]) -> Analysis | None:
+        """Analyze a form of a noun, in any capitals; None if its nominative is not known."""
+        ...
+
+    def guess_case(self, word: str) -> str:
+        """Guess the case of an unknown word from its ending; "nom" if the ending is not decisive."""
+        ...
+
+    def split_clitic(self, form: str) -> tuple[str, str]:
+        """Split a form in lower case into the word and its clitic; the clitic is "" if it has none."""
+        ...
+
+    def write_clitic(self, form: str, clitic: str) -> str:
+        """Append a clitic to another form."""
+        ...
+
+
+def inflects(lang: str) -> bool:
+    """Whether a language inflects names.
+
+    lang (str): language code.
+    RETURNS (bool): True if the language has an `Inflector`.
+    """
+    return _language(lang).inflector is not None
+
+
+def inflect(
+    text: str, lang: str, case: str, *, kind: str = "name", number: str = "sing", possessive: str | None = None
+) -> str:
+    """Inflect a name, a place or a noun phrase.
+
+    text (str): nominative.
+    lang (str): language code.
+    case (str): "nom", "gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra", "abe" or "com".
+    kind (str): "given", "surname", "name" (given name or surname, or both), "place" or "noun".
+    number (str): "sing" or "plur".
+    possessive (Optional[str]): person of a possessive suffix: "1sg", "2sg", "1pl", "2pl" or "3".
+    RETURNS (str): the inflected text; the text itself for a language that does not inflect.
+    RAISES: ConfigError (D630) for an unknown case, kind, number or person.
+    """
+    inflector = _language(lang).inflector
+    if inflector is None:
+        return text
+    return inflector.inflect(text, case, kind=kind, number=number, possessive=possessive)
+
+
+def inflect_like(text: str, lang: str, analysis: Analysis | str, kind: str = "place") -> str:
+    """Inflect a text as another word is inflected.
+
+    text (str): nominative.
+    lang (str): language code.
+    analysis (Union[Analysis, str]): the analysis of the other word, or only its case.
+    kind (str): as for `inflect`.
+    RETURNS (str): the inflected text; the text itself for a language that does not inflect.
+    """
+    if isinstance(analysis, str):
+        return inflect(text, lang, analysis, kind=kind)
+    return inflect(text, lang, analysis.case, kind=kind, number=analysis.number, possessive=analysis.possessive)
+
+
+def case_forms(text: str, lang: str, *, kind: str = "name") -> frozenset[str]:
+    """Return all singular forms of a name, for dictionaries that must find it in a sentence.
+
+    text (str): nominative.
+    lang (str): language code.
+    kind (str): as for `inflect`.
+    RETURNS (frozenset[str]): the forms, the nominative among them; for a language that does not inflect, the text
+        alone.
+    RAISES: ConfigError (D630) for an unknown kind.
+    """
+    inflector = _language(lang).inflector
+    return frozenset({text}) if inflector is None else inflector.case_forms(text, kind)
+
+
+def index_forms(names: Iterable[str], lang: str, kind: str) -> Mapping[str, tuple[str, str]]:
+    """Map the forms of names to their nominatives; see `Inflector.index_forms`.
+
+    names (Iterable[str]): nominatives.
+    lang (str): language code.
+    kind (str): as for `inflect`.
+    RETURNS (Mapping[str, tuple[str, str]]): folded form → (nominative, case); empty for a language that does not
+        inflect.
+    """
+    inflector = _language(lang).inflector
+    return {} if inflector is None else inflector.index_forms(names, kind)
+
+
+def forms_of_names(lang: str) -> Callable[[str], frozenset[str]] | None:
+    """Return the function that lists the forms of a name, for a language that inflects names.
+
+    lang (str): language code.
+    RETURNS (Optional[Callable[[str], frozenset[str]]]): nominative → forms; None for a language that does not inflect.
+    """
+    return (lambda name: case_forms(name, lang)) if inflects(lang) else None
+
+
+def _language(lang: str) -> "LanguageData":
+    from . import get_language  # the package imports this module
+
+    return get_language(lang)

@@ -1,0 +1,185 @@
+"""Surrogates of network and web addresses, from ranges that are set apart for documentation.
+
+- IPv4: 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (RFC 5737). IPv6: 2001:db8::/32 (RFC 3849). MAC addresses:
+  00-00-5E-00-53-00 to 00-00-5E-00-53-FF (RFC 9542). Ports, prefix lengths and leading zeros stay, and the written
+  groups of an IPv6 address stay groups.
+- Web addresses: example.org, example.com, example.net and .test (RFC 2606, RFC 6761). The scheme, "www.", the port and
+  the shape of the path stay: its steps, punctuation and file extensions. All words in it are replaced, digits become
+  digits. Two addresses of one host have the same surrogate host.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from ...lang.text import DIGITS
+from ..domains import WORDS
+from ..keys import Draw
+from .cipher import FormatPreservingCipher
+
+_V4 = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,3}){3})(?!\.?\d)")
+_V6 = re.compile(r"(?<![\w:])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])")
+_MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
+_MAC_DOTS = re.compile(r"(?<![\w.])[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}(?![\w.])")
+_V4_BLOCKS = ("192.0.2.", "198.51.100.", "203.0.113.")
+_MAC_BLOCK = "00005E0053"
+_HEX = "0123456789abcdef"
+_TRIES = 2000  # for some 750 addresses, so that nearly all of them are drawn
+_URL = re.compile(
+    r"(?P<scheme>\s*(?:[a-z][a-z0-9+.-]*://)?)(?:[^\s/@]*@)?(?P<www>(?:www\d?\.)?)"
+    r"(?P<host>[^\s/:?#]+)(?P<port>(?::\d+)?)(?P<rest>(?:[/?#].*)?)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PIECE = re.compile(r"%[0-9A-Fa-f]{2}|\d+|[^\W\d_]+")
+_FILES = frozenset("html htm php asp aspx jsp pdf jpg jpeg png gif svg xml json txt doc docx xls xlsx csv zip".split())
+_HOSTS = ("example.org", "example.com", "example.net", "test")
+_WEB_TRIES = 200
+
+
+def read_address(text: str) -> "Address | None":
+    """Find an IP or MAC address.
+
+    text (str): the mention; a port or a prefix length behind the address stays.
+    RETURNS (Optional[Address]): the address, None if there is none.
+    """
+    for kind, pattern in (("mac", _MAC), ("mac", _MAC_DOTS), ("v4", _V4), ("v6", _V6)):
+        match = pattern.search(text)
+        if match and (kind == "mac" or _is_ip(match[0])):
+            return Address(text, match.span(), kind)
+    return None
+
+
+def _is_ip(text: str) -> bool:
+    """Whether the parts of an address are in range, leading zeros allowed."""
+    try:
+        ipaddress.ip_address(_bare(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _bare(text: str) -> str:
+    """Remove leading zeros, which `ipaddress` refuses in IPv4."""
+    return re.sub(r"(?<![\dA-Fa-f:.])0+(?=\d)|(?<=\.)0+(?=\d)", "", text) if "." in text else text
+
+
+class Address:
+    """An IP or MAC address.
+
+    text (str): the mention.
+    span (tuple[int, int]): position of the address in it.
+    kind (str): "v4", "v6" or "mac".
+    """
+
+    def __init__(self, text: str, span: tuple[int, int], kind: str) -> None:
+        self._text, self._span, self._kind = text, span, kind
+        old = text[slice(*span)]
+        plain = (
+            "".join(c for c in old if c.isalnum()).upper() if kind == "mac" else str(ipaddress.ip_address(_bare(old)))
+        )
+        self.identity = f"{kind}:{plain}"
+
+    def __repr__(self) -> str:
+        return f"Address({self._kind})"
+
+    def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
+        """Yield surrogates, the preferred first; for IPv6 more hexadecimal digits than `write` needs."""
+        for attempt in range(_TRIES):
+            draw = cipher.draw(self._kind, self.identity, str(variant), str(attempt))
+            if self._kind == "v4":
+                yield f"{draw.choice(_V4_BLOCKS)}{1 + draw.below(254)}"
+            elif self._kind == "mac":
+                yield f"{_MAC_BLOCK}{draw.below(256):02X}"
+            else:
+                yield "".join([draw.choice(_HEX[1:]), *(draw.choice(_HEX) for _ in range(23))])
+
+    def write(self, value: str) -> str:
+        """Write a surrogate in the place of the original."""
+        start, end = self._span
+        old = self._text[start:end]
+        if self._kind == "mac":
+            signs = iter(value)
+            new = "".join(next(signs) if char.isalnum() else char for char in old)
+        else:
+            new = value if self._kind == "v4" else _write_v6(old, value)
+        return self._text[:start] + (new.lower() if old == old.lower() else new.upper()) + self._text[end:]
+
+
+def _write_v6(old: str, digits: str) -> str:
+    """Write an address of the documentation prefix with as many groups as another one, and with its "::"."""
+    head, gap, tail = old.partition("::")
+    groups = [len(group) for group in f"{head}:{tail}".split(":") if group]
+    widths = groups[2:] if len(groups) > 2 else [4]
+    at, new = 0, []
+    for width in widths:
+        new.append(digits[at] + digits[at + 1 : at + width])
+        at += width
+    first = max(len([g for g in head.split(":") if g]) - 2, 0)
+    if not gap:
+        return ":".join(["2001", "db8", *new])
+    return f"2001:db8{''.join(':' + g for g in new[:first])}::{':'.join(new[first:])}"
+
+
+# --- web addresses ---
+
+
+def read_web_address(text: str) -> "WebAddress | None":
+    """Read a web address.
+
+    text (str): the mention.
+    RETURNS (Optional[WebAddress]): the address, None if the text is none.
+    """
+    match = _URL.fullmatch(text)
+    return WebAddress(match) if match and "." in match["host"] else None
+
+
+class WebAddress:
+    """A web address.
+
+    match (re.Match[str]): its parts.
+    """
+
+    def __init__(self, match: re.Match[str]) -> None:
+        self._match = match
+        self.identity = (match["host"] + match["port"] + match["rest"].rstrip("/")).casefold()
+
+    def __repr__(self) -> str:
+        return "WebAddress(…)"
+
+    def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
+        """Yield surrogates, the preferred first: host, port and path."""
+        host = self._match["host"].casefold()
+        for attempt in range(_WEB_TRIES):
+            context = (str(variant), str(attempt))
+            yield _draw_host(cipher.draw("host", host, *context)) + self._match["port"] + self._path(cipher, context)
+
+    def write(self, value: str) -> str:
+        """Write a surrogate in the place of the original."""
+        slash = self._match["rest"][len(self._match["rest"].rstrip("/")) :]
+        shout = self._match["host"].isupper() and self._match["rest"].upper() == self._match["rest"]
+        return self._match["scheme"] + self._match["www"] + (value.upper() if shout else value) + slash
+
+    def _path(self, cipher: FormatPreservingCipher, context: tuple[str, str]) -> str:
+        """Draw a path of the same shape."""
+        rest = self._match["rest"].rstrip("/")
+        draw = cipher.draw("path", rest.casefold(), *context)
+        ending = re.search(r"\.([A-Za-z0-9]{2,4})(?=$|[?#])", rest)
+        kept = ending.start(1) if ending and ending[1].casefold() in _FILES else -1
+        return _PIECE.sub(lambda m: m[0] if m.start() == kept else _redraw_piece(m[0], draw), rest)
+
+
+def _draw_host(draw: Draw) -> str:
+    """Draw a host of a reserved domain."""
+    return f"{draw.choice(WORDS)}-{draw.choice(WORDS)}.{draw.choice(_HOSTS)}"
+
+
+def _redraw_piece(piece: str, draw: Draw) -> str:
+    """Draw a word for a word and digits for digits; a percent-encoded character becomes a blank."""
+    if piece[0] == "%":
+        return "%20"
+    if piece.isdecimal():
+        return "".join(draw.choice(DIGITS) for _ in piece)
+    if len(piece) == 1:
+        return draw.choice("bcdfghjkmnpqrstvwxz")
+    word = draw.choice(WORDS)
+    return word.upper() if piece.isupper() else word.title() if piece[0].isupper() else word

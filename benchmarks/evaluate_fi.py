@@ -25,13 +25,8 @@ from spacy_deid.evaluation import AnnotatedText, Entity, from_doc
 from spacy_deid.evaluation.bootstrap import interval, ratio, resample
 from spacy_deid.evaluation.conll import read_conll
 from spacy_deid.evaluation.counts import is_covered
-<<<<<<< HEAD:benchmarks/evaluate_fi.py
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
-from spacy_deid.surrogates.inflection.finnish import CASES
-=======
-from spacy_deid.evaluation.rows import MetricRow, replace_rows, with_interval
 from spacy_deid.lang.fi.inflection import CASES
->>>>>>> 319c0c9 (Move Finnish inflection, places and numbers of languages to lang):scripts/evaluate_fi.py
 from spacy_deid.synth.inject import render_template
 from spacy_deid.synth.language import Language as WorkshopLanguage
 from spacy_deid.synth.language import Template, load_language

@@ -33,8 +33,8 @@ import typer
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_rows
-from spacy_deid.release import release_note
 from spacy_deid.lang.inflection import inflect
+from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.synth.names import read_origins

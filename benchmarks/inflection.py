@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.lang.fi.phonology import is_foreign
+from spacy_deid.lang.inflection import inflect
 
 COMMAND = "python -m benchmarks.inflection --treebank assets/ud_finnish --names assets/names/fi"
 SKIP = ("Person[psor]", "Clitic", "Typo", "Style", "Abbr", "Number=Plur", "Foreign")

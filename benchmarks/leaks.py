@@ -15,8 +15,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from spacy_deid.evaluation import AnnotatedText
-from spacy_deid.notes.source import Columns, Key
 from spacy_deid.lang.inflection import case_forms
+from spacy_deid.notes.source import Columns, Key
 from spacy_deid.synth.corpus import make_corpus
 
 __all__ = ["FORMS", "LANGS", "Leak", "Rows", "World", "make_table"]

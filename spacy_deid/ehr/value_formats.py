@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import phonenumbers
 
 from ..dictionaries.normalise import normal_form
-from ..surrogates.inflection import case_forms, inflects
+from ..lang.inflection import case_forms, inflects
 from .languages import Language, load_language
 
 _KEPT = 20_000

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from spacy_deid.lang.inflection import inflect
 from spacy_deid.lemmatizers.finnish_function_words import load_function_words
 from spacy_deid.lemmatizers.finnish_names import FinnishNameLemmas, find_candidates
-from spacy_deid.lang.inflection import inflect
 
 VOCAB = Vocab()
 CASES = ("gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra")

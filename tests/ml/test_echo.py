@@ -1,8 +1,8 @@
 import pytest
 import spacy
 
-from spacy_deid.ml.echo import find_echoes
 from spacy_deid.lang.inflection import forms_of_names
+from spacy_deid.ml.echo import find_echoes
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 PERSON, PLACE = 0, 1

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.lang.fi.morphology import analyze
+from spacy_deid.lang.inflection import inflect
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.people import replace_persons

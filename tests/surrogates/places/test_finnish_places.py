@@ -4,14 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.fi.inflection import CASES
+from spacy_deid.lang.inflection import inflect
+from spacy_deid.lang.places import place_words
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
-from spacy_deid.surrogates.places.finnish_forms import in_case, place_forms
-from spacy_deid.surrogates.places.gazetteer import load_gazetteer, load_words
+from spacy_deid.surrogates.places.gazetteer import load_gazetteer
+from spacy_deid.surrogates.places.geography import place_forms
 
 TOWNS = sorted(
     {
@@ -33,14 +34,14 @@ def replace(patient, *mentions):
     [("Espoossa", "Pori", "Porissa"), ("Tampereella", "Rauma", "Raumalla"), ("Espoosta", "Tampere", "Tampereelta")],
 )
 def test_a_town_in_a_case_of_place_becomes_one_in_the_case_that_it_takes(form, town, made):
-    assert in_case(town, place_forms()[fold(form)][1]) == made
+    assert inflect(town, "fi", place_forms("fi")[fold(form)][1], kind="place") == made
 
 
 @given(town=st.sampled_from(TOWNS), case=st.sampled_from(CASES[:-1]), patient=st.integers(0, 999))
 @settings(max_examples=60, deadline=None)
 def test_the_surrogate_of_a_town_in_a_case_is_that_of_the_town(town, case, patient):
     form = inflect(town, "fi", case, kind="place")
-    name, read = place_forms()[fold(form)]
+    name, read = place_forms("fi")[fold(form)]
     bare, made = replace(patient, (name, "CITY"), (form, "CITY"))
     assert made == inflect(bare, "fi", read, kind="place")
 
@@ -53,10 +54,10 @@ def test_a_central_hospital_keeps_its_kind_and_case_and_gets_another_town(patien
     town, noun = made.split()
     assert noun == kind
     assert town != "Jyväskylän"
-    assert place_forms()[fold(town)][1] == "gen"
+    assert place_forms("fi")[fold(town)][1] == "gen"
 
 
-KINDRED = load_words("fi")["institutions"]["kindred"]
+KINDRED = place_words("fi")["institutions"]["kindred"]
 
 
 @pytest.mark.parametrize("patient", range(5))

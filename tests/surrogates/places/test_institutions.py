@@ -2,11 +2,11 @@ import re
 
 import pytest
 
+from spacy_deid.lang.places import place_words
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
-from spacy_deid.surrogates.places.gazetteer import load_words
 from spacy_deid.surrogates.replacers import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
@@ -137,7 +137,7 @@ def test_a_room_keeps_its_shape(text, lang, key):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_maker_of_a_device_becomes_a_maker_and_an_employer_an_employer(key):
-    words = load_words("es")["institutions"]
+    words = place_words("es")["institutions"]
     lens, work = (Mention("Zurigaya", "ORGANIZATION", before) for before in ("lente plegable (", "trabaja en "))
     assert replace_places([lens], key, "es", allow_all)[0] in words["makers"]
     assert replace_places([work], key, "es", allow_all)[0] in words["companies"]

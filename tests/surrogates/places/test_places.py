@@ -130,6 +130,6 @@ def test_consistency_holds_over_the_notes_of_a_patient():
 
 
 def test_nothing_of_the_note_is_in_a_repr():
-    from spacy_deid.surrogates.places.state import Note
+    from spacy_deid.surrogates.places.state import NoteState
 
-    assert "Getafe" not in repr(Note(PROJECT.patient("a"), "es", allow_all, ["Getafe"]))
+    assert "Getafe" not in repr(NoteState(PROJECT.patient("a"), "es", allow_all, ["Getafe"]))

@@ -3,14 +3,13 @@ import re
 import pytest
 
 from spacy_deid.lang.inflection import inflect
+from spacy_deid.lang.places import invent_persons, place_words
+from spacy_deid.lang.professions import read_professions
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.people.articles import needs_article_change
 from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
-from spacy_deid.surrogates.places.gazetteer import load_words
-from spacy_deid.surrogates.places.professions import jobs_of
-from spacy_deid.surrogates.places.proper_names import persons_of
 from spacy_deid.surrogates.replacers import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
@@ -70,7 +69,7 @@ def test_an_ordinal_street_has_the_right_ending():
 )
 def test_a_spanish_profession_keeps_gender_and_number(text, key):
     made = replaced(text, "PROFESSION", "es", key)
-    jobs = jobs_of("es")
+    jobs = read_professions("es")
     pools = {
         "soldadora": {job.female for job in jobs},
         "bombero": {job.male for job in jobs},
@@ -106,7 +105,10 @@ def test_an_english_plural_stays_one():
 )
 def test_a_finnish_profession_keeps_case_number_and_suffix(text, case, number, possessive, key):
     made = replaced(text, "PROFESSION", "fi", key)
-    forms = {inflect(job.male, "fi", case, kind="noun", number=number, possessive=possessive) for job in jobs_of("fi")}
+    forms = {
+        inflect(job.male, "fi", case, kind="noun", number=number, possessive=possessive)
+        for job in read_professions("fi")
+    }
     assert made.lower() in forms - {text.lower()}
     assert made.isupper() == text.isupper()
 
@@ -119,7 +121,7 @@ def test_what_is_done_becomes_something_else_that_is_done():
 @pytest.mark.parametrize("key", KEYS, ids=str)
 @pytest.mark.parametrize("text", ["Calle de Serrano 61", "Calle Serrano 61", "Calle Puertollano 61"])
 def test_a_name_that_ends_in_no_is_no_number(text, key):
-    names = {*load_words("es")["streets"]["names"], *persons_of("es", ["Serrano"], given=False)}
+    names = {*place_words("es")["streets"]["names"], *invent_persons("es", ["Serrano"], given=False)}
     assert re.sub(r" \d\d$", "", replaced(text, "STREET", "es", key)).removeprefix("Calle ") in names
 
 

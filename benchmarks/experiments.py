@@ -1,4 +1,4 @@
-"""Train variants of the Spanish classifier and measure each on the development set; for docs/experiments.md.
+"""Train variants of the Spanish classifier and measure each on the development set; for docs/reference/experiments.md.
 
     python -m benchmarks.experiments gold lexicon        # the named variants; none named: all
 

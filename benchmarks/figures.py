@@ -24,23 +24,24 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 DOCUMENTS = (
     "README.md",
-    "docs/audit.md",
-    "docs/benchmarks.md",
-    "docs/documents.md",
-    "docs/evaluation.md",
-    "docs/experiments.md",
-    "docs/fairness.md",
-    "docs/languages.md",
-    "docs/llm.md",
-    "docs/model_card_en.md",
-    "docs/model_card_es.md",
-    "docs/model_card_fi.md",
-    "docs/model_card_masked_lm.md",
-    "docs/surprisal.md",
-    "docs/surrogates.md",
-    "docs/peers.md",
-    "docs/recovery.md",
-    "docs/transformers.md",
+    "docs/figures.md",
+    "docs/guides/audit.md",
+    "docs/reference/benchmarks.md",
+    "docs/guides/documents.md",
+    "docs/guides/evaluation.md",
+    "docs/reference/experiments.md",
+    "docs/guides/fairness.md",
+    "docs/guides/languages.md",
+    "docs/guides/llm.md",
+    "docs/reference/model_card_en.md",
+    "docs/reference/model_card_es.md",
+    "docs/reference/model_card_fi.md",
+    "docs/reference/model_card_masked_lm.md",
+    "docs/design/surprisal.md",
+    "docs/guides/surrogates.md",
+    "docs/reference/peers.md",
+    "docs/guides/recovery.md",
+    "docs/guides/transformers.md",
 )
 RATIO = "divided by the best peer"
 MET = ("**no**", "tie", "yes")
@@ -67,10 +68,16 @@ def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a tab
 
 
 def render(name: str, part: str) -> str:
-    """Markdown tables of the rows of metrics/NAME.json whose names begin with a part."""
-    rows = [row for row in read_rows(Path("metrics") / f"{name}.json") if row.name.startswith(part)]
+    """Markdown tables of the rows of metrics/NAME.json whose names begin with a part.
+
+    Several parts separated by "; " give one table with their rows in this order.
+    """
+    parts = part.split("; ")
+    rows = [row for part in parts for row in read_rows(Path("metrics") / f"{name}.json") if row.name.startswith(part)]
     ends = {row.key: row.value for row in rows if row.name.endswith(ENDS)}
     rows = [row for row in rows if not row.name.endswith(ENDS)]
+    if len(parts) > 1:
+        return write_aims(rows, ends)
     aims = sorted((row for row in rows if row.target is not None), key=lambda row: MET.index(met(row)))
     tables = [write_aims(aims, ends)] if aims else []
     alone = [row for row in rows if row.target is None]

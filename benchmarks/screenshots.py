@@ -1,4 +1,4 @@
-"""Pictures of the pages for docs/app.md, of a service that runs, with letters of invented persons.
+"""Pictures of the pages for docs/guides/app.md, of a service that runs, with letters of invented persons.
 
 python -m benchmarks.screenshots docs/images
 """

@@ -21,7 +21,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 DEFAULT_POINT = "balanced"
-# Corpora that trained a pipeline or were counted for its lexicon; docs/data.md says which parts of them.
+# Corpora that trained a pipeline or were counted for its lexicon; docs/reference/data.md says which parts of them.
 SOURCES = {
     "es": ("MEDDOCAN", "E3C", "NUBes", "LibreOffice help"),
     "en": ("E3C", "MTSamples", "ACI-Bench and MTS-Dialog", "ASQ-PHI", "presidio-research", "MTL-Bioinformatics-2016"),

@@ -1,7 +1,7 @@
 """Rules files: what a rule is, and how a TOML file becomes rules. Every mistake is named with file and rule.
 
 A file has a ``name``, perhaps a table ``[define]`` of fragments that patterns use as ``{fragment}``, and
-``[[rules]]``. docs/patterns.md describes the keys.
+``[[rules]]``. docs/guides/patterns.md describes the keys.
 """
 
 import re

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-PAGE = Path(__file__).parents[2] / "docs" / "languages.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "languages.md"
 FENCE = re.compile(r"^```(?P<kind>\w+) ?(?P<file>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 CONFIG_LINES = 20
 LANG = "cs"

@@ -17,7 +17,7 @@ from spacy_deid.spans import read_evidence
 CANARY = "Zósimo Quebrantado"
 TRACES = [b"Quebrantado", b"quebrantado", b"QUEBRANTADO"]
 TEXT = "Don ZOSIMO\u00a0QUEBRANTADO vive en Villaseca."
-DOC_PAGE = Path(__file__).parents[2] / "docs" / "lists.md"
+DOC_PAGE = Path(__file__).parents[2] / "docs" / "guides" / "lists.md"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Word texts (.docx): read from every part, edited in place, so that formatting stays.
 
 Tracked changes are accepted, fields, links and content controls leave what they show, and everything that is not
-shown is not in the copy: see `docs/documents.md`.
+shown is not in the copy: see `docs/guides/documents.md`.
 """
 
 from ..document import Format

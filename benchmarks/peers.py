@@ -3,8 +3,8 @@
     python -m benchmarks.peers en --assets corpus
 
 The environments are made on first use, from the package registry alone, and kept in .benchmarks/. Every system, ours
-too, is a process that is given the notes as JSON lines on one core; loading is not timed. docs/reference/peers.md says what is
-run, what is measured, and what a peer cannot do without a download from elsewhere.
+too, is a process that is given the notes as JSON lines on one core; loading is not timed. docs/reference/peers.md says
+what is run, what is measured, and what a peer cannot do without a download from elsewhere.
 """
 
 import json

@@ -70,15 +70,15 @@ def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a tab
 def render(name: str, part: str) -> str:
     """Markdown tables of the rows of metrics/NAME.json whose names begin with a part.
 
-    Several parts separated by "; " give one table with their rows in this order.
+    Several parts are separated by "; ". Their rows keep this order; otherwise missed targets come first.
     """
     parts = part.split("; ")
     rows = [row for part in parts for row in read_rows(Path("metrics") / f"{name}.json") if row.name.startswith(part)]
     ends = {row.key: row.value for row in rows if row.name.endswith(ENDS)}
     rows = [row for row in rows if not row.name.endswith(ENDS)]
-    if len(parts) > 1:
-        return write_aims(rows, ends)
-    aims = sorted((row for row in rows if row.target is not None), key=lambda row: MET.index(met(row)))
+    aims = [row for row in rows if row.target is not None]
+    if len(parts) == 1:
+        aims.sort(key=lambda row: MET.index(met(row)))
     tables = [write_aims(aims, ends)] if aims else []
     alone = [row for row in rows if row.target is None]
     for lines in find_shared(rows):

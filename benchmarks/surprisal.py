@@ -8,7 +8,7 @@ development, and used on the test set. The model runs once for each masking; all
 and what it said is kept in a folder of numbers, so that a run that is broken off goes on where it was. Without a model
 of the language the two rules are measured alone.
 
-Writes metrics/surprisal_LANG.json, and the curves over the threshold into metrics/surprisal_LANG and docs/figures.
+Writes metrics/surprisal_LANG.json, and the curves over the threshold into metrics/surprisal_LANG and training/figures.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,7 +104,7 @@ def main(
     score: Annotated[list[str] | None, typer.Option(help="Scores; else all")] = None,
     keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
     metrics: Annotated[Path, typer.Option(help="Folder to write surprisal_LANG.json to")] = Path("metrics"),
-    figures: Annotated[Path, typer.Option(help="Folder of the pictures")] = Path("docs/figures"),
+    figures: Annotated[Path, typer.Option(help="Folder of the pictures")] = Path("training/figures"),
 ) -> None:
     """Measure detection by surprisal."""
     about = {"command": command_line("benchmarks.surprisal", context), "date": date.today().isoformat()}

@@ -3,8 +3,8 @@
     python -m benchmarks.structure            # also times the test suite, which takes minutes
     python -m benchmarks.structure --no-tests # keeps the recorded time of the test suite
 
-Rows go to metrics/structure.json. Lines include blank lines and comments. A redaction *reaches* a module if the module is
-imported when a text is de-identified with tags by the Spanish pipeline in a new process.
+Rows go to metrics/structure.json. Lines include blank lines and comments. A redaction *reaches* a module if the module
+is imported when a text is de-identified with tags by the Spanish pipeline in a new process.
 """
 
 import ast

@@ -23,7 +23,7 @@ from typing import Literal
 
 from spacy_deid.audit.estimate import Rate
 from spacy_deid.audit.run import AuditSettings, run_audit
-from spacy_deid.audit.search import ALL, Found
+from spacy_deid.audit.search import ALL, NoteHits
 from spacy_deid.ehr.builder import build_dictionary
 from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.evaluation.rows import MetricRow, write_rows
@@ -72,9 +72,9 @@ def audit(world: World, store: Path, style: str, rate: float, run: int, patients
     """Audit one table of notes."""
     rng = Random(f"{SEED}/{style}/{rate}/{run}")
     table, leaks = make_table(world, rng, patients, rate, style.partition(",")[0], clustered=STYLES[style])
-    hits: dict[int, Found] = {}
+    hits: dict[int, NoteHits] = {}
 
-    def take(found: Found, note_id: str | None, text: str) -> None:
+    def take(found: NoteHits, note_id: str | None, text: str) -> None:
         hits[found.row] = found
 
     start = time.process_time()
@@ -86,7 +86,7 @@ def audit(world: World, store: Path, style: str, rate: float, run: int, patients
     count_found(leaks, hits, outcome)
 
 
-def count_found(leaks: dict[int, Leak], hits: dict[int, Found], outcome: Outcome) -> None:
+def count_found(leaks: dict[int, Leak], hits: dict[int, NoteHits], outcome: Outcome) -> None:
     """Count the leaks that were hit in their place."""
     for row, leak in leaks.items():
         outcome.planted[leak.form] += 1

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.lang.inflection import case_forms
-from spacy_deid.notes.source import Columns, Key
+from spacy_deid.notes.source import Columns, NoteKey
 from spacy_deid.synth.corpus import make_corpus
 
 __all__ = ["FORMS", "LANGS", "Leak", "Rows", "World", "make_table"]
@@ -76,7 +76,7 @@ class Rows:
         places = [self.columns.index(name) for name in columns]
         return (tuple(row[place] for place in places) for row in self._rows)
 
-    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
+    def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
         """See `NoteSource.texts`."""
         return ((key.row, self._rows[key.row - 1][3]) for key in keys)
 

@@ -1,23 +1,24 @@
-"""From counts to leak rates: what was found, less what chance alone would find, with intervals.
+"""Estimate leak rates: the hits that were observed, corrected for hits by chance, with confidence intervals.
 
-A note is searched for its own patient's identifiers (share of notes with a hit: O) and for those of other patients
-drawn at random (share of searches with a hit: M). If a note leaks with probability L, and its other words hold a given
-patient's identifier by chance with probability c,
+A note is searched for its own patient's identifiers (O: share of notes with a hit) and for those of randomly drawn
+other patients (M: share of searches with a hit). If a note leaks with probability L, and the rest of its words contain
+an identifier of a given patient by chance with probability c,
 
     O = L + (1 - L) c        M = c + (1 - c) L f
 
-where f is the share of patients who have the leaked identifier as well (a common surname, a large town): they hit the
-leak itself. f is seen in the notes with a hit, as the share of other patients who hit the same place. So
+where f is the share of patients who share the leaked identifier (a common surname, a large town), so that a search for
+them hits the leak too. f is estimated from the notes with a hit, as the share of other patients that hit the same
+place:
 
     L = (O - M) / (1 - M - (1 - O) f)
 
 With f = 0 this is Abbott's formula (Abbott 1925, Journal of Economic Entomology 18:265). Chance hits among the hits
-make f, and with it L, rather too large.
+bias f, and with it L, slightly upwards.
 
-Two intervals of 95 %: Wilson's (1927, JASA 22:209) for O as if notes were independent, carried through the formula;
-and percentiles of a bootstrap that draws patients with all their notes, as notes of one patient are not independent.
-Where nothing was hit, or everything, or of one patient alone, all replicates are the same: there is no bootstrap, and
-Wilson's interval is the one to read.
+There are two 95 % intervals: Wilson's interval (1927, JASA 22:209) for O, which treats notes as independent, carried
+through the formula; and percentiles of a bootstrap that resamples patients with all their notes, because the notes of
+a patient are not independent. If no note, every note, or only one patient was hit, all replicates are equal; there is
+no bootstrap interval then and Wilson's interval applies.
 """
 
 from collections.abc import Mapping
@@ -31,17 +32,20 @@ from numpy.typing import NDArray
 from ..evaluation.bootstrap import Floats, interval, ratio, resample
 from .search import Facet, Tally
 
-_Z = 1.959963984540054  # of the normal distribution, for 95 %
+_Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
     """A leak rate.
 
-    notes, hits (int): notes that could leak, and those with a hit. patients (int): of these notes.
-    observed (float): hits / notes. expected (Optional[float]): share of hits by chance, None if nobody was drawn.
-    leak_rate (float): the estimate, not below 0.
-    wilson, bootstrap (list[float] | None): intervals of the estimate; no bootstrap where it is mute.
+    notes, hits (int): notes that could leak, and notes with a hit.
+    patients (int): patients of these notes.
+    observed (float): hits / notes.
+    expected (Optional[float]): share of chance hits; None if no other patients were drawn.
+    leak_rate (float): the estimate, at least 0.
+    wilson (list[float]): Wilson's interval of the estimate.
+    bootstrap (list[float] | None): bootstrap interval of the estimate; None if it is not defined.
     """
 
     notes: int
@@ -54,17 +58,17 @@ class Rate:
     bootstrap: list[float] | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, patients: int | None = None) -> Rate:
     """Estimate a leak rate.
 
-    counts (NDArray): one row a patient, columns as `facets.Tally`.
-    replicates (int): bootstrap replicates; 0 for no interval.
-    seed (int): seed of the draws.
-    patients (Optional[int]): how many there are, if a row is of several.
+    counts (NDArray): one row per patient, columns as in `Tally`. Shape (n, 6).
+    replicates (int): number of bootstrap replicates; 0 for no interval.
+    seed (int): random seed of the bootstrap.
+    patients (Optional[int]): number of patients, if a row can have several.
     RETURNS (Rate): the estimate.
     """
     total = Tally(*(int(count) for count in counts.sum(axis=0)))
@@ -86,14 +90,16 @@ def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, p
 
 
 def _rates(totals: NDArray[np.int64]) -> Floats:
-    """The estimates of bootstrap replicates; NaN where a replicate has no note."""
+    """The estimates of the bootstrap replicates; NaN for a replicate without notes."""
     notes, hits, draws, others, hit_draws, shared = totals.T
     chance, alike = np.nan_to_num(ratio(others, draws)), np.nan_to_num(ratio(shared, hit_draws))
     return _correct(ratio(hits, notes), chance, alike)
 
 
 def _correct(observed: Floats, chance: Floats | float, shared: Floats | float) -> Floats:
-    """Take chance hits off. Where everybody has what was hit, leak and chance look alike, and nothing is taken off."""
+    """Subtract chance hits. If leaks and chance cannot be told apart, because every patient has the identifier,
+    subtract nothing.
+    """
     below = np.broadcast_to(1 - chance - (1 - observed) * shared, np.shape(observed))
     told = below > 1e-9
     rates = np.divide(observed - chance, below, out=np.array(observed, dtype=float), where=told)
@@ -102,31 +108,33 @@ def _correct(observed: Floats, chance: Floats | float, shared: Floats | float) -
 
 
 def wilson(hits: int, notes: int) -> tuple[float, float]:
-    """Wilson's interval of a share.
+    """Compute Wilson's 95 % interval of a share.
 
-    hits, notes (int): how many of how many.
-    RETURNS (tuple[float, float]): lower and upper end of the 95 % interval.
+    hits, notes (int): number of hits among a number of notes.
+    RETURNS (tuple[float, float]): lower and upper end.
     """
     share = hits / notes
     middle = share + _Z * _Z / (2 * notes)
     half = _Z * sqrt(share * (1 - share) / notes + _Z * _Z / (4 * notes * notes))
     below = 1 + _Z * _Z / notes
-    # Rounding may not push an end over the share itself.
+    # Rounding must not move an end beyond the share itself.
     return min(share, (middle - half) / below) if hits else 0.0, max(share, (middle + half) / below)
 
 
-_UNITS = 10_000  # rows of counts; the patients of a larger audit share them, and a bootstrap draws rows
+_UNITS = (
+    10_000  # maximal rows of counts; in a larger audit several patients share a row, and the bootstrap resamples rows
+)
 
 
-class Totals:
-    """Counts by facet.
+class FacetTotals:
+    """Counts by facet and patient, in bounded memory: in a large audit several patients share a row of counts.
 
-    patients (int): how many there are.
+    patients (int): number of patients.
     """
 
     def __init__(self, patients: int) -> None:
         self._patients = patients
-        # By lot: neighbours, such as relatives, would make rows more alike or less than chance does.
+        # Random, because neighbouring patients, such as relatives, are not independent.
         self._rows = np.random.default_rng(0).permutation(patients) % _UNITS
         self._counts: dict[Facet, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
         self._seen: dict[Facet, bytearray] = {}
@@ -136,10 +144,10 @@ class Totals:
         return len(self._counts)
 
     def add(self, patient: int, counts: Mapping[Facet, Tally]) -> None:
-        """Add a note.
+        """Add the counts of a note.
 
-        patient (int): whose it is, from 0.
-        counts (Mapping[Facet, Tally]): of the note.
+        patient (int): number of its patient, from 0.
+        counts (Mapping[Facet, Tally]): its counts.
         """
         for facet, tally in counts.items():
             if facet not in self._counts:
@@ -150,10 +158,10 @@ class Totals:
             self._seen[facet][patient] = 1
 
     def rates(self, replicates: int, seed: int) -> dict[Facet, Rate]:
-        """The rate of each facet.
+        """Estimate the rate of each facet.
 
-        replicates, seed (int): as `estimate`.
-        RETURNS (dict[Facet, Rate]): rates.
+        replicates, seed (int): see `estimate`.
+        RETURNS (dict[Facet, Rate]): rates by facet.
         """
         return {
             facet: estimate(counts[counts[:, 0] > 0], replicates, seed, sum(self._seen[facet]))

@@ -1,8 +1,8 @@
-"""How much is likely to leak from a note, so that those with most are looked at first.
+"""Rank notes by how much is likely to leak from them, for review.
 
     expected leak = (1 + disagreement) × surprisal × (1 + dictionary risk)
 
-A number that orders notes. It is no rate: what share of notes leaks is told by `estimate` and by a sample.
+The number is only good for ranking. The share of notes that leak is estimated by `estimate` and by a sample.
 """
 
 from collections.abc import Iterable
@@ -15,18 +15,18 @@ from ..errors import Errors, NotDeidentified
 from ..labels import LABELS
 from ..spans import MERGED, RECOVERED, SCORES, read_evidence
 
-_LIMIT = 40.0  # nats; what is more surprising is not more suspicious
-_UNSEARCHED = "institution: "  # how a detector says that it had no terms of the note's patient
+_LIMIT = 40.0  # nats; higher surprisal is not more suspicious
+_UNSEARCHED = "institution: "  # start of a detector's message that it had no terms of the note's patient
 
 
 @dataclass(frozen=True, slots=True)
 class LeakRisk:
-    """What speaks for a leak in a note.
+    """The evidence for a leak in a note.
 
-    disagreement (float): what the surest detector of each span is short of certain, added up.
-    surprisal (float): mean surprisal of the words that nobody holds, nats.
-    dictionary (float): names of lists and dictionaries that were released as medical; 1 more if the terms of the
-        note's own patient were not searched for.
+    disagreement (float): sum over all spans of 1 minus the score of the most certain detector.
+    surprisal (float): mean surprisal of the words outside all spans, in nats.
+    dictionary (float): number of names from lists and dictionaries that were released as medical terms, plus 1 if the
+        dictionary of the note's patient was not available.
     """
 
     disagreement: float
@@ -40,12 +40,12 @@ class LeakRisk:
 
 
 def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
-    """Read from a Doc what speaks for a leak.
+    """Compute the leak risk of a Doc.
 
     doc (Doc): a Doc that was scored and merged.
-    lists (Iterable[str]): groups of the detectors that have lists and dictionaries.
+    lists (Iterable[str]): span groups of the detectors that use lists and dictionaries.
     RETURNS (LeakRisk): the three numbers.
-    RAISES: NotDeidentified if nothing was merged or scored (D502).
+    RAISES: NotDeidentified (D502) if the Doc was not merged or not scored.
     """
     if MERGED not in doc.spans or SCORES not in doc.user_data:
         raise NotDeidentified(Errors.D502.format(step="deid_surprisal" if MERGED in doc.spans else "deid_merge"))
@@ -54,7 +54,7 @@ def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
 
 
 def _surprisal(doc: Doc) -> float:
-    """Mean surprisal of what nobody holds."""
+    """Mean surprisal of the words outside all entities."""
     record = doc.user_data[SCORES]
     held = np.zeros(len(doc.text), dtype=np.bool_)
     for ent in doc.ents:
@@ -65,7 +65,7 @@ def _surprisal(doc: Doc) -> float:
 
 
 def _dictionary_risk(doc: Doc, lists: Iterable[str]) -> float:
-    """What lists and dictionaries found and nobody protects, or could not find."""
+    """Count dictionary matches that were released, and missing dictionaries."""
     recovered = {i for span in doc.spans.get(RECOVERED, ()) for i in range(span.start, span.end)}
     released = sum(not recovered.isdisjoint(range(s.start, s.end)) for key in lists for s in doc.spans[key])
     used = [str(doc.spans[key].attrs.get("dictionaries", "")) for key in lists]
@@ -73,12 +73,12 @@ def _dictionary_risk(doc: Doc, lists: Iterable[str]) -> float:
 
 
 def order_by_leak(docs: Iterable[Doc], lists: Iterable[str] = ("deid/ruler",)) -> list[int]:
-    """Order notes, those first from which most is likely to leak.
+    """Rank notes by expected leak, highest first.
 
-    docs (Iterable[Doc]): as `assess_leak`.
-    lists (Iterable[str]): as `assess_leak`.
-    RETURNS (list[int]): their numbers.
-    RAISES: NotDeidentified as `assess_leak`.
+    docs (Iterable[Doc]): see `assess_leak`.
+    lists (Iterable[str]): see `assess_leak`.
+    RETURNS (list[int]): indices of the Docs.
+    RAISES: NotDeidentified, see `assess_leak`.
     """
     lists = tuple(lists)
     expected = [assess_leak(doc, lists).expected for doc in docs]

@@ -1,8 +1,8 @@
-"""The patients who stand for all others when it is asked what chance finds.
+"""Read the notes of an audit and draw, for each note, other patients to search it for as a control.
 
-A note's other words hold the identifiers of those who live where its patient lives, are as old and are called alike
-more often than those of others. So a note is searched for patients with notes of the same type, and of the same ward,
-language or what else notes are told apart by: what chance finds of them is what it finds of its own.
+By chance, a note contains identifiers of people who live in the same place, have the same age and similar names more
+often than those of other people. The control patients are therefore drawn from patients with notes of the same type,
+ward, language or other group: chance hits are as likely for them as for the note's own patient.
 """
 
 import heapq
@@ -17,14 +17,14 @@ from ..notes.source import Columns, NoteSource, as_id, as_text, require_columns
 from ..patient_ids import normal_id
 from .search import Facet, Note
 
-_SIZE = 300  # patients of a panel: few enough to be kept in memory
-_PANELS = 2_000  # panels; the groups that come later have the panel of all
+_SIZE = 300  # patients per panel, limited to save memory
+_PANELS = 2_000  # maximal number of panels; later groups use the panel of all patients
 
 
-class Panels:
-    """For each group of notes some of its patients, the same ones in whatever order they come.
+class PatientPanels:
+    """A random selection of the patients of each group of notes, which does not depend on the order of the notes.
 
-    seed (int): decides which.
+    seed (int): random seed.
     """
 
     def __init__(self, seed: int) -> None:
@@ -33,9 +33,10 @@ class Panels:
         self._all = _Panel()
 
     def add(self, group: Hashable, patient: str) -> None:
-        """Offer a patient.
+        """Add a patient.
 
-        group (Hashable): a group that the patient has a note in. patient (str): the id.
+        group (Hashable): a group in which the patient has a note.
+        patient (str): the id.
         """
         data = f"{self._seed}/{patient}".encode("utf-8", "surrogatepass")
         order = int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
@@ -44,21 +45,23 @@ class Panels:
             self._panels.setdefault(group, _Panel()).add(order, patient)
 
     def draw(self, group: Hashable, own: str, count: int, rng: Random) -> tuple[str, ...]:
-        """Draw other patients of a group, or of all if it has too few.
+        """Draw other patients from a group, or from all patients if the group is too small.
 
-        group (Hashable): the group. own (str): the patient to leave out. count (int): how many. rng (Random): the
-        chance.
-        RETURNS (tuple[str, ...]): fewer if there are not so many at all.
+        group (Hashable): the group.
+        own (str): the patient to leave out.
+        count (int): number of patients.
+        rng (Random): random number generator.
+        RETURNS (tuple[str, ...]): the patients; fewer if there are not enough.
         """
         panel = self._panels.get(group, self._all)
-        return draw_others((panel if len(panel) > count else self._all).patients(), own, count, rng)
+        return draw_other_patients((panel if len(panel) > count else self._all).patients(), own, count, rng)
 
 
 class _Panel:
-    """The patients that come first in the order of the seed."""
+    """The first patients in the random order of the seed."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, str]] = []  # the last one is on top
+        self._heap: list[tuple[int, str]] = []  # heap with the last patient on top
         self._known: set[str] = set()
         self._sorted: list[str] | None = None
 
@@ -78,32 +81,37 @@ class _Panel:
             self._known.remove(heapq.heappushpop(self._heap, (-order, patient))[1])
 
     def patients(self) -> list[str]:
-        """The patients, in order."""
+        """The patients, sorted."""
         if self._sorted is None:
             self._sorted = sorted(patient for _, patient in self._heap)
         return self._sorted
 
 
-def draw_others(patients: list[str], own: str, count: int, rng: Random) -> tuple[str, ...]:
-    """Draw other patients, each at most once.
+def draw_other_patients(patients: list[str], own: str, count: int, rng: Random) -> tuple[str, ...]:
+    """Draw other patients without replacement.
 
-    patients (list[str]): all. own (str): the one to leave out. count (int): how many. rng (Random): the chance.
-    RETURNS (tuple[str, ...]): fewer if there are not so many.
+    patients (list[str]): all patients.
+    own (str): the patient to leave out.
+    count (int): number of patients.
+    rng (Random): random number generator.
+    RETURNS (tuple[str, ...]): the patients; fewer if there are not enough.
     """
     drawn = rng.sample(patients, min(count + 1, len(patients)))
     return tuple(patient for patient in drawn if patient != own)[:count]
 
 
-_GROUPS = 1_000  # of notes in one column; more of them are ids
+_GROUPS = 1_000  # maximal number of groups in one column; a column with more values contains ids
 _NONE = {"type": "untyped"}
 
 
 class NoteReader:
-    """Reads a table twice: for the patients, and for the notes.
+    """Reads a table of notes twice: once for the patients, once for the notes.
 
-    source (NoteSource): the notes. columns (Columns): its columns; note id and type may be "".
-    by (Sequence[str]): further columns that notes are told apart by. draws, seed (int): see `AuditSettings`.
-    RAISES: InputError (D741) for a column that is missing.
+    source (NoteSource): the notes.
+    columns (Columns): its columns; note id and note type may be "".
+    by (Sequence[str]): further columns to group notes by.
+    draws, seed (int): see `AuditSettings`.
+    RAISES: InputError (D741) for a missing column.
     """
 
     def __init__(self, source: NoteSource, columns: Columns, by: Sequence[str], draws: int, seed: int) -> None:
@@ -113,15 +121,15 @@ class NoteReader:
         named = (columns.note_id, columns.patient_id, columns.text, *self._groups.values())
         self._asked = [name for name in dict.fromkeys(named) if name]
         require_columns(source, self._asked)
-        self._panels = Panels(seed)
+        self._panels = PatientPanels(seed)
         self.patients: dict[str, int] = {}
         self.notes = 0
         self.skipped: Counter[str] = Counter()
 
     def find_patients(self, knows: Callable[[str], bool]) -> None:
-        """Number the patients that can be searched for, and choose those who stand for all others.
+        """First pass: number the patients that can be searched for, and select the control patients.
 
-        knows (Callable): whether there is anything to search for.
+        knows (Callable): whether the patient index has a patient.
         RAISES: InputError (D761) for too many groups.
         """
         known: dict[str, bool] = {}
@@ -136,9 +144,9 @@ class NoteReader:
         self.patients = {patient: i for i, patient in enumerate(sorted(p for p, held in known.items() if held))}
 
     def read(self) -> Iterator[tuple[Note, str | None]]:
-        """Yield the notes that can be searched, with their ids; the others are counted.
+        """Second pass: yield the notes that can be searched, with their ids. The others are counted in `skipped`.
 
-        RAISES: InputError for a text that is none (D742), or too many groups (D761).
+        RAISES: InputError for a text that is not a string (D742), or too many groups (D761).
         """
         for row, values in enumerate(self._source.scan(self._asked), start=1):
             given = dict(zip(self._asked, values, strict=True))
@@ -149,7 +157,7 @@ class NoteReader:
                 self.skipped[self._reason(patient)] += 1
                 continue
             note_id = as_id(given.get(self._columns.note_id))
-            # A database gives its rows in another order each time.
+            # A database may return its rows in a different order each time.
             rng, facets = Random(f"{self._seed}/{note_id or row}"), self._facets(given)
             yield Note(row, patient, facets, text, self._panels.draw(facets, patient, self._draws, rng)), note_id
 
@@ -162,7 +170,7 @@ class NoteReader:
             raise InputError(Errors.D742.format(source=self._source.name, row=row, reason=reason)) from None
 
     def _reason(self, patient: str | None) -> str:
-        """Why a note is left out."""
+        """The reason why a note is skipped."""
         if patient is None:
             return "no patient id"
         return "empty" if patient in self.patients else "patient not in the index"

@@ -1,4 +1,4 @@
-"""An audit from beginning to end: who the patients are, what their notes hold, what that says."""
+"""Run an audit: read the notes, search them, estimate leak rates, and format the result as a table."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,22 +12,24 @@ from typing import Any
 from ..errors import Errors, InputError
 from ..notes.source import Columns, NoteSource
 from ..processes import follow_parent
-from .estimate import Rate, Totals
+from .estimate import FacetTotals, Rate
 from .reading import NoteReader
-from .search import ALL, Facet, Found, Note, Searcher
+from .search import ALL, Facet, Note, NoteHits, Searcher
 
 _BATCH = 64
-_AHEAD = 8  # batches in the hands of each process
+_AHEAD = 8  # batches per process that are submitted at once
 
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
-    """How to audit.
+    """Settings of an audit.
 
-    draws (int): other patients that a note is searched for, to know what chance finds.
-    fuzzy (bool): whether to look for what nearly is an identifier. seed (int): seed of the draws.
-    bootstrap (int): replicates. n_process (int): processes.
-    by (tuple[str, ...]): columns that notes are told apart by, beside their type.
+    draws (int): number of other patients that each note is searched for, to estimate chance hits.
+    fuzzy (bool): whether to search for misspelt names.
+    seed (int): random seed.
+    bootstrap (int): number of bootstrap replicates.
+    n_process (int): number of processes.
+    by (tuple[str, ...]): columns to group notes by, in addition to their type.
     """
 
     draws: int = 5
@@ -40,10 +42,13 @@ class AuditSettings:
 
 @dataclass(slots=True)
 class Audit:
-    """What an audit found: counts and rates, nothing of a note.
+    """The result of an audit: counts and rates, no text.
 
-    settings (AuditSettings): how it was done. rates (dict[Facet, Rate]): by facet. notes (int): all notes.
-    skipped (Counter): notes that could not be audited, by reason. patients (int): of audited notes.
+    settings (AuditSettings): its settings.
+    rates (dict[Facet, Rate]): rates by facet.
+    notes (int): number of all notes.
+    skipped (Counter): notes that could not be audited, by reason.
+    patients (int): number of patients of the audited notes.
     """
 
     settings: AuditSettings
@@ -68,21 +73,24 @@ def run_audit(
     columns: Columns,
     store: Path,
     settings: AuditSettings,
-    take: Callable[[Found, str | None, str], None] = lambda found, note_id, text: None,
+    take: Callable[[NoteHits, str | None, str], None] = lambda found, note_id, text: None,
 ) -> Audit:
-    """Search de-identified notes for their own patients' identifiers.
+    """Search de-identified notes for identifiers of their own patients.
 
-    source (NoteSource): the notes. columns (Columns): its columns; the note id and type may be "".
-    store (Path): the local dictionaries. settings (AuditSettings): how to audit.
-    take (Callable): is given every note with a hit: what was found, its id and its text.
+    source (NoteSource): the notes.
+    columns (Columns): its columns; note id and note type may be "".
+    store (Path): folder of the dictionaries.
+    settings (AuditSettings): the settings.
+    take (Callable): called for every note with a hit, with the result, the note id and the text.
     RETURNS (Audit): counts and rates.
-    RAISES: InputError for a missing column (D741), a text that is none (D742), no note that can be audited (D760), or
-        a column of groups that is one of ids (D761).
+    RAISES: InputError for a missing column (D741), a text that is not a string (D742), no note that can be audited
+        (D760),
+        or a group column that contains ids (D761).
     """
     reader = NoteReader(source, columns, settings.by, settings.draws, settings.seed)
     searcher = Searcher(store, settings.fuzzy)
     reader.find_patients(searcher.knows)
-    totals = Totals(len(reader.patients))
+    totals = FacetTotals(len(reader.patients))
     with ExitStack() as stack:
         search = _searching(searcher, settings.n_process, stack)
         for (note, note_id), found in search(reader.read()):
@@ -97,18 +105,18 @@ def run_audit(
 
 
 _Item = tuple[Note, str | None]
-_Searching = Callable[[Iterator[_Item]], Iterator[tuple[_Item, Found]]]
+_Searching = Callable[[Iterator[_Item]], Iterator[tuple[_Item, NoteHits]]]
 
 
 def _searching(searcher: Searcher, n_process: int, stack: ExitStack) -> _Searching:
-    """Search in this process or in several."""
+    """Create the function that searches notes, in this process or in several."""
     if n_process == 1:
         return lambda items: ((item, searcher.search(item[0])) for item in items)
     pool = stack.enter_context(get_context("spawn").Pool(n_process, _start, (searcher,)))
 
-    def search(items: Iterator[_Item]) -> Iterator[tuple[_Item, Found]]:
+    def search(items: Iterator[_Item]) -> Iterator[tuple[_Item, NoteHits]]:
         batches = iter(lambda: list(islice(items, _BATCH)), [])
-        # A pool reads its input to the end at once; it is given some at a time.
+        # A pool reads its whole input at once, so it is given a few batches at a time.
         while some := list(islice(batches, _AHEAD * n_process)):
             found = pool.map(_search, [[note for note, _ in batch] for batch in some], chunksize=1)
             for batch, results in zip(some, found, strict=True):
@@ -121,14 +129,14 @@ _searcher: Searcher | None = None
 
 
 def _start(searcher: Searcher) -> None:
-    """Give a process its searcher. It ends with the audit."""
+    """Create the searcher of a worker process, which ends with the audit."""
     global _searcher
     follow_parent()
     _searcher = searcher
 
 
-def _search(notes: list[Note]) -> list[Found]:
-    """Search in a process of its own."""
+def _search(notes: list[Note]) -> list[NoteHits]:
+    """Search a batch of notes in a worker process."""
     assert _searcher is not None
     return [_searcher.search(note) for note in notes]
 
@@ -139,9 +147,9 @@ _WIDTH = 36
 
 
 def format_audit(report: Mapping[str, Any]) -> str:
-    """Write an audit as a table.
+    """Format an audit as a table.
 
-    report (Mapping): what `Audit.as_dict` gives.
+    report (Mapping): the result of `Audit.as_dict`.
     RETURNS (str): lines of text.
     """
     lines = [f"{report['audited']} of {report['notes']} notes audited, of {report['patients']} patients"]
@@ -157,18 +165,18 @@ def format_audit(report: Mapping[str, Any]) -> str:
 
 
 def _row(name: str, rate: Mapping[str, Any]) -> str:
-    """One line."""
+    """Format one line."""
     chance = "–" if rate["expected"] is None else f"{rate['expected']:.4f}"
     figures = f"{rate['notes']:>8}{rate['hits']:>7}{chance:>9}{rate['leak_rate']:>11.4f}"
     return f"{_cut(name)}{figures}   {_ends(rate['wilson']):<18}{_ends(rate['bootstrap'])}".rstrip()
 
 
 def _cut(name: str) -> str:
-    """A name in its column of the table."""
+    """Pad or cut a name to the width of its column."""
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
     return f"{shown[: _WIDTH - 1]:<{_WIDTH}}"
 
 
 def _ends(ends: Sequence[float] | None) -> str:
-    """An interval."""
+    """Format an interval."""
     return f"[{ends[0]:.4f}, {ends[1]:.4f}]" if ends else ""

@@ -1,8 +1,13 @@
-"""What is counted of a note: whether its own patient's identifiers are in it, and whether those of others are.
+"""Search de-identified notes for identifiers: those of their own patient and, as a control, those of other patients.
 
-A facet is a way of looking at the hits: all of them, those of one column of the EHR, of one kind, of one form; or all
-hits of the notes of one type, ward or what else notes are told apart by. A note counts for a facet if its patient has
-an identifier of that sort at all.
+A note is searched in four ways: for terms of the patient index ("exact"); for terms that are broken up, such as
+"Virta-\\nnen", "V i r t a n e n" or a phone number with other groups ("split"), by comparing letters and digits only;
+for misspelt names ("fuzzy"); and for names that are also words, such as "May" and "Iglesias", where they have a capital
+that the beginning of a sentence does not explain ("doubtful"). A hit that overlaps a hit of an earlier search is the
+same leak.
+
+Hits are counted by facet: all of them, those of one EHR column, one label or one form, or all hits in the notes of one
+type, ward or other group. A note counts for a facet only if its patient has an identifier in that facet.
 """
 
 from bisect import bisect_left
@@ -14,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dictionaries.fuzzy import FUZZY, Names, Words, name_words
+from ..dictionaries.fuzzy import FUZZY, CandidateWords, FuzzyNames, fuzzy_names
 from ..dictionaries.matcher import Match
 from ..dictionaries.normalise import Normalised, classify, code_points, normal_form, normalise
 from ..dictionaries.patients import PatientTerms
@@ -25,13 +30,14 @@ FORMS = ("exact", "split", "fuzzy", "doubtful")
 
 
 class Hit(NamedTuple):
-    """One identifier in one note: where and of what kind, never what.
+    """One identifier in one note: its place and kind, not its text.
 
     start, end (int): characters of the note, end exclusive.
     label (str): canonical label.
     rule (str): "table.column".
-    form (str): "exact" for a form that stands in the index, "split" for one that is broken up in the note, "fuzzy" for
-        one with a slip of the pen, "doubtful" for a name that may be a word of the language there.
+    form (str): "exact" for a term of the index, "split" for one that is broken up in the note, "fuzzy" for a misspelt
+        one,
+        "doubtful" for a name that may be an ordinary word.
     """
 
     start: int
@@ -42,7 +48,11 @@ class Hit(NamedTuple):
 
 
 class Facet(NamedTuple):
-    """A way of looking at the hits: "all", "type", "source", "kind", "form" or "column:NAME", and which."""
+    """A subset of the hits.
+
+    by (str): "all", "type", "source", "kind", "form" or "column:NAME".
+    name (str): the value.
+    """
 
     by: str
     name: str
@@ -52,11 +62,14 @@ ALL = Facet("all", "all")
 
 
 class Tally(NamedTuple):
-    """What a note, a patient or all patients together add up to.
+    """Counts of a note, a patient or all patients.
 
-    notes (int): notes that could hold such an identifier. hits (int): those that do.
-    draws (int): other patients that such notes were searched for. others (int): those of which something was found.
-    hit_draws (int): draws of notes with a hit. shared (int): those that hit the same place as the note's own patient.
+    notes (int): notes that could contain such an identifier.
+    hits (int): notes that contain one.
+    draws (int): searches of these notes for other patients.
+    others (int): searches for other patients that found something.
+    hit_draws (int): searches for other patients in notes with a hit.
+    shared (int): of these, searches that hit the same place as the search for the note's own patient.
     """
 
     notes: int = 0
@@ -67,36 +80,38 @@ class Tally(NamedTuple):
     shared: int = 0
 
 
-class Search(NamedTuple):
-    """What a search for one patient gave.
+class SearchResult(NamedTuple):
+    """The result of searching a note for one patient.
 
-    hits (Sequence[Hit]): what was found. sorts (frozenset[Facet]): sources and kinds of all that was searched for.
+    hits (Sequence[Hit]): what was found.
+    facets (frozenset[Facet]): sources and kinds of all terms of the patient.
     """
 
     hits: Sequence[Hit]
-    sorts: frozenset[Facet]
+    facets: frozenset[Facet]
 
 
 _FIELDS = {"source": "rule", "kind": "label", "form": "form"}
 
 
-def count_note(groups: Sequence[Facet], own: Search, others: Sequence[Search]) -> dict[Facet, Tally]:
+def count_note(groups: Sequence[Facet], own: SearchResult, others: Sequence[SearchResult]) -> dict[Facet, Tally]:
     """Count a note in all its facets.
 
-    groups (Sequence[Facet]): type of the note, and what else it belongs to.
-    own (Search): for its own patient. others (Sequence[Search]): for patients drawn at random.
-    RETURNS (dict[Facet, Tally]): by facet; facets in which the note does not count are not there.
+    groups (Sequence[Facet]): note type and other groups of the note.
+    own (SearchResult): of its own patient.
+    others (Sequence[SearchResult]): of randomly drawn patients.
+    RETURNS (dict[Facet, Tally]): counts by facet, without facets for which the note does not count.
     """
     whole = [ALL, *groups]
     counts = dict.fromkeys(whole, _count(ALL, own, others))
-    for facet in (*(Facet("form", form) for form in FORMS), *own.sorts):
-        able = others if facet.by == "form" else [other for other in others if facet in other.sorts]
+    for facet in (*(Facet("form", form) for form in FORMS), *own.facets):
+        able = others if facet.by == "form" else [other for other in others if facet in other.facets]
         counts[facet] = _count(facet, own, able)
     return counts
 
 
-def _count(facet: Facet, own: Search, others: Sequence[Search]) -> Tally:
-    """Count a note in one facet. Others are those that it could hold something of."""
+def _count(facet: Facet, own: SearchResult, others: Sequence[SearchResult]) -> Tally:
+    """Count a note in one facet. `others` contains only patients with an identifier in that facet."""
     places = _places(facet, own)
     found = [_places(facet, other) for other in others]
     shared = sum(not places.isdisjoint(spans) for spans in found)
@@ -104,8 +119,8 @@ def _count(facet: Facet, own: Search, others: Sequence[Search]) -> Tally:
     return Tally(1, int(bool(places)), drawn, sum(map(bool, found)), drawn if places else 0, shared)
 
 
-def _places(facet: Facet, search: Search) -> set[tuple[int, int]]:
-    """The places of the hits that count in a facet."""
+def _places(facet: Facet, search: SearchResult) -> set[tuple[int, int]]:
+    """The places of the hits in a facet."""
     if not search.hits:
         return set()
     if (field := _FIELDS.get(facet.by)) is None:
@@ -113,12 +128,15 @@ def _places(facet: Facet, search: Search) -> set[tuple[int, int]]:
     return {(hit.start, hit.end) for hit in search.hits if getattr(hit, field) == facet.name}
 
 
-_SHORTEST_DOUBTFUL = 3  # letters; initials are everywhere
-_STARTS = frozenset(".!?\n\r-–—*•>")  # what stands before the first word of a sentence, a line or an item
+_SHORTEST_DOUBTFUL = 3  # letters; initials would match everywhere
+_STARTS = frozenset(".!?\n\r-–—*•>")  # characters before the first word of a sentence, line or list item
 
 
-class Doubtful:
-    """The names of one patient that count only in a name's context.
+class AmbiguousNames:
+    """The names of one patient that are also words, and therefore count only in the context of a name.
+
+    A de-identifier must not redact every "may", but an audit can count them: it considers those with a capital inside
+    a sentence. Ordinary words among them are found for other patients as well and are subtracted as chance hits.
 
     entries (Iterable[LocalEntry]): all entries of the patient.
     """
@@ -128,17 +146,17 @@ class Doubtful:
         self._terms = PatientTerms((entry.term, Tag(entry.label, entry.rule, "")) for entry in words)
 
     def find(self, text: str, folded: Normalised) -> list[Match]:
-        """Find the names that are written with a capital, but not at the start of a sentence.
+        """Find the names that are capitalised in the middle of a sentence.
 
         text (str): the original.
-        folded (Normalised): the same text, folded.
-        RETURNS (list[Match]): those with a context among them.
+        folded (Normalised): the same text, normalised.
+        RETURNS (list[Match]): the matches, with or without the context of a name.
         """
         return [match for match in self._terms.find(text, folded) if _is_marked(text, match.start)]
 
 
 def _is_marked(text: str, start: int) -> bool:
-    """Whether a word has a capital that its place does not explain."""
+    """Whether a word has a capital although it does not start a sentence, line or list item."""
     if not text[start].isupper():
         return False
     while start and text[start - 1] in " \t\xa0":
@@ -146,37 +164,42 @@ def _is_marked(text: str, start: int) -> bool:
     return start > 0 and text[start - 1] not in _STARTS
 
 
-_SHORTEST_SPLIT = 6  # letters and digits; shorter ones come together by chance
-_GAP = 8  # characters of the note between two letters
+_SHORTEST_SPLIT = 6  # letters and digits; shorter sequences occur by chance
+_GAP = 8  # maximal number of characters of the note between two letters
 
 
-class TightTerm(NamedTuple):
-    """Letters and digits of a term, with the labels and rules that it stands for. Its repr shows the latter alone."""
+class CompactTerm(NamedTuple):
+    """The letters and digits of a term.
+
+    letters (str): the letters and digits.
+    tags (Sequence[tuple[str, str]]): labels and rules of the term.
+    """
 
     letters: str
     tags: Sequence[tuple[str, str]]
 
     def __repr__(self) -> str:
-        """Labels and rules."""
-        return f"TightTerm(letters=…, tags={self.tags!r})"
+        """Show the labels and rules without the term."""
+        return f"CompactTerm(letters=…, tags={self.tags!r})"
 
 
-def tight_terms(entries: Iterable[LocalEntry]) -> list[TightTerm]:
-    """What to look for.
+def compact_terms(entries: Iterable[LocalEntry]) -> list[CompactTerm]:
+    """Reduce terms to letters and digits.
 
-    entries (Iterable[LocalEntry]): of one patient; those with a condition are left out.
-    RETURNS (list[TightTerm]): each stretch of letters once.
+    entries (Iterable[LocalEntry]): entries of one patient; those with a condition are left out.
+    RETURNS (list[CompactTerm]): distinct terms of at least 6 letters and digits.
     """
     terms: dict[str, dict[tuple[str, str], None]] = {}
     for entry in entries:
         letters = "" if entry.condition else "".join(filter(str.isalnum, normal_form(entry.term)))
         if len(letters) >= _SHORTEST_SPLIT:
             terms.setdefault(letters, {})[entry.label, entry.rule] = None
-    return [TightTerm(letters, list(tags)) for letters, tags in terms.items()]
+    return [CompactTerm(letters, list(tags)) for letters, tags in terms.items()]
 
 
-class Tight:
-    """A folded text without what is neither letter nor digit.
+class CompactText:
+    """The letters and digits of a text, to find terms that are broken up. A match must start and end at word edges,
+    and may not contain a gap wider than a line break with indentation.
 
     folded (Normalised): the text.
     """
@@ -186,14 +209,14 @@ class Tight:
         codes = code_points(folded.text)
         self._places = np.flatnonzero(classify(codes))
         self._text = codes.take(self._places).tobytes().decode("utf-32-le", "surrogatepass")
-        # Letters after which a wide gap comes.
+        # Indices of letters that are followed by a wide gap.
         self._wide = np.flatnonzero(np.diff(folded.origin.take(self._places)) > _GAP + 1)
 
-    def find(self, terms: Iterable[TightTerm]) -> list[Match]:
+    def find(self, terms: Iterable[CompactTerm]) -> list[Match]:
         """Find terms.
 
-        terms (Iterable[TightTerm]): of one patient.
-        RETURNS (list[Match]): terms that are not broken up among them.
+        terms (Iterable[CompactTerm]): terms of one patient.
+        RETURNS (list[Match]): the matches, including terms that are not broken up.
         """
         stretches = [(start, len(term.letters), term) for term in terms for start in self._starts(term.letters)]
         if not stretches:
@@ -201,7 +224,7 @@ class Tight:
         starts, lengths = np.array([stretch[:2] for stretch in stretches]).T
         ends = starts + lengths
         first, last = self._places.take(starts), self._places.take(ends - 1) + 1
-        # A stretch stands at word edges, and no gap within it is wide.
+        # A match starts and ends at word edges and contains no wide gap.
         held = self._folded.edges.take(first) & self._folded.edges.take(last)
         held &= np.searchsorted(self._wide, starts) == np.searchsorted(self._wide, ends - 1)
         kept = np.flatnonzero(held)
@@ -209,21 +232,24 @@ class Tight:
         return [Match(start, end, label, rule) for i, start, end in spans for label, rule in stretches[i][2].tags]
 
     def _starts(self, letters: str) -> Iterator[int]:
-        """Where letters stand."""
+        """Yield the positions of a string."""
         start = self._text.find(letters)
         while start >= 0:
             yield start
             start = self._text.find(letters, start + 1)
 
 
-_KEPT = 2_000  # patients whose terms are kept in memory, some 100 KB each
+_KEPT = 2_000  # patients whose terms are cached, about 100 KB each
 
 
 class Note(NamedTuple):
-    """A de-identified note that is to be searched. Its repr shows the row.
+    """A de-identified note to search.
 
-    row (int): where it stands. patient (str): whose it is. groups (tuple[Facet, ...]): its type, and what else notes
-    are told apart by. text (str): the note. others (tuple[str, ...]): patients to search it for as well.
+    row (int): its row in the table.
+    patient (str): its patient.
+    groups (tuple[Facet, ...]): its type and other groups.
+    text (str): the note.
+    others (tuple[str, ...]): other patients to search it for.
     """
 
     row: int
@@ -233,14 +259,16 @@ class Note(NamedTuple):
     others: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """The row."""
+        """Show the row only."""
         return f"Note(row={self.row})"
 
 
-class Found(NamedTuple):
-    """What was found in a note: offsets and kinds.
+class NoteHits(NamedTuple):
+    """The result of searching a note.
 
-    row (int): the note. hits (tuple[Hit, ...]): of its own patient. counts (dict): by facet.
+    row (int): the row of the note.
+    hits (tuple[Hit, ...]): identifiers of its own patient.
+    counts (dict[Facet, Tally]): counts by facet.
     """
 
     row: int
@@ -249,29 +277,29 @@ class Found(NamedTuple):
 
 
 class _Patient(NamedTuple):
-    """What is searched for."""
+    """The terms of one patient, prepared for the four searches."""
 
     terms: PatientTerms
-    tight: list[TightTerm]
-    names: Names
-    doubtful: Doubtful
-    sorts: frozenset[Facet]
+    tight: list[CompactTerm]
+    names: FuzzyNames
+    doubtful: AmbiguousNames
+    facets: frozenset[Facet]
 
 
 class _Text(NamedTuple):
-    """A note in the forms that are searched."""
+    """A note, prepared for the four searches."""
 
     text: str
     folded: Normalised
-    tight: Tight
-    words: Words
+    tight: CompactText
+    words: CandidateWords
 
 
 class Searcher:
-    """Searches notes by the patient index.
+    """Searches notes with the patient index.
 
-    folder (Path): the local dictionaries; it alone is pickled.
-    fuzzy (bool): whether to look for names with a slip of the pen.
+    folder (Path): folder of the dictionaries. Only the folder is pickled.
+    fuzzy (bool): whether to search for misspelt names.
     """
 
     def __init__(self, folder: Path, fuzzy: bool = True) -> None:
@@ -280,33 +308,39 @@ class Searcher:
         self._patient = lru_cache(_KEPT)(self._read)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the folder."""
+        """Pickle the folder and the setting."""
         return Searcher, (self._folder, self._fuzzy)
 
     def knows(self, patient: str) -> bool:
-        """Whether there is anything to search for. patient (str): the id."""
+        """Whether the patient index has a patient.
+
+        patient (str): the id.
+        RETURNS (bool): True if there are terms to search for.
+        """
         return patient in self._store.patients
 
-    def search(self, note: Note) -> Found:
-        """Search a note.
+    def search(self, note: Note) -> NoteHits:
+        """Search a note for its own patient and for the other patients that it names.
 
-        note (Note): of a patient that `knows` knows.
-        RETURNS (Found): hits and counts.
+        note (Note): the note; its patient must be in the index.
+        RETURNS (NoteHits): hits and counts.
         """
         folded = normalise(note.text)
-        text = _Text(note.text, folded, Tight(folded), Words(folded))
+        text = _Text(note.text, folded, CompactText(folded), CandidateWords(folded))
         own, *others = (self._find(text, self._patient(patient)) for patient in (note.patient, *note.others))
-        return Found(note.row, tuple(own.hits), count_note(note.groups, own, others))
+        return NoteHits(note.row, tuple(own.hits), count_note(note.groups, own, others))
 
     def _read(self, patient: str) -> _Patient:
-        """Make ready what is searched for."""
+        """Read the terms of a patient."""
         terms = self._store.patients.find(patient) or PatientTerms(())
         entries = tuple(terms.entries)
-        sorts = {facet for e in entries for facet in (Facet("source", e.rule), Facet("kind", e.label))}
-        return _Patient(terms, tight_terms(entries), name_words(entries), Doubtful(entries), frozenset(sorts))
+        facets = {facet for e in entries for facet in (Facet("source", e.rule), Facet("kind", e.label))}
+        return _Patient(
+            terms, compact_terms(entries), fuzzy_names(entries), AmbiguousNames(entries), frozenset(facets)
+        )
 
-    def _find(self, text: _Text, patient: _Patient) -> Search:
-        """Search a note for one patient. What overlaps a hit of an earlier form is the same leak."""
+    def _find(self, text: _Text, patient: _Patient) -> SearchResult:
+        """Search a note for one patient."""
         hits = [Hit(*match, "exact") for match in patient.terms.find(text.text, text.folded)]
         hits += _drop_covered((Hit(*match, "split") for match in text.tight.find(patient.tight)), hits)
         if self._fuzzy:
@@ -314,12 +348,15 @@ class Searcher:
             hits += _drop_covered(near, hits)
         doubtful = (Hit(*match, "doubtful") for match in patient.doubtful.find(text.text, text.folded))
         hits += _drop_covered(doubtful, hits)
-        return Search(hits, patient.sorts)
+        return SearchResult(hits, patient.facets)
 
 
 def _drop_covered(hits: Iterable[Hit], earlier: Sequence[Hit]) -> list[Hit]:
-    """Leave out what overlaps an earlier hit."""
+    """Drop hits that overlap an earlier hit."""
     ordered = sorted((hit.start, hit.end) for hit in earlier)
     starts = [start for start, _ in ordered]
-    furthest = [0, *accumulate((end for _, end in ordered), max)]  # of the hits that begin before
+    furthest = [
+        0,
+        *accumulate((end for _, end in ordered), max),
+    ]  # end of the furthest hit among those that start earlier
     return [hit for hit in hits if furthest[bisect_left(starts, hit.end)] <= hit.start]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..audit.run import AuditSettings, format_audit, run_audit
-from ..audit.search import Found
+from ..audit.search import NoteHits
 from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, whole_file, write_whole
 from ..notes import open_source
@@ -94,7 +94,7 @@ def _open(source: str, index: str, table: str, columns: Columns, encoding: str) 
     return FolderSource(Path(source), rows, columns.note_id, columns.text, encoding)
 
 
-def _ignore(found: Found, note_id: str | None, text: str) -> None:
+def _ignore(found: NoteHits, note_id: str | None, text: str) -> None:
     """Write nothing."""
 
 
@@ -103,7 +103,7 @@ def _writer(path: Path, with_text: bool, stack: ExitStack) -> Any:
     path.chmod(0o600)
     file = stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
 
-    def take(found: Found, note_id: str | None, text: str) -> None:
+    def take(found: NoteHits, note_id: str | None, text: str) -> None:
         for hit in found.hits:
             record: dict[str, Any] = {"row": found.row, "start": hit.start, "end": hit.end, "kind": hit.label}
             record |= {"source": hit.rule, "form": hit.form}

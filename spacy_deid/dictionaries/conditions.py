@@ -1,16 +1,16 @@
-"""From stretches of a text to matches: which of them count, and which lie within others.
+"""Resolve the matches of a text: check the conditions of ambiguous names and drop matches inside other matches.
 
-An entry with the condition "name" is a word that is also a name, such as "Will" or "Rosa". It counts
+A term with the condition "name" is a word that is also a name, such as "Will" or "Rosa". It matches
 
 - after a title or a word of signing ("Dr. Will", "signed by J. Will", "Surname: Will");
 - alone on the last line of a note, as a signature;
-- beside another part of a name: "Ndu Will", "Will, Ndu". Of a patient's own terms any other name part will do; in the
-  institution dictionary it must be one that counts by itself or by what stands before it.
+- next to another part of a name: "Ndu Will", "Will, Ndu". Among a patient's own terms any other part of a name will
+    do; in the institution dictionary it must be one that matches by itself or because of what precedes it.
 
-Beside another part, and after a word that is no title, it must begin with a capital like its neighbour.
+Next to another part, and after a word that is not a title, it must be capitalised like its neighbour.
 
-The institution's names of one word are held to the same where a note that tells capitals from small letters has them
-small: a member of staff is called Bill, and a patient got a bill.
+A name of one word in the institution dictionary must be capitalised too, if the note uses capitals at all: a member of
+staff is called Bill, and a patient got a bill.
 """
 
 import re
@@ -27,70 +27,78 @@ from .normalise import Normalised
 from .terms import Tag
 
 _PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-_REACH = 60  # characters before a match that are searched for a cue
+_REACH = 60  # characters before a match to search for a cue
 _GAPS = ("", " ", ", ", "-", ",", ". ", ".", "\u00a0", "\u2010")
 _WIDEST = max(map(len, _GAPS))
-_WORD = r"(?:[^\W\d_a-zà-öø-ÿ][\w'’-]*\.?\s+)"  # a word with a capital, or an initial
+_WORD = r"(?:[^\W\d_a-zà-öø-ÿ][\w'’-]*\.?\s+)"  # a capitalised word or an initial
 
 _ONE_SMALL_WORD = re.compile(r"[^\W\d_A-ZÀ-ÖØ-Þ]+")
 _END = re.compile(r"[ \t\r\n.]*\Z")
 _INITIALS = 3
-_CAPITALS = 0.05  # share of the words of a note that begin with one, where capitals mean something
+_CAPITALS = 0.05  # minimal share of capitalised words in a note that uses capitals
 
 
 class _Span(NamedTuple):
-    """A stretch of the original text and the tags of its term."""
+    """A span of the original text and the tags of its term.
+
+    start, end (int): characters, end exclusive.
+    tags (tuple[Tag, ...]): tags of the term.
+    """
 
     start: int
     end: int
     tags: tuple[Tag, ...]
 
 
-class Flags(NamedTuple):
-    """What is known of the tags of some terms.
+class TagFlags(NamedTuple):
+    """Properties of the tags of k terms.
 
-    conditional (NDArray): whether one of them has a condition. Shape (k,), bool.
-    of_persons (NDArray): whether all of them are of persons. Shape (k,), bool.
+    conditional (NDArray): whether any tag has a condition. Shape (k,), bool.
+    of_persons (NDArray): whether all tags have labels of persons. Shape (k,), bool.
     """
 
     conditional: NDArray[np.bool_]
     of_persons: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, tags: Sequence[tuple[Tag, ...]]) -> "Flags":
-        """Look at the tags of terms.
+    def of(cls, tags: Sequence[tuple[Tag, ...]]) -> "TagFlags":
+        """Compute the properties.
 
-        tags (Sequence): tags of each term, k in number.
-        RETURNS (Flags): arrays of k.
+        tags (Sequence): tags of each of k terms.
+        RETURNS (TagFlags): arrays of shape (k,).
         """
         conditional = [any(tag.condition for tag in several) for several in tags]
         persons = [all(tag.label in _PERSONS for tag in several) for several in tags]
         return cls(np.array(conditional, dtype=bool), np.array(persons, dtype=bool))
 
-    def take(self, places: NDArray[np.integer[Any]]) -> "Flags":
-        """Those of some terms. places (NDArray): their numbers. RETURNS (Flags): arrays of as many."""
-        return Flags(self.conditional.take(places), self.of_persons.take(places))
+    def take(self, places: NDArray[np.integer[Any]]) -> "TagFlags":
+        """Select some terms.
+
+        places (NDArray): their indices. Shape (m,).
+        RETURNS (TagFlags): arrays of shape (m,).
+        """
+        return TagFlags(self.conditional.take(places), self.of_persons.take(places))
 
 
-def settle(
+def resolve_matches(
     text: str,
     folded: Normalised,
     starts: Integers,
     ends: Integers,
     tags: Sequence[tuple[Tag, ...]],
-    flags: Flags,
+    flags: TagFlags,
     *,
     own: bool,
 ) -> list[Match]:
-    """Make matches of what was found.
+    """Turn the terms found in a text into matches.
 
     text (str): the original.
-    folded (Normalised): the same text, folded.
-    starts, ends (NDArray): folded characters. Shape (k,).
-    tags (Sequence): tags of each, k in number.
-    flags (Flags): what is known of the tags of each.
+    folded (Normalised): the same text, normalised.
+    starts, ends (NDArray): places of the terms in the normalised text, end exclusive. Shape (k,).
+    tags (Sequence): tags of each of the k terms.
+    flags (TagFlags): their properties.
     own (bool): whether these are the terms of one patient.
-    RETURNS (list[Match]): those whose conditions hold and that lie within no other, in the order of the text.
+    RETURNS (list[Match]): the matches whose conditions hold and that are not inside another match, in text order.
     """
     if not len(starts):
         return []
@@ -114,15 +122,15 @@ def settle(
 def _small_names(
     text: str, folded: Normalised, first: Sequence[int], last: Sequence[int], of_persons: NDArray[np.bool_]
 ) -> set[int]:
-    """The spans, by number, that are a person's name of one word in small letters, in a note with capitals."""
-    small = np.flatnonzero(of_persons & folded.is_small(first)).tolist()
-    if not small or folded.share_of_capitals() <= _CAPITALS:
+    """Indices of the spans that are a one-word name of a person in lower case, in a note that uses capitals."""
+    small = np.flatnonzero(of_persons & folded.is_lowercase(first)).tolist()
+    if not small or folded.capitalised_share() <= _CAPITALS:
         return set()
     return {i for i in small if _ONE_SMALL_WORD.fullmatch(text, first[i], last[i])}
 
 
 def _near(unsure: Collection[int], first: Integers, last: Integers) -> list[int]:
-    """The spans, by number, that are unsure, and those that may stand beside them."""
+    """Indices of the ambiguous spans and of the spans that may be next to them."""
     at = np.fromiter(unsure, dtype=np.int64)
     behind = first[:, None] - last.take(at)
     before = first.take(at) - last[:, None]
@@ -131,7 +139,7 @@ def _near(unsure: Collection[int], first: Integers, last: Integers) -> list[int]
 
 
 def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: bool) -> set[int]:
-    """The spans, by number, whose condition holds."""
+    """Indices of the ambiguous spans whose condition holds."""
     left = {i for i in unsure if not _is_no_name(text[spans[i].start : spans[i].end])}
     held = {i for i in left if _has_cue(text, spans[i]) or _is_signature(text, spans[i])}
     beside = _Neighbours(text, spans)
@@ -145,19 +153,19 @@ def _hold(text: str, spans: Mapping[int, _Span], unsure: Collection[int], own: b
 
 
 def _is_no_name(word: str) -> bool:
-    """Whether a word that needs a context is a title ("Mr" of Mara Rossi), or too short to be initials as written."""
+    """Whether an ambiguous word is a title ("Mr" as the initials of Mara Rossi), or too short and in lower case."""
     return word.lower() in _titles() or (len(word) <= _INITIALS and word.islower())
 
 
 def _has_cue(text: str, span: _Span) -> bool:
-    """Whether a title or a word of signing stands before a span."""
+    """Whether a title or a word of signing precedes a span."""
     before = text[max(0, span.start - _REACH) : span.start]
     titles, signs = _cues()
     return bool(titles.search(before) or (not text[span.start].islower() and signs.search(before)))
 
 
 def _is_signature(text: str, span: _Span) -> bool:
-    """Whether a span stands alone on the last line, with a capital."""
+    """Whether a capitalised span is alone on the last line."""
     if not _END.match(text, span.end) or text[span.start].islower():
         return False
     line = text[text.rfind("\n", 0, span.start) + 1 : span.start]
@@ -165,7 +173,7 @@ def _is_signature(text: str, span: _Span) -> bool:
 
 
 class _Neighbours:
-    """Which spans of names stand side by side."""
+    """Finds spans of names that are next to each other."""
 
     def __init__(self, text: str, spans: Mapping[int, _Span]) -> None:
         self._text = text
@@ -178,7 +186,7 @@ class _Neighbours:
                 self._ending.setdefault(span.end, []).append(i)
 
     def of(self, i: int) -> list[int]:
-        """The spans beside one that are another term and not written in another case."""
+        """Indices of the spans next to a span that are a different term and have the same capitalisation."""
         text, span = self._text, self._spans[i]
         beside: list[int] = []
         for gap in _GAPS:
@@ -189,7 +197,7 @@ class _Neighbours:
         return [j for j in beside if self._fits(span, self._spans[j])]
 
     def _fits(self, span: _Span, other: _Span) -> bool:
-        """Whether two spans are different terms, and the first has a capital if the second has."""
+        """Whether two spans are different terms, and the first is capitalised if the second is."""
         text = self._text
         same = text[span.start : span.end].lower() == text[other.start : other.end].lower()
         return not same and (not text[span.start].islower() or text[other.start].islower())
@@ -197,24 +205,24 @@ class _Neighbours:
 
 @cache
 def _cues() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Expressions for the titles, and for the other cues, of all languages together."""
+    """Patterns for the titles and for the other cues of all languages."""
     signs = {cue for lines in _cue_files() for line in lines[1:] for cue in line.split("|")}
     return _compile(_titles(), r"\.?\s+"), _compile(signs, r"\W{1,4}")
 
 
 @cache
 def _titles() -> frozenset[str]:
-    """Titles of all languages together, in small letters."""
+    """Titles of all languages, in lower case."""
     return frozenset(title for lines in _cue_files() for title in lines[0].split())
 
 
 @cache
 def _cue_files() -> tuple[list[str], ...]:
-    """The lines of each file of cues: titles in the first, other cues in the rest."""
+    """The lines of each cue file. The first line has the titles, the others have other cues."""
     return tuple(language.read_lines("name_cues.txt") for language in all_languages("name_cues.txt"))
 
 
 def _compile(cues: Collection[str], after: str) -> re.Pattern[str]:
-    """Make an expression for cues at the end of a text, with at most two other names or initials behind."""
+    """Compile a pattern for a cue at the end of a text, followed by at most two names or initials."""
     parts = "|".join(re.escape(cue) for cue in sorted(cues, key=lambda cue: (-len(cue), cue)))
     return re.compile(rf"(?<!\w)(?i:{parts}){after}{_WORD}{{0,2}}$")

@@ -1,7 +1,7 @@
-"""Names with a slip of the pen: one letter wrong, missing, too much or two swapped; two in a long name.
+"""Find names with a spelling error: one letter replaced, missing, added or swapped; up to two errors in a long name.
 
-The distance is that of optimal string alignment (Damerau 1964; rapidfuzz). Short words stay exact: of two names of
-five letters that differ in one, each is somebody's. Numbers stay exact too: one digit more is somebody else's.
+The distance is optimal string alignment (Damerau 1964; rapidfuzz). Short words must match exactly, because changing
+one letter of a short name usually gives another name. Numbers must match exactly too.
 """
 
 import re
@@ -19,33 +19,39 @@ from .normalise import Normalised, normalise
 from .terms import LocalEntry
 
 FUZZY = "~"
-"""What the rule of a match with a slip ends with: "patients.surname~"."""
+"""Suffix of the rule of a fuzzy match: "patients.surname~"."""
 
 _LABELS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "CITY", "STREET"})
-_SHORTEST = 6  # letters of a name that may be misspelt
-_LONG = 10  # letters of a name that may have two slips
+_SHORTEST = 6  # minimal length of a name with one error
+_LONG = 10  # minimal length of a name with two errors
 _MOST = 2
 _TEXT_WORD = re.compile(r"[^\W\d_][^\W_]*")
 _NAME_WORD = re.compile(r"[^\W\d_]+")
 
 
-class Names(NamedTuple):
-    """Words of names, and for each the labels and rules that it stands for. Its repr shows how many."""
+class FuzzyNames(NamedTuple):
+    """Words of names to search for.
+
+    words (Sequence[str]): n normalised words.
+    lengths (NDArray): their lengths. Shape (n,).
+    tags (Sequence): labels and rules of each word.
+    """
 
     words: Sequence[str]
     lengths: NDArray[np.int64]
     tags: Sequence[tuple[tuple[str, str], ...]]
 
     def __repr__(self) -> str:
-        """The number of words."""
-        return f"Names({len(self.words)} words)"
+        """Show the number of words."""
+        return f"FuzzyNames({len(self.words)} words)"
 
 
-class Words:
-    """The words of a text that could be misspelt names, each with its places; for one search after another.
+class CandidateWords:
+    """The words of a text that could be misspelt names, with their places. They can be compared with several lists of
+    names.
 
     folded (Normalised): the text.
-    known (Callable): whether a folded word is a word of the language, which is then no misspelt name.
+    known (Callable): whether a normalised word is a word of the language, which is then not taken for a misspelt name.
     """
 
     def __init__(self, folded: Normalised, known: Callable[[str], bool] | None = None) -> None:
@@ -56,11 +62,11 @@ class Words:
                 self._places.setdefault(word[0], []).append(word.span())
         self._words = [word for word in self._places if not (known and known(word))]
 
-    def find(self, names: Names) -> list[Match]:
-        """Find the words that are words of names but for a slip.
+    def find(self, names: FuzzyNames) -> list[Match]:
+        """Find misspelt names.
 
-        names (Names): one patient's.
-        RETURNS (list[Match]): in the order of the text; the rules end with `FUZZY`.
+        names (FuzzyNames): the names of one patient.
+        RETURNS (list[Match]): matches in text order. Their rules end with `FUZZY`.
         """
         if not self._words or not names.words:
             return []
@@ -85,37 +91,40 @@ def fuzzy_find(
     folded: Normalised | None = None,
     known: Callable[[str], bool] | None = None,
 ) -> list[Match]:
-    """Find the words of a text that are words of names but for a slip. Those without one are left to the exact search.
+    """Find misspelt names in a text. Correctly spelled names are left to the exact search.
 
     text (str): the original.
-    entries (Iterable[LocalEntry]): one patient's entries; those with a condition are not looked for.
-    folded (Normalised): the same text, folded, if it is at hand.
-    known (Callable): see `Words`.
-    RETURNS (list[Match]): see `Words.find`.
+    entries (Iterable[LocalEntry]): the entries of one patient; those with a condition are ignored.
+    folded (Normalised): the same text, normalised; computed if not given.
+    known (Callable): see `CandidateWords`.
+    RETURNS (list[Match]): see `CandidateWords.find`.
     """
-    return Words(folded or normalise(text), known).find(name_words(tuple(entries)))
+    return CandidateWords(folded or normalise(text), known).find(fuzzy_names(tuple(entries)))
 
 
 @lru_cache(64)
-def name_words(entries: tuple[LocalEntry, ...]) -> Names:
-    """The words of names that may be misspelt.
+def fuzzy_names(entries: tuple[LocalEntry, ...]) -> FuzzyNames:
+    """Collect the words of names that may be misspelt.
 
-    entries (tuple[LocalEntry, ...]): of one patient; those with a condition are left out.
-    RETURNS (Names): the words.
+    entries (tuple[LocalEntry, ...]): entries of one patient; those with a condition are left out.
+    RETURNS (FuzzyNames): the words.
     """
     tags: dict[str, dict[tuple[str, str], None]] = {}
-    # A combination ("olalla villaseca") bears the rule of one of its parts; the part by itself says whose it is.
+    # A combined name ("olalla villaseca") has the rule of one part; the entry of each single part has its own rule.
     for entry in sorted(entries, key=lambda entry: entry.term.count(" ")):
         if entry.label not in _LABELS or entry.condition:
             continue
         found = [word for word in _NAME_WORD.findall(entry.term) if len(word) >= _SHORTEST]
         for word in found if " " not in entry.term else [word for word in found if word not in tags]:
             tags.setdefault(word, {})[entry.label, entry.rule] = None
-    return Names(list(tags), np.array([len(word) for word in tags]), [tuple(tag) for tag in tags.values()])
+    return FuzzyNames(list(tags), np.array([len(word) for word in tags]), [tuple(tag) for tag in tags.values()])
 
 
-def _alike(words: Sequence[str], names: Names) -> Iterable[tuple[int, int]]:
-    """For each word that is near a name but none itself: the number of the word and of the nearest name."""
+def _alike(words: Sequence[str], names: FuzzyNames) -> Iterable[tuple[int, int]]:
+    """Pair each word that is similar but not equal to a name with the most similar name.
+
+    RETURNS (Iterable[tuple[int, int]]): indices of words and names.
+    """
     distances = cdist(words, names.words, scorer=OSA.distance, score_cutoff=_MOST, dtype=np.uint8)
     allowed = np.where(names.lengths >= _LONG, _MOST, 1)
     first, initial = (np.array([word[0] for word in column]) for column in (words, names.words))

@@ -1,10 +1,24 @@
-"""Hashes of every stretch of a text at the cost of a subtraction and a product each.
+"""The institution dictionary: millions of terms in a memory-mapped file.
 
-A stretch of code points c₀ … cₖ has the hash Σ v(cᵢ)·Bⁱ mod 2⁶⁴ (Karp and Rabin 1987), where v is a fixed random
-64-bit number of each code point. It is the difference of two sums from the beginning of the text, times a power of
-1/B; B is odd, so the power exists. B ≡ 5 (mod 8), so that a transposition, Bⁱ − Bʲ, keeps all but a few random bits.
+The terms form a trie whose edges are words: "ana maria ruiz" is a child of "ana maria", which is a child of "ana". A
+node is stored as the 64-bit hash of the text that leads to it, with the tags of the term that ends there. The hashes
+are sorted in a file. An index gives the position of the first hash for each combination of leading bits, and a table
+with one byte per hash of a first word, which fits into the processor's cache, rejects most words of a note.
 
-A hash is no secret: whoever knows a name can make its hash and look for it.
+A note is searched for all its words at once: first for words that can start a term, of which there are few, then for
+the terms that continue from them.
+
+`TermMatcher` builds an Aho-Corasick automaton of the same terms in memory, in each process, before the first note. The
+file is available at once, is shared by all processes, and contains no names. `benchmarks/dictionaries.py` measures
+both. Texts with equal hashes are not distinguished: with five million nodes, one false match is expected in about 10¹²
+words.
+
+The hash of the code points c₀ … cₖ is Σ v(cᵢ)·Bⁱ mod 2⁶⁴ (Karp and Rabin 1987), where v is a fixed random 64-bit
+number per code point. The hash of any stretch of a text is the difference of two prefix sums times a power of 1/B,
+which exists because B is odd. B ≡ 5 (mod 8), so that a transposition, Bⁱ − Bʲ, keeps all but a few random bits. A hash
+is not secret: anyone who knows a name can compute its hash.
+
+The file is written as sorted runs that are merged, so that memory is bounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +29,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Flags, settle
+from .conditions import TagFlags, resolve_matches
 from .matcher import Integers, Match
 from .normalise import Normalised, classify, code_points, normalise
 from .terms import Tag, Tags
@@ -25,18 +39,20 @@ Hashes = NDArray[np.uint64]
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _CODES = 0x110000
-_KEPT = 1 << 17  # powers that are kept between texts; a longer text makes its own
+_KEPT = 1 << 17  # powers that are cached between texts
 
 _POWERS: dict[int, Hashes] = {}
 
 
 class WordHashes:
-    """Where words of a folded text start and end, and the hash of every stretch between.
+    """The word boundaries of a normalised text, and the hash of every stretch between them.
 
-    starts (NDArray): characters that a term may start at, in order.
-    ends (NDArray): characters that a term, or a part of it, may end before, in order.
-    hard (NDArray): whether each end is an edge whatever the case: "McDonald" has a soft edge after "Mc" that
-        "MCDONALD" has not. Terms are cut at hard edges alone.
+    codes (NDArray): code points of the text. Shape (n,), uint32.
+    edges (NDArray): where words may start or end, if known. Shape (n + 1,), bool.
+    starts (NDArray): offsets at which a term may start, in order.
+    ends (NDArray): offsets before which a term, or a part of it, may end, in order.
+    hard (NDArray): for each end, whether it is an edge whatever the case: "McDonald" has a soft edge after "Mc" which
+        "MCDONALD" does not have. Terms are split at hard edges only.
     """
 
     def __init__(self, codes: NDArray[np.uint32], edges: NDArray[np.bool_] | None = None) -> None:
@@ -49,18 +65,18 @@ class WordHashes:
         self._inverse = _powers(_INVERSE, len(codes) + 1)
 
     def hash(self, starts: Integers, ends: Integers) -> Hashes:
-        """The hashes of stretches.
+        """Compute the hashes of stretches.
 
-        starts, ends (NDArray): characters, end exclusive. Shape (k,).
-        RETURNS (NDArray): Shape (k,), uint64.
+        starts, ends (NDArray): offsets, end exclusive. Shape (k,).
+        RETURNS (NDArray): the hashes. Shape (k,), uint64.
         """
         return (self.sums.take(ends) - self.sums.take(starts)) * self._inverse.take(starts)
 
 
 def find_words(codes: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the edges that the folded characters alone show: beside a mark, and between letters and digits.
+    """Find the word edges that do not depend on case: beside punctuation, and between letters and digits.
 
-    codes (NDArray): folded code points. Shape (n,).
+    codes (NDArray): normalised code points. Shape (n,).
     RETURNS (tuple[NDArray, NDArray]): whether there is an edge before each character and at the end, shape (n + 1,);
         whether each character is not a space, shape (n,).
     """
@@ -71,10 +87,10 @@ def find_words(codes: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def hash_text(codes: NDArray[np.uint32]) -> Hashes:
-    """Sum v(cᵢ)·Bⁱ from the beginning to each character.
+    """Compute the prefix sums of v(cᵢ)·Bⁱ.
 
     codes (NDArray): code points. Shape (n,).
-    RETURNS (NDArray): Shape (n + 1,), uint64; the first is 0.
+    RETURNS (NDArray): the sums; the first is 0. Shape (n + 1,), uint64.
     """
     sums = np.zeros(len(codes) + 1, dtype=np.uint64)
     np.cumsum(_values().take(codes) * _powers(_BASE, len(codes)), out=sums[1:])
@@ -83,7 +99,7 @@ def hash_text(codes: NDArray[np.uint32]) -> Hashes:
 
 @cache
 def _values() -> Hashes:
-    """A random number of each code point: the finalizer of splitmix64 (Steele, Lea and Flood 2014)."""
+    """A pseudo-random number for each code point: the finalizer of splitmix64 (Steele, Lea and Flood 2014)."""
     x = np.arange(1, _CODES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -91,7 +107,7 @@ def _values() -> Hashes:
 
 
 def _powers(base: int, count: int) -> Hashes:
-    """The first powers of a number, from 1."""
+    """The first powers of a number, starting with 1."""
     powers = _POWERS.get(base)
     if powers is None or len(powers) < count:
         size = max(count, _KEPT)
@@ -107,19 +123,19 @@ Marks = NDArray[np.uint32]
 Number = TypeVar("Number", bound=np.generic)
 
 CONTINUES = np.uint32(1 << 31)
-"""Terms go on from this node."""
+"""Flag of a node from which terms continue."""
 
 FIRST = np.uint32(1 << 30)
-"""It is the first word of a term."""
+"""Flag of a node that is the first word of a term."""
 
 SET = np.uint32((1 << 30) - 1)
-"""Number of the set of tags of the term that ends here; 0 if none does."""
+"""Mask of the number of the set of tags; 0 if no term ends at the node."""
 
 RUN = 4_000_000
-"""Nodes that are held before they are sorted and written: 100 MB."""
+"""Nodes that are buffered before they are sorted and written: 100 MB."""
 
 _BATCH = 20_000  # terms that are hashed together
-_PARTS = 64  # pieces that sorted runs are merged in
+_PARTS = 64  # parts in which sorted runs are merged
 
 
 class InstitutionWriter:
@@ -127,6 +143,7 @@ class InstitutionWriter:
 
     folder (Path): an empty folder.
     tags (Tags): the tags of the dictionary.
+    terms (int): number of terms, once `finish` was called.
     """
 
     def __init__(self, folder: Path, tags: Tags) -> None:
@@ -140,21 +157,29 @@ class InstitutionWriter:
         self.terms = 0
 
     def add(self, term: str, number: int) -> None:
-        """Add the normal form of a term with the number of its tag."""
+        """Add a term.
+
+        term (str): its normal form.
+        number (int): number of its tag.
+        """
         self._terms.append(term)
         self._numbers.append(number)
         if len(self._terms) == _BATCH:
             self._hash()
 
     def add_rows(self, keys: Hashes, marks: Marks) -> None:
-        """Add nodes."""
+        """Add nodes.
+
+        keys (NDArray): their hashes. Shape (k,), uint64.
+        marks (NDArray): number of a tag, `CONTINUES` or `FIRST` for each. Shape (k,), uint32.
+        """
         self._pending.append((keys, marks))
         self._held += len(keys)
         if self._held >= RUN:
             self._spill()
 
     def finish(self) -> list[tuple[Tag, ...]]:
-        """Write the files. RETURNS (list): sets of tags by number."""
+        """Write the files. RETURNS (list[tuple[Tag, ...]]): the sets of tags by number."""
         self._hash()
         self._spill()
         sets: dict[tuple[int, ...], int] = {(): 0} | {(i,): i for i in range(1, len(self._tags.known) + 1)}
@@ -169,13 +194,13 @@ class InstitutionWriter:
         return [tuple(self._tags.known[number - 1] for number in numbers) for numbers in sets]
 
     def _hash(self) -> None:
-        """Turn the terms that wait into nodes."""
+        """Convert the buffered terms to nodes."""
         if self._terms:
             self.add_rows(*_make_nodes(self._terms, self._numbers))
             self._terms, self._numbers = [], []
 
     def _spill(self) -> None:
-        """Write the nodes that are held as a sorted run: the hashes, and then the marks."""
+        """Write the buffered nodes as a sorted run: the hashes, then the marks."""
         if self._held:
             keys, marks = _sort_rows(self._pending)
             path = self._folder / f"run-{len(self._runs)}"
@@ -184,7 +209,7 @@ class InstitutionWriter:
         self._pending, self._held = [], 0
 
     def _merge(self, sets: dict[tuple[int, ...], int]) -> Iterator[tuple[Hashes, Marks]]:
-        """Yield hashes and values in order, a piece of the range of hashes at a time."""
+        """Merge the runs. Yields hashes and values in order, one part of the range of hashes at a time."""
         runs = []
         for path in self._runs:
             data = np.memmap(path, dtype=np.uint32, mode="r")
@@ -200,7 +225,7 @@ class InstitutionWriter:
             yield _unite(*_sort_rows(pieces), sets)
 
     def _write_index(self) -> None:
-        """Write where the hashes with the same leading bits begin, and which hashes are of first words."""
+        """Write the index of leading bits and the table of first words."""
         keys, values = map_file(self._folder / "keys", np.uint64), map_file(self._folder / "values", np.uint32)
         bits = max(len(keys).bit_length(), 1)
         bounds = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
@@ -214,16 +239,21 @@ class InstitutionWriter:
 
 
 def map_file(path: Path, kind: type[Number]) -> NDArray[Number]:
-    """Map a file of numbers into memory, read-only."""
+    """Map a file of numbers into memory, read-only.
+
+    path (Path): the file.
+    kind (type): NumPy type of the numbers.
+    RETURNS (NDArray): the numbers.
+    """
     if not path.stat().st_size:
         return np.zeros(0, dtype=kind)
     return np.asarray(np.memmap(path, dtype=kind, mode="r"))
 
 
 def _make_nodes(terms: list[str], numbers: list[int]) -> tuple[Hashes, Marks]:
-    """The nodes of terms: one at each end of a word, the last with the tag.
+    """Make the nodes of terms: one for each end of a word; the last one has the tag.
 
-    A line break parts the terms: no normal form has one.
+    The terms are joined by line breaks, which do not occur in normal forms.
     """
     codes = code_points("\n".join(terms) + "\n")
     words = WordHashes(codes)
@@ -241,7 +271,7 @@ def _make_nodes(terms: list[str], numbers: list[int]) -> tuple[Hashes, Marks]:
 
 
 def _sort_rows(pieces: Sequence[tuple[Hashes, Marks]]) -> tuple[Hashes, Marks]:
-    """Sort rows by hash and mark, each once."""
+    """Sort rows by hash and mark, and drop duplicates."""
     keys = np.concatenate([keys for keys, _ in pieces] or [np.zeros(0, dtype=np.uint64)])
     marks = np.concatenate([marks for _, marks in pieces] or [np.zeros(0, dtype=np.uint32)])
     order = np.lexsort((marks, keys))
@@ -252,14 +282,14 @@ def _sort_rows(pieces: Sequence[tuple[Hashes, Marks]]) -> tuple[Hashes, Marks]:
 
 
 def _unite(keys: Hashes, marks: Marks, sets: dict[tuple[int, ...], int]) -> tuple[Hashes, Marks]:
-    """Unite the rows of each hash: its flags, and the number of the set of its tags, which is new or known."""
+    """Combine the rows of each hash into one value: its flags, and the number of its set of tags."""
     begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else np.zeros(0, dtype=np.int64)
     if not len(begins):
         return keys, marks
     is_tag = marks < FIRST
     flags = np.bitwise_or.reduceat(np.where(is_tag, np.uint32(0), marks), begins)
     counts = np.add.reduceat(is_tag.astype(np.int64), begins)
-    numbers = marks.take(begins)  # tags sort before the flags
+    numbers = marks.take(begins)  # numbers of tags are smaller than the flags
     numbers[counts == 0] = 0
     for i in np.flatnonzero(counts > 1).tolist():
         several = tuple(marks[begins[i] : begins[i] + counts[i]].tolist())
@@ -267,14 +297,14 @@ def _unite(keys: Hashes, marks: Marks, sets: dict[tuple[int, ...], int]) -> tupl
     return keys.take(begins), flags | numbers
 
 
-_AHEAD = np.arange(6)  # stretches that are looked up at once
-_PROBES = np.arange(4)  # nodes of a bucket that are compared at once
+_AHEAD = np.arange(6)  # word counts of the stretches that are looked up at once
+_PROBES = np.arange(4)  # nodes of a bucket to compare at once
 
 
 class Institution:
-    """The terms of a file.
+    """The institution dictionary, opened for reading.
 
-    folder (Path): where the files are.
+    folder (Path): the folder of the files.
     sets (Sequence): sets of tags by number.
     """
 
@@ -286,32 +316,33 @@ class Institution:
         self._first = map_file(folder / "first", np.bool_)
         self._shift = np.uint64(64 - (len(self._index) - 1).bit_length() + 1)
         self._first_shift = np.uint64(64 - len(self._first).bit_length() + 1)
-        self._flags = Flags.of(sets)
+        self._flags = TagFlags.of(sets)
 
     def __len__(self) -> int:
         """The number of nodes."""
         return len(self._keys)
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
-        """Find the terms of a text. Of matches that lie within one another the longest stays; others may overlap.
+        """Find the terms of a text. A match inside another match is dropped; matches may overlap.
 
         text (str): the original.
-        folded (Normalised): the same text, folded, if it is at hand.
-        RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
+        folded (Normalised): the same text, normalised; computed if not given.
+        RETURNS (list[Match]): matches in text order; a term with several tags gives one match for each.
         """
         if not text or not len(self):
             return []
         folded = folded or normalise(text)
         starts, ends, values = self._find(folded)
         tags = [self._sets[i] for i in values.tolist()]
-        return settle(text, folded, starts, ends, tags, self._flags.take(values), own=False)
+        return resolve_matches(text, folded, starts, ends, tags, self._flags.take(values), own=False)
 
     def _find(self, folded: Normalised) -> tuple[Integers, Integers, Marks]:
-        """Starts, ends and sets of all terms that stand at word edges of a folded text.
+        """Find all terms at word edges of a normalised text. RETURNS (tuple): starts, ends and numbers of tag sets,
+        shape (k,).
 
-        Few words begin a term. From these the stretches of one word, of two and so on are looked up all at once, and
-        each start is followed for as long as terms go on from there; the few that reach the last of these stretches
-        are looked up again from there.
+        Few words can start a term. From these, the stretches of one word, two words and so on are looked up all at
+        once, and each start is followed as long as terms continue. The few that reach the last of these stretches are
+        looked up again from there.
         """
         words = WordHashes(code_points(folded.text), folded.edges)
         starts = words.starts
@@ -324,7 +355,7 @@ class Institution:
             inside = places < len(words.ends)
             ends = words.ends.take(places, mode="clip")
             values = self._look_up(words.hash(np.repeat(starts, len(_AHEAD)), ends.ravel())).reshape(ends.shape)
-            # Past a soft edge a term may go on though no node ends there: "Mc|Donald".
+            # A term may continue beyond a soft edge although no node ends there: "Mc|Donald".
             soft = ~words.hard.take(places, mode="clip") & (ends - starts[:, None] < 256)
             on = np.logical_and.accumulate((((values & CONTINUES) != 0) | soft) & inside, axis=1)
             reached = inside.copy()
@@ -337,17 +368,17 @@ class Institution:
         return _join(found)
 
     def _may_begin(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Whether words may be the first of a term; a few that are none pass."""
+        """Whether words can be the first of a term; a few false positives remain."""
         return self._first.take((hashes >> self._first_shift).astype(np.int64))
 
     def _look_up(self, hashes: Hashes) -> Marks:
-        """The values of nodes, 0 for hashes that are none."""
+        """The values of nodes; 0 for hashes that are not in the dictionary."""
         buckets = (hashes >> self._shift).astype(np.int64)
         places = self._index.take(buckets).astype(np.int64)
         sizes = self._index.take(buckets + 1).astype(np.int64) - places
         values = self._compare(hashes, places, sizes)
         left = np.flatnonzero((sizes > len(_PROBES)) & (values == 0))
-        while len(left):  # one bucket in some hundred
+        while len(left):  # about one bucket in a hundred
             places[left] += len(_PROBES)
             sizes[left] -= len(_PROBES)
             values[left] = self._compare(hashes.take(left), places.take(left), sizes.take(left))
@@ -355,7 +386,7 @@ class Institution:
         return values
 
     def _compare(self, hashes: Hashes, places: Integers, sizes: Integers) -> Marks:
-        """The values of the nodes among the first few at some places that have some hashes; 0 where there is none."""
+        """Compare hashes with the first few nodes at given positions. Returns their values, or 0 if none is equal."""
         probes = places[:, None] + _PROBES
         row, column = np.nonzero(
             (self._keys.take(probes, mode="clip") == hashes[:, None]) & (sizes[:, None] > _PROBES)
@@ -365,7 +396,9 @@ class Institution:
         return values
 
     def rows(self) -> Iterator[tuple[Hashes, Marks]]:
-        """Yield hashes and marks of the nodes, each tag of a term as a row of its own, as a writer takes them."""
+        """Yield the hashes and marks of all nodes, one row per tag, in the form that `InstitutionWriter.add_rows`
+        takes.
+        """
         numbers = {tag: i for i, (tag,) in enumerate((tags for tags in self._sets if len(tags) == 1), 1)}
         several = [[numbers[tag] for tag in tags] for tags in self._sets]
         for start in range(0, len(self._keys), RUN):
@@ -381,7 +414,7 @@ class Institution:
 
 
 def _join(found: list[tuple[Integers, Integers, Marks]]) -> tuple[Integers, Integers, Marks]:
-    """Join what the steps found."""
+    """Concatenate the results of all steps."""
     if not found:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint32)
     starts, ends, values = zip(*found, strict=True)

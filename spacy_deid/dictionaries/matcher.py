@@ -1,12 +1,12 @@
-"""Finding a million terms at once, at word edges, with exact offsets.
+"""Find a million terms at once, at word edges, with exact offsets.
 
-An Aho-Corasick automaton (Aho and Corasick 1975; pyahocorasick) reads a normalised text once and reports, at every
-place, every key that ends there. It is asked for all of them, not for the longest alone: where the longest fails at a
-word edge, a shorter one may hold. What lies within a longer match is dropped last.
+An Aho-Corasick automaton (Aho and Corasick 1975; pyahocorasick) reads a normalised text once and reports every key at
+every position. All keys are needed, not only the longest, because a shorter one may end at a word edge where the
+longest does not. Matches inside longer matches are dropped at the end.
 
-A key is not a whole term but its shortest beginning that no other term shares, as in a Patricia tree (Morrison 1968):
-a node costs 48 bytes, and of a million names most nodes are tails that lead to one term alone. The terms stand
-end to end in one string, where each report is checked against the rest of its term.
+A key is not a whole term but its shortest prefix that no other term shares, as in a Patricia tree (Morrison 1968): a
+    node takes 48 bytes, and most nodes of a million names are tails that lead to a single term. The terms are stored
+    in one string, and each report is compared with the rest of its term there.
 """
 
 import hashlib
@@ -24,19 +24,19 @@ from ..errors import ConfigError, Errors
 from .normalise import Normalised, normalise
 from .terms import MAX_LENGTH, Entry, list_name, read_list
 
-_VERSION = 1  # of what is saved
+_VERSION = 1  # of the serialized format
 
-# A length and a number of a term share one integer. The automaton keeps 32 bits of it and drops the rest unsaid.
+# The length and the number of a term share one integer, of which the automaton silently keeps only 32 bits.
 _BITS = MAX_LENGTH.bit_length()
 _LENGTH = (1 << _BITS) - 1
 _MAX_TERMS = 1 << (31 - _BITS)
 
-Tags = tuple[tuple[str, str], ...]  # label and rule of each list that holds a term
+Tags = tuple[tuple[str, str], ...]  # label and rule of each list that contains a term
 Integers = NDArray[np.int64]
 
 
 class Match(NamedTuple):
-    """One term in one text.
+    """A term found in a text.
 
     start, end (int): characters of the original, end exclusive.
     label (str): canonical label.
@@ -50,14 +50,17 @@ class Match(NamedTuple):
 
 
 class TermMatcher:
-    """Terms of one or more lists, and their automaton."""
+    """The terms of one or more lists, and their automaton.
+
+    lists (dict[str, str]): name of each list → digest of its content.
+    """
 
     def __init__(self) -> None:
         self.lists: dict[str, str] = {}  # name → digest of the content
         self._build({})
 
     def __len__(self) -> int:
-        """The number of terms, each counted once."""
+        """The number of distinct terms."""
         return len(self._tag_of)
 
     @property
@@ -66,11 +69,11 @@ class TermMatcher:
         return {label for tags in self._tags for label, _ in tags}
 
     def add_lists(self, paths: Sequence[str | Path], label: str | None = None) -> None:
-        """Add list files. Nothing is added unless all of them are right.
+        """Add list files. If one of them is invalid, nothing is added.
 
         paths (Sequence[str or Path]): .csv or .jsonl files.
-        label (str): label of the rows that have none.
-        RAISES: ConfigError as `read_list`, or if a list has the name of another (D156).
+        label (str): label of rows without one.
+        RAISES: ConfigError, see `read_list`, or if two lists have the same name (D156).
         """
         names = set(self.lists)
         for path in paths:
@@ -80,10 +83,10 @@ class TermMatcher:
         self.add([(list_name(path), read_list(path, label)) for path in paths])
 
     def add(self, lists: Iterable[tuple[str, Iterable[Entry]]]) -> None:
-        """Add checked terms, to lists that are there or to new ones, and build the automaton anew.
+        """Add checked terms to existing or new lists, and rebuild the automaton.
 
         lists (Iterable[tuple[str, Iterable[Entry]]]): name and terms of each list.
-        RAISES: ConfigError if there are too many terms (D159).
+        RAISES: ConfigError (D159) if there are too many terms.
         """
         tagged = dict(zip(self._terms(), (self._tags[number] for number in self._tag_of), strict=True))
         shared: dict[Tags, Tags] = {}
@@ -99,11 +102,11 @@ class TermMatcher:
         self.lists |= digests
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
-        """Find the terms of a text. Of matches that lie within one another the longest stays; others may overlap.
+        """Find the terms of a text. A match inside another match is dropped; matches may overlap.
 
         text (str): the original.
-        folded (Normalised): the same text, folded, if it is at hand.
-        RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
+        folded (Normalised): the same text, normalised; computed if not given.
+        RETURNS (list[Match]): matches in text order; a term with several tags gives one match for each.
         """
         if not text or not self:
             return []
@@ -119,10 +122,11 @@ class TermMatcher:
         ]
 
     def _find(self, folded: Normalised) -> tuple[Integers, Integers, Integers]:
-        """Starts, ends and numbers of all terms that stand at word edges of a normalised text.
+        """Find all terms at word edges of a normalised text. RETURNS (tuple): starts, ends and term numbers, each of
+        shape (k,).
 
-        The automaton reports once in ten characters or so. Most reports fall at the first look at an edge, for all of
-        them at once: a look-up by term is a cache miss, and a loop in Python would take longer than the automaton.
+        The automaton reports about once in ten characters. Most reports are rejected by the word edges, for all of
+        them at once: looking up each term is a cache miss, and a Python loop would take longer than the automaton.
         """
         reports = np.fromiter(chain.from_iterable(self._automaton.iter(folded.text)), dtype=np.int64)
         after, values = reports[::2] + 1, reports[1::2]
@@ -131,23 +135,25 @@ class TermMatcher:
         starts, after, numbers = starts.take(at), after.take(at), values.take(at) >> _BITS
         places = self._places.take(numbers)
         ends = starts + (places & _LENGTH)
-        held = folded.edges.take(ends, mode="clip")  # an end beyond the text falls when the rest is read
+        held = folded.edges.take(
+            ends, mode="clip"
+        )  # an end beyond the text is rejected when the rest of the term is compared
         unread = np.flatnonzero(held & (ends > after))
         held[unread] = self._match_rest(folded.text, starts.take(unread), places.take(unread))
         at = np.flatnonzero(held)
         return starts.take(at), ends.take(at), numbers.take(at)
 
     def _match_rest(self, text: str, starts: Integers, places: Integers) -> list[bool]:
-        """Whether whole terms follow where their beginnings were found."""
+        """Whether the rest of each term follows its prefix."""
         offsets, ends = places >> _BITS, (places >> _BITS) + (places & _LENGTH)
         triples = zip(starts.tolist(), offsets.tolist(), ends.tolist(), strict=True)
         return [text.startswith(self._joined[offset:end], start) for start, offset, end in triples]
 
     def _build(self, tagged: dict[str, Tags]) -> None:
-        """Build the automaton: beginning of a term → its number and the beginning's length.
+        """Build the automaton: prefix of a term → number of the term and length of the prefix.
 
-        tagged (dict[str, Tags]): term → tags. It is emptied, to make room for the automaton.
-        RAISES: ConfigError if there are too many terms (D159).
+        tagged (dict[str, Tags]): term → tags. The dict is emptied to save memory.
+        RAISES: ConfigError (D159) if there are too many terms.
         """
         if len(tagged) > _MAX_TERMS:
             raise ConfigError(Errors.D159.format(limit=_MAX_TERMS))
@@ -164,14 +170,14 @@ class TermMatcher:
         self._automaton.make_automaton()
 
     def _terms(self) -> Iterator[str]:
-        """The terms, in order."""
+        """The terms, sorted."""
         places = map(int, self._places)
         return (self._joined[place >> _BITS : (place >> _BITS) + (place & _LENGTH)] for place in places)
 
     def to_bytes(self) -> bytes:
-        """Write the terms; equal lists give equal bytes, in whatever order they were added.
+        """Serialize the terms. The result does not depend on the order in which the lists were added.
 
-        RETURNS (bytes): msgpack of the lists, the tags and the terms.
+        RETURNS (bytes): msgpack of the lists, tags and terms.
         """
         message = {
             "version": _VERSION,
@@ -185,12 +191,12 @@ class TermMatcher:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "terms") -> "TermMatcher":
-        """Read what `to_bytes` wrote.
+        """Deserialize the terms.
 
-        data (bytes): msgpack.
-        name (str): what the error calls it.
-        RETURNS (TermMatcher): the same terms, lists and tags.
-        RAISES: ConfigError (D157) if it is damaged or of another version.
+        data (bytes): the result of `to_bytes`.
+        name (str): name of the data in errors.
+        RETURNS (TermMatcher): a matcher with the same terms, lists and tags.
+        RAISES: ConfigError (D157) if the data are damaged or have another version.
         """
         try:
             message = srsly.msgpack_loads(data)
@@ -205,12 +211,16 @@ class TermMatcher:
         return matcher
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle what `to_bytes` writes: half the size of a pickled automaton, and as fast."""
+        """Pickle the result of `to_bytes`, which is half the size of a pickled automaton and as fast to load."""
         return TermMatcher.from_bytes, (self.to_bytes(),)
 
 
 def find_outer(starts: Integers, ends: Integers) -> Integers:
-    """The places of the spans that lie within no other, by start: those that reach beyond all that began before."""
+    """Find the spans that are not inside another span.
+
+    starts, ends (NDArray): the spans. Shape (k,).
+    RETURNS (NDArray): indices of these spans, ordered by start. Shape (m,).
+    """
     order = np.lexsort((-ends, starts))
     ordered = ends.take(order)
     beyond = np.ones(len(order), dtype=bool)
@@ -219,9 +229,9 @@ def find_outer(starts: Integers, ends: Integers) -> Integers:
 
 
 def _distinct(terms: Sequence[str]) -> Iterator[int]:
-    """Yield the length of each term's shortest beginning that no other shares: all of it if others go on from there.
+    """Yield the length of each term's shortest prefix that no other term shares, or the whole length if there is none.
 
-    terms (Sequence[str]): different terms, sorted, so that the neighbours share the most.
+    terms (Sequence[str]): distinct terms, sorted.
     """
     before = 0
     for term, following in zip(terms, chain(islice(terms, 1, None), [""]), strict=False):
@@ -231,7 +241,7 @@ def _distinct(terms: Sequence[str]) -> Iterator[int]:
 
 
 def _shared(first: str, second: str) -> int:
-    """The length of the beginning that two strings share."""
+    """The length of the common prefix of two strings."""
     for i, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return i

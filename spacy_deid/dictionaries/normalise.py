@@ -1,12 +1,12 @@
-"""Text as the term lists see it: one form for every way of writing a name, and the way back to the original.
+"""The normal form of texts and terms, and the way back to the offsets of the original.
 
-Case is folded; accents and other marks go (NFKD less marks, Unicode Standard Annex 15), ligatures and letters that
-only a typesetter tells apart are spelled out (ß ss, æ ae, ø o, ł l); every apostrophe is "'"; hyphens, dashes and
-white space of any kind are one space. So "GARCÍA‐López", "García  Lopez" and "García\\nLópez" are all "garcia lopez".
-Invisible characters (soft hyphen, joiners, byte order mark) go.
+Case is folded. Accents and other combining marks are removed (NFKD without marks, Unicode Standard Annex 15).
+Ligatures and some letters are spelled out (ß ss, æ ae, ø o, ł l). Every apostrophe becomes "'"; hyphens, dashes and
+any white space become a single space. Invisible characters (soft hyphen, joiners, byte order mark) are removed. So
+"GARCÍA‐López", "García  Lopez" and "García\\nLópez" all become "garcia lopez".
 
-A text is folded by one look-up a character in a table over all of Unicode, in numpy, at some 80 million characters
-a second. Every folded character knows the original one that it came from.
+A text is normalised with one lookup per character in a table of all Unicode code points, in NumPy, at about 80 million
+characters per second. Each normalised character stores the offset of the original character.
 """
 
 import sys
@@ -19,21 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 _APOSTROPHES = frozenset("'`\u00b4\u02b9\u02bb\u02bc\u02bd\u02c8\u2018\u2019\u201b\u2032\uff07")
-_HYPHENS = frozenset("\u2043\u2212")  # hyphen bullet and minus sign, beside the category Pd
-_ZERO_WIDTH_SPACE = "\u200b"  # of category Cf, but it parts words
+_HYPHENS = frozenset("\u2043\u2212")  # hyphen bullet and minus sign, in addition to category Pd
+_ZERO_WIDTH_SPACE = "\u200b"  # of category Cf, but it separates words
 _LETTERS = str.maketrans(
     {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ŋ": "n"}
 )
 
-# Nothing beyond these folds to anything but itself: two planes, the compatibility ideographs, the tag characters.
+# Only characters in these ranges change: two planes, the compatibility ideographs, the tag characters.
 _RANGES = ((0, 0x20000), (0x2F800, 0x2FA20), (0xE0000, 0xE0200))
 _UNICODE = sys.maxunicode + 1
 _SPACE = ord(" ")
-_DROPPED = _UNICODE  # a value of the table that is no character
-_SEVERAL = _UNICODE + 1  # this value and above: an entry of the list of longer foldings
+_DROPPED = _UNICODE  # table value of a character that is removed
+_SEVERAL = _UNICODE + 1  # table values from here on are indices of normal forms with several characters
 
 _OTHER, _LOWER, _UPPER, _DIGIT, _MARK = range(5)
-_KIND = np.array([0, 1, 1, 2, 0], dtype=np.uint8)  # by class: letter 1, digit 2
+_KIND = np.array([0, 1, 1, 2, 0], dtype=np.uint8)  # index is the class: letters are 1, digits 2
 # Whether there is a word edge between a character of class i (row) and one of class j (column): the tokenizer's rules.
 _EDGE = np.array(
     # other, lower, upper, digit
@@ -44,12 +44,12 @@ _EDGE = np.array(
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A folded text and its way back.
+    """A normalised text of n characters, with the way back to the original.
 
-    text (str): the folded text, n characters.
-    origin (NDArray): for each folded character, the offset of the original one; the original's length at the end.
-        Shape (n + 1,).
-    edges (NDArray): whether a word may start or end before folded character i, or at the end. Shape (n + 1,), bool.
+    text (str): the normalised text.
+    origin (NDArray): offset of the original character for each normalised one; the last item is the length of the
+        original. Shape (n + 1,).
+    edges (NDArray): whether a word may start or end before character i, or at the end. Shape (n + 1,), bool.
     classes (NDArray): class of each original character.
     """
 
@@ -59,10 +59,10 @@ class Normalised:
     classes: NDArray[np.uint8]
 
     def original(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        """Carry stretches of the folded text back, each with the marks that follow its last letter.
+        """Map spans of the normalised text to the original, including combining marks after the last letter.
 
-        starts, ends (NDArray): folded characters, end exclusive and greater than start. Shape (k,).
-        RETURNS (tuple[list[int], list[int]]): characters of the original, end exclusive.
+        starts, ends (NDArray): spans of the normalised text, end exclusive and greater than start. Shape (k,).
+        RETURNS (tuple[list[int], list[int]]): starts and ends in the original, end exclusive.
         """
         first = self.origin[starts]
         last = self.origin[ends - 1] + 1
@@ -71,17 +71,19 @@ class Normalised:
             last += marked
         return first.tolist(), last.tolist()
 
-    def is_small(self, places: Sequence[int]) -> NDArray[np.bool_]:
-        """Whether some characters of the original are letters that are no capitals.
+    def is_lowercase(self, places: Sequence[int]) -> NDArray[np.bool_]:
+        """Check whether characters of the original are letters that are not capitals.
 
-        places (Sequence[int]): characters of the original, k in number.
+        places (Sequence[int]): k offsets of the original.
         RETURNS (NDArray): Shape (k,), bool.
         """
         small: NDArray[np.bool_] = self.classes.take(places) == _LOWER
         return small
 
-    def share_of_capitals(self) -> float:
-        """The share of the original's words that begin with a capital; 0 if it has none."""
+    def capitalised_share(self) -> float:
+        """Compute the share of the original's words that start with a capital. RETURNS (float): 0 to 1; 0 without
+        words.
+        """
         letter = (self.classes == _LOWER) | (self.classes == _UPPER)
         begins = letter.copy()
         begins[1:] &= self.classes[:-1] == _OTHER
@@ -93,17 +95,17 @@ _MARKS = frozenset({"Mn", "Me"})
 
 
 def _fold(char: str) -> str:
-    """Fold one character to none, one or several."""
+    """Normalise one character to none, one or several."""
     if (simple := _fold_mark(char)) is not None:
         return simple
-    # Marks go before the case: the Greek iota below a vowel is a mark that casefold turns into a letter.
+    # Remove marks before folding case: casefold turns the Greek iota subscript, a mark, into a letter.
     bare = "".join(part for part in unicodedata.normalize("NFKD", char) if unicodedata.category(part) not in _MARKS)
     folded = unicodedata.normalize("NFKD", bare.casefold()).translate(_LETTERS)
     return "".join(part if (simple := _fold_mark(part)) is None else simple for part in folded)
 
 
 def _fold_mark(char: str) -> str | None:
-    """Fold what is no letter: apostrophes, hyphens, space, marks and invisible characters."""
+    """Normalise apostrophes, hyphens, white space, marks and invisible characters; None for any other character."""
     category = unicodedata.category(char)
     if char in _APOSTROPHES:
         return "'"
@@ -115,7 +117,7 @@ def _fold_mark(char: str) -> str | None:
 
 
 class _Folding(dict[int, str]):
-    """The folding of each character by its code point, as `str.translate` takes it."""
+    """The normalisation of each character by its code point, for `str.translate`."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold(chr(code))
@@ -126,27 +128,27 @@ _FOLDING = _Folding()
 
 
 def normal_form(term: str) -> str:
-    """Fold a term, without space around it.
+    """Normalise a term and strip surrounding space.
 
-    term (str): the term as a list writes it.
+    term (str): the term.
     RETURNS (str): its normal form; empty if nothing is left.
     """
-    if term.isascii():  # most terms, ten times as fast
+    if term.isascii():  # most terms; ten times as fast
         return " ".join(term.lower().replace("-", " ").replace("`", "'").split())
     return " ".join(term.translate(_FOLDING).split())
 
 
 def code_points(text: str) -> NDArray[np.uint32]:
-    """The code points of a text.
+    """Convert a text to code points.
 
-    text (str): any text.
+    text (str): a text of n characters.
     RETURNS (NDArray): Shape (n,), uint32.
     """
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
 def classify(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Tell letters from digits, whatever their case.
+    """Classify characters as letters or digits, whatever their case.
 
     codes (NDArray): code points. Shape (n,).
     RETURNS (NDArray): 1 for a letter, 2 for a digit, 0 for anything else. Shape (n,).
@@ -155,10 +157,10 @@ def classify(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def normalise(text: str) -> Normalised:
-    """Fold a text.
+    """Normalise a text.
 
     text (str): the original.
-    RETURNS (Normalised): the folded text and its way back.
+    RETURNS (Normalised): the normalised text and the way back.
     """
     table, classes, several = _tables()
     codes = code_points(text)
@@ -181,7 +183,7 @@ def normalise(text: str) -> Normalised:
 def _spell_out(
     folded: NDArray[np.uint32], origin: NDArray[np.int64], several: list[str]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Replace the characters that fold to several."""
+    """Replace the characters whose normal form has several characters."""
     at = np.flatnonzero(folded >= _SEVERAL)
     longer = [several[i] for i in (folded[at] - _SEVERAL).tolist()]
     lengths = np.ones(len(folded), dtype=np.int64)
@@ -194,7 +196,7 @@ def _spell_out(
 
 
 def _find_edges(kinds: NDArray[np.uint8], origin: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the word edges. There is none inside the folding of one character: "ß" holds no word "s"."""
+    """Find the word edges. There is none inside the normal form of one character: "ß" does not contain a word "s"."""
     edges = np.ones(len(kinds) + 1, dtype=bool)
     edges[1:-1] = _EDGE.take(kinds[:-1] * np.uint8(4) + kinds[1:]) & (origin[1:] != origin[:-1])
     return edges
@@ -202,7 +204,9 @@ def _find_edges(kinds: NDArray[np.uint8], origin: NDArray[np.int64]) -> NDArray[
 
 @cache
 def _tables() -> tuple[NDArray[np.uint32], NDArray[np.uint8], list[str]]:
-    """The folding and the class of every code point, and the foldings of several characters. Takes 0.2 s, once."""
+    """Compute the normal form and class of every code point, and the normal forms of several characters. Takes 0.2 s
+    once.
+    """
     table = np.arange(_UNICODE, dtype=np.uint32)
     classes = np.zeros(_UNICODE, dtype=np.uint8)
     several: list[str] = []

@@ -1,8 +1,9 @@
-"""The rows of the patient index, and what writes them.
+"""The patient index: a small number of terms for each of many patients, in a memory-mapped file.
 
-A row is compressed: the numbers of the tags, the terms and, last, the id of the patient. Before it stand its length
-and the number of its terms. The index beside the rows is two files of numbers: hashes of the ids, sorted, and where
-each row begins.
+A row has the id of a patient, the terms and the numbers of their tags, compressed to about a quarter. It is preceded
+by its length and its number of terms. A sorted file of id hashes gives the offset of each row; a patient may have
+several rows. A note is searched only for the terms of its own patient: the row is read and made into a small
+automaton, which is faster than searching the text for each term. All processes share the files.
 """
 
 import hashlib
@@ -19,40 +20,40 @@ import ahocorasick
 import numpy as np
 
 from ..patient_ids import normal_id
-from .conditions import Flags, settle
+from .conditions import TagFlags, resolve_matches
 from .institution import map_file
 from .matcher import Match
 from .normalise import Normalised, normalise
-from .terms import MAX_LENGTH, LocalEntry, Ready, Tag
+from .terms import MAX_LENGTH, LocalEntry, Tag, TaggedTerm
 
 HEAD = struct.Struct("<II")
-"""Before each row: its bytes, its terms."""
+"""Header of each row: number of bytes, number of terms."""
 
 _NUMBER = array("I").itemsize
-_LEVEL = 1  # of compression
-_COPIED = 1 << 22  # bytes that are copied at once
+_LEVEL = 1  # compression level
+_COPIED = 1 << 22  # bytes per copy step
 
 
 class Row(NamedTuple):
     """A row of the index.
 
     patient_id (str): the id.
-    terms (list[Ready]): terms and the numbers of their tags.
+    terms (list[TaggedTerm]): terms with the numbers of their tags.
     """
 
     patient_id: str
-    terms: list[Ready]
+    terms: list[TaggedTerm]
 
     def __repr__(self) -> str:
-        """The number of terms."""
+        """Show the number of terms."""
         return f"Row({len(self.terms)} terms)"
 
 
 def read_row(data: bytes, count: int) -> Row:
-    """Read a row.
+    """Decompress a row.
 
-    data (bytes): what a writer compressed.
-    count (int): how many terms it has.
+    data (bytes): the compressed row.
+    count (int): its number of terms.
     RETURNS (Row): the row.
     """
     data = zlib.decompress(data)
@@ -62,46 +63,47 @@ def read_row(data: bytes, count: int) -> Row:
 
 
 class Packed(NamedTuple):
-    """Terms as they are written. A value's can be kept for all patients who have it.
+    """Terms in the form in which they are written. The packed terms of a value can be shared by all patients who have
+    it.
 
-    text (str): the terms, each with a line break behind it.
-    numbers (bytes): numbers of their tags, of 32 bits.
+    text (str): the terms, each followed by a line break.
+    numbers (bytes): numbers of their tags, 32 bits each.
     """
 
     text: str
     numbers: bytes
 
     def __repr__(self) -> str:
-        """The number of terms."""
+        """Show the number of terms."""
         return f"Packed({len(self.numbers) // _NUMBER} terms)"
 
 
-def pack(ready: Iterable[Ready]) -> Packed:
-    """Pack terms, each with the same tag once.
+def pack(ready: Iterable[TaggedTerm]) -> Packed:
+    """Pack terms; repetitions are dropped.
 
-    ready (Iterable[Ready]): the terms.
-    RETURNS (Packed): the terms.
+    ready (Iterable[TaggedTerm]): the terms.
+    RETURNS (Packed): the packed terms.
     """
     kept = dict.fromkeys(ready)
     numbers = array("I", [number for _, number in kept])
     return Packed("".join([f"{term}\n" for term, _ in kept]), numbers.tobytes())
 
 
-def unpack(packed: Packed) -> Iterator[Ready]:
-    """The terms and the numbers of their tags.
+def unpack(packed: Packed) -> Iterator[TaggedTerm]:
+    """Unpack terms.
 
-    packed (Packed): what `pack` made.
-    RETURNS (Iterator[Ready]): terms and numbers.
+    packed (Packed): the result of `pack`.
+    RETURNS (Iterator[TaggedTerm]): terms with the numbers of their tags.
     """
     return zip(packed.text.split("\n")[:-1], array("I", packed.numbers), strict=True)
 
 
 class PatientPart(NamedTuple):
-    """Rows that another process wrote, to be joined to others.
+    """Rows that another process wrote, to be appended to the index.
 
     path (Path): the file.
-    hashes, offsets (bytes): of each row, numbers of 64 bits.
-    terms (int): how many terms there are.
+    hashes, offsets (bytes): id hash and offset of each row, 64 bits each.
+    terms (int): number of terms.
     """
 
     path: Path
@@ -111,9 +113,10 @@ class PatientPart(NamedTuple):
 
 
 class PatientWriter:
-    """Writes rows of a `PatientIndex` from a stream. It holds 16 bytes a row in memory.
+    """Writes the rows of a `PatientIndex` from a stream. It needs 16 bytes of memory per row.
 
-    path (Path): the file; it is replaced.
+    path (Path): the file; an existing one is replaced.
+    terms (int): number of terms written so far.
     """
 
     def __init__(self, path: Path) -> None:
@@ -135,11 +138,11 @@ class PatientWriter:
         self.add_row(hash_id(patient_id), len(numbers) // _NUMBER, data)
 
     def add_row(self, hashed: int, terms: int, data: bytes) -> None:
-        """Write a row that is compressed already.
+        """Write a compressed row.
 
         hashed (int): hash of the patient id.
-        terms (int): how many terms it has.
-        data (bytes): the row.
+        terms (int): number of terms.
+        data (bytes): the compressed row.
         """
         self._file.write(HEAD.pack(len(data), terms) + data)
         self._hashes.append(hashed)
@@ -148,12 +151,12 @@ class PatientWriter:
         self.terms += terms
 
     def part(self) -> PatientPart:
-        """Close the file. RETURNS (PatientPart): what another writer needs to take the rows."""
+        """Close the file. RETURNS (PatientPart): the rows, for `take` of another writer."""
         self._file.close()
         return PatientPart(self._path, self._hashes.tobytes(), self._offsets.tobytes(), self.terms)
 
     def take(self, part: PatientPart) -> None:
-        """Take the rows that another writer wrote, and remove its file.
+        """Append the rows that another writer wrote, and remove its file.
 
         part (PatientPart): the rows.
         """
@@ -167,7 +170,7 @@ class PatientWriter:
         self.terms += part.terms
 
     def finish(self) -> int:
-        """Write the index beside the rows. RETURNS (int): the number of patients."""
+        """Write the index files. RETURNS (int): number of patients."""
         self._file.close()
         hashes, offsets = np.array(self._hashes), np.array(self._offsets)
         order = np.argsort(hashes, kind="stable")
@@ -176,27 +179,27 @@ class PatientWriter:
         return len(np.unique(hashes))
 
     def close(self) -> None:
-        """Let the file go, written or not."""
+        """Close the file, whether it is finished or not."""
         self._file.close()
 
 
 def hash_id(patient_id: str) -> int:
-    """A number of 64 bits for an id.
+    """Hash a patient id.
 
     patient_id (str): the id.
-    RETURNS (int): the number.
+    RETURNS (int): 64 bits of its BLAKE2b hash.
     """
     data = patient_id.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
-# A length and a number of a term share one integer; the automaton keeps 32 bits of it.
+# The length and the number of a term share one integer, of which the automaton keeps 32 bits.
 _BITS = MAX_LENGTH.bit_length()
 _MASK = (1 << _BITS) - 1
 
 
 class PatientTerms:
-    """The terms of one patient. Its repr shows none of them.
+    """The terms of one patient.
 
     terms (Iterable[tuple[str, Tag]]): normal forms and their tags.
     """
@@ -207,31 +210,31 @@ class PatientTerms:
         for term, tag in self._terms:
             tags.setdefault(term, []).append(tag)
         self._tags = [tuple(found) if len(found) == 1 else _drop_needless(found) for found in tags.values()]
-        self._flags = Flags.of(self._tags)
+        self._flags = TagFlags.of(self._tags)
         self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
         for i, term in enumerate(tags):
             self._automaton.add_word(term, i << _BITS | len(term))
         self._automaton.make_automaton()
 
     def __len__(self) -> int:
-        """The number of different terms."""
+        """The number of distinct terms."""
         return len(self._tags)
 
     @property
     def entries(self) -> list[LocalEntry]:
-        """The terms in normal form."""
+        """The terms as entries, in normal form."""
         return [LocalEntry(term, *tag) for term, tag in dict.fromkeys(self._terms)]
 
     def __repr__(self) -> str:
-        """The number of terms."""
+        """Show the number of terms, none of them."""
         return f"PatientTerms({len(self)} terms)"
 
     def find(self, text: str, folded: Normalised | None = None) -> list[Match]:
         """Find the terms of a text; see `Institution.find`.
 
         text (str): the original.
-        folded (Normalised): the same text, folded, if it is at hand.
-        RETURNS (list[Match]): in the order of the text; a term with several tags is there once for each.
+        folded (Normalised): the same text, normalised; computed if not given.
+        RETURNS (list[Match]): matches in text order; a term with several tags gives one match for each.
         """
         if not text or not self._tags:
             return []
@@ -242,13 +245,15 @@ class PatientTerms:
         held = np.flatnonzero(folded.edges.take(starts) & folded.edges.take(ends))
         numbers = values.take(held) >> _BITS
         tags = [self._tags[i] for i in numbers.tolist()]
-        return settle(text, folded, starts.take(held), ends.take(held), tags, self._flags.take(numbers), own=True)
+        return resolve_matches(
+            text, folded, starts.take(held), ends.take(held), tags, self._flags.take(numbers), own=True
+        )
 
 
 class PatientIndex:
-    """The rows of a file.
+    """The patient index, opened for reading.
 
-    folder (Path): where the files are.
+    folder (Path): the folder of the files.
     tags (Sequence[Tag]): tags by number, from 1.
     """
 
@@ -263,40 +268,40 @@ class PatientIndex:
         return len(self._hashes)
 
     def find(self, patient_id: str) -> PatientTerms | None:
-        """Find a patient.
+        """Read the terms of a patient.
 
         patient_id (str): the id.
-        RETURNS (PatientTerms): the terms, None if there is no such patient.
+        RETURNS (PatientTerms): the terms; None if the patient is not in the index.
         """
         own = self._own(patient_id)
         return PatientTerms((term, self._tags[i - 1]) for row in own for term, i in row.terms) if own else None
 
     def __contains__(self, patient_id: str) -> bool:
-        """Whether there is a patient of whom there are terms."""
+        """Whether the index has terms of a patient."""
         return any(row.terms for row in self._own(patient_id))
 
-    def ready(self, patient_id: str) -> list[Ready]:
-        """What was written of a patient.
+    def tagged_terms(self, patient_id: str) -> list[TaggedTerm]:
+        """Read the stored terms of a patient.
 
         patient_id (str): the id.
-        RETURNS (list[Ready]): terms and numbers of tags; empty if there is no such patient.
+        RETURNS (list[TaggedTerm]): terms with the numbers of their tags; empty if the patient is not in the index.
         """
         return [ready for row in self._own(patient_id) for ready in row.terms]
 
     def ids(self) -> Iterator[str]:
-        """Yield the id of each row, in the order of the file."""
+        """Yield the patient id of each row, in file order."""
         return (self._read(offset).patient_id for offset in np.sort(self._offsets).tolist())
 
     def terms(self) -> Iterator[tuple[str, Tag]]:
-        """Yield the terms of all patients with their tags, in the order of the file."""
+        """Yield the terms of all patients with their tags, in file order."""
         for offset in np.sort(self._offsets).tolist():
             yield from ((term, self._tags[number - 1]) for term, number in self._read(offset).terms)
 
     def copy(self, writer: PatientWriter, left_out: Set[str]) -> None:
-        """Copy the rows as they are.
+        """Copy the rows to a writer.
 
-        writer (PatientWriter): where they go; its tags begin with those of this index.
-        left_out (Set[str]): ids of patients whose rows are left out.
+        writer (PatientWriter): the writer; its tags must start with those of this index.
+        left_out (Set[str]): ids of patients to leave out.
         """
         left_out = {normal_id(patient_id) for patient_id in left_out}
         hashes = {hash_id(patient_id) for patient_id in left_out}
@@ -314,7 +319,7 @@ class PatientIndex:
         return [row for row in rows if row.patient_id == patient_id]
 
     def _compressed(self, offset: int) -> tuple[int, bytes]:
-        """The number of terms of a row, and the row as it is compressed."""
+        """The number of terms of a row, and its compressed data."""
         start = offset + HEAD.size
         size, count = HEAD.unpack(self._rows[offset:start].tobytes())
         return count, self._rows[start : start + size].tobytes()
@@ -326,6 +331,6 @@ class PatientIndex:
 
 
 def _drop_needless(tags: Iterable[Tag]) -> tuple[Tag, ...]:
-    """Drop repeated tags, and those with a condition whose label and rule are there without."""
+    """Drop repeated tags, and conditional tags whose label and rule occur without a condition."""
     kept = dict.fromkeys(tags)
     return tuple(tag for tag in kept if not (tag.condition and tag._replace(condition="") in kept))

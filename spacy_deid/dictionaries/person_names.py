@@ -1,4 +1,6 @@
-"""Whether words are a person's name by the name lists that ship: a veto, so every language's lists count."""
+"""Check words against the shipped lists of given names and surnames. The check is a veto, so the lists of all
+languages count.
+"""
 
 import csv
 from functools import cache
@@ -6,15 +8,15 @@ from functools import cache
 from ..lang import all_languages, get_language
 from .normalise import normal_form
 
-_SHORTEST = 2  # an initial alone says nothing
+_SHORTEST = 2  # initials do not count as names
 
 
 @cache
 def name_words(lang: str = "") -> frozenset[str]:
-    """The words of the given names and surnames that ship with the package.
+    """Load the words of the shipped given names and surnames.
 
-    lang (str): language of the lists; all of them if empty.
-    RETURNS (frozenset[str]): normal forms, each word of a name on its own.
+    lang (str): ISO 639-1 code of the lists; "" for all languages.
+    RETURNS (frozenset[str]): normal forms; names of several words are split.
     """
     words: set[str] = set()
     for language in [get_language(lang)] if lang else all_languages():
@@ -25,10 +27,10 @@ def name_words(lang: str = "") -> frozenset[str]:
 
 
 def is_person_name(term: str) -> bool:
-    """Whether a term could be a person's name as a whole.
+    """Check whether a term could be the name of a person.
 
     term (str): a normal form.
-    RETURNS (bool): True if every word of it is a given name, a surname or an initial, and one at least is no initial.
+    RETURNS (bool): True if every word is a given name, a surname or an initial, and at least one is not an initial.
     """
     words = [word.strip(".,") for word in term.split()]
     long = [word for word in words if len(word) >= _SHORTEST]

@@ -1,8 +1,12 @@
-"""The folder of dictionaries on disk: private, written by one process at a time, replaced in one step.
+"""The dictionaries made from an EHR, in a folder: the institution's terms and the terms of each patient.
 
-folder/manifest.json    what was built, and the name of the current build
-folder/lock             held by the process that writes
-folder/<build>/…        the files of a build
+    folder/manifest.json    sources, counts and tags of the build; names the current build
+    folder/lock             locked by the process that writes
+    folder/build-…/…        the files of `Institution` and `PatientIndex`
+
+A build is written to a folder with a new name and becomes current when manifest.json is replaced, in one step. If a
+build is aborted, the old one stays current. Only the owner may read the files; a store that others can read is
+refused. A pipeline never contains any of it: a store is opened at run time and pickled as the path of its folder.
 """
 
 import json
@@ -24,21 +28,21 @@ from .institution import Institution, InstitutionWriter
 from .matcher import Match
 from .normalise import Normalised
 from .patients import PatientIndex, PatientPart, PatientTerms, PatientWriter, pack
-from .terms import OWN, LocalEntry, Tag, Tags, make_ready
+from .terms import OWN_PREFIX, LocalEntry, Tag, Tags, prepare_entries
 
 VERSION = 2
 MANIFEST = "manifest.json"
 BUILD = "build-"
-"""What the names of the folders of builds begin with."""
+"""Prefix of the folder names of builds."""
 
 _LOCK = "lock"
 
 
-def claim(folder: Path) -> None:
-    """Make the folder, or make sure that it is one of dictionaries.
+def claim_folder(folder: Path) -> None:
+    """Create the folder, or check that an existing one contains only dictionaries.
 
     folder (Path): the folder.
-    RAISES: ConfigError (D160) if it is something else or cannot be made.
+    RAISES: ConfigError (D160) if it contains other files or cannot be created.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,12 +53,12 @@ def claim(folder: Path) -> None:
         raise ConfigError(Errors.D160.format(path=folder, reason=os.strerror(error.errno or 0))) from None
 
 
-def lock(folder: Path) -> int:
-    """Keep other writers out for as long as the process lives.
+def lock_folder(folder: Path) -> int:
+    """Lock the folder for writing, until the handle is closed or the process ends.
 
     folder (Path): the folder.
-    RETURNS (int): the handle to close.
-    RAISES: ConfigError (D160) if another process is writing.
+    RETURNS (int): the file handle.
+    RAISES: ConfigError (D160) if another process has locked it.
     """
     handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -75,12 +79,12 @@ def _is_build(path: Path) -> bool:
 
 
 def _is_manifest(path: Path) -> bool:
-    """Whether a path is the manifest, or one that was not written to its end."""
+    """Whether a path is the manifest, or an incomplete one."""
     return path.name == MANIFEST or path.name.startswith(f"{MANIFEST}.")
 
 
-def clean(folder: Path) -> None:
-    """Remove the builds that are not the current one. Who has them open keeps them until the end.
+def remove_old_builds(folder: Path) -> None:
+    """Remove all builds except the current one. A process that has a build open can still read it.
 
     folder (Path): the folder, locked.
     """
@@ -93,7 +97,7 @@ def clean(folder: Path) -> None:
 
 
 def _read_json(folder: Path) -> dict[str, Any]:
-    """Read the manifest; empty if there is none."""
+    """Read the manifest; an empty dict if there is none."""
     try:
         data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -103,12 +107,12 @@ def _read_json(folder: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {"version": None}
 
 
-def read_meta(folder: Path) -> dict[str, Any]:
-    """Read the manifest, and check it and the sizes and modes of the files.
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest and check its version, and the sizes and permissions of the files.
 
     folder (Path): the folder.
     RETURNS (dict): the manifest.
-    RAISES: ConfigError (D160, D161, D162).
+    RAISES: ConfigError if there is none (D160), others can read the files (D161), or they are damaged (D162).
     """
     meta = _read_json(folder)
     if not meta:
@@ -126,12 +130,12 @@ def read_meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def write_meta(folder: Path, build: Path, meta: dict[str, Any]) -> None:
-    """Make the files of a build private and lasting, and then the current ones.
+def write_manifest(folder: Path, build: Path, meta: dict[str, Any]) -> None:
+    """Flush the files of a build to disk, make them private, and make the build current.
 
     folder (Path): the folder, locked.
     build (Path): the folder of the build.
-    meta (dict): what the manifest says beside the names and sizes of the files.
+    meta (dict): the content of the manifest, without the names and sizes of the files.
     """
     files = {}
     for path in sorted(build.iterdir()):
@@ -147,23 +151,24 @@ def write_meta(folder: Path, build: Path, meta: dict[str, Any]) -> None:
     os.replace(part, folder / MANIFEST)
 
 
-_KEPT = 256  # patients whose terms are kept in memory
+_KEPT = 256  # patients whose terms are cached
 
 
 class LocalStore:
-    """Dictionaries, opened for reading. Its repr shows the folder and counts.
+    """Dictionaries, opened for reading.
 
     folder (Path): the folder.
-    institution (Institution): the terms of the institution, with a method ``find(text)``.
-    manifest (dict): what the builder said of its sources.
+    institution (Institution): the terms of the institution.
+    patients (PatientIndex): the terms of the patients.
+    manifest (dict): the builder's description of its sources.
     counts (dict): "institution_terms", "patients", "patient_terms".
-    skipped (list[dict]): "rule", "reason" and "count" of the entries that were left out.
-    build (str): a random name of this build, for traces.
+    skipped (list[dict]): "rule", "reason" and "count" of entries that were left out.
+    build (str): random name of this build, for traces.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
-        meta = read_meta(self.folder)
+        meta = read_manifest(self.folder)
         self.build: str = meta["build"]
         self.manifest: dict[str, Any] = meta["manifest"]
         self.counts: dict[str, int] = meta["counts"]
@@ -177,26 +182,27 @@ class LocalStore:
 
     @classmethod
     def open(cls, folder: str | Path) -> "LocalStore":
-        """Open the dictionaries of a folder.
+        """Open dictionaries.
 
         folder (str or Path): the folder that a `StoreWriter` wrote.
         RETURNS (LocalStore): the dictionaries.
-        RAISES: ConfigError if there are none (D160), if others than their owner may read them (D161), or if they are
-            damaged or of another version (D162).
+        RAISES: ConfigError if there are none (D160), others than the owner can read them (D161), or they are damaged
+            or have
+            another version (D162).
         """
-        for _ in range(3):  # a new build may take the place of the one that the manifest named
+        for _ in range(3):  # a new build may replace the one in the manifest meanwhile
             with suppress(FileNotFoundError):
                 return cls(folder)
         raise ConfigError(Errors.D162.format(path=folder, reason="files are missing"))
 
     @property
     def has_patients(self) -> bool:
-        """Whether there are any patients."""
+        """Whether there is at least one patient."""
         return self.counts["patients"] > 0
 
     @property
     def fuzzy(self) -> bool:
-        """Whether the builder wants patients' names to count with a slip of the pen too."""
+        """Whether misspelt names of the patient count as matches."""
         return bool(self.manifest.get("fuzzy", False))
 
     @property
@@ -205,15 +211,15 @@ class LocalStore:
         return {tag.label for tag in self.tags}
 
     def patient_ids(self) -> Iterator[str]:
-        """Yield the ids of all patients; one that was added in several parts comes several times."""
+        """Yield the ids of all patients. An id is repeated if the patient was added in several parts."""
         return self.patients.ids()
 
     def __repr__(self) -> str:
-        """The folder and the counts."""
+        """Show the folder and the counts."""
         return f"LocalStore({str(self.folder)!r}, {self.counts})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path of the folder alone."""
+        """Pickle the path of the folder."""
         return LocalStore.open, (str(self.folder),)
 
 
@@ -225,23 +231,23 @@ class StoreWriter:
             writer.add_patient(patient_id, entries)
             writer.commit(manifest)
 
-    Without `commit` nothing changes. Entries that cannot be looked for are left out and counted: empty ones, those
-    that are too long, and, unless they have a condition, those that would match nearly everywhere.
+    Nothing changes without `commit`. Entries that cannot be searched for are left out and counted: empty ones, those
+    that are too long and, unless they have a condition, those that would match almost everywhere.
 
-    folder (str or Path): the folder; a new or an empty one, or dictionaries that are replaced.
-    update (bool): whether to start from the dictionaries that are there. A patient's new entries join the old ones,
-        unless `remove_patient` is called before.
-    skipped (Counter): rule and reason → how many entries were left out.
-    RAISES: ConfigError (D160) if the folder is something else or another process is writing to it.
+    folder (str or Path): a new or empty folder, or dictionaries to replace.
+    update (bool): whether to start from the existing dictionaries. New entries of a patient are added to the old ones,
+        unless `remove_patient` is called first.
+    skipped (Counter): rule and reason → number of entries that were left out.
+    RAISES: ConfigError (D160) if the folder contains other files or another process is writing to it.
     """
 
     def __init__(self, folder: str | Path, *, update: bool = False) -> None:
         self.folder = Path(folder).absolute()
         self.skipped: Counter[tuple[str, str]] = Counter()
-        claim(self.folder)
-        self._lock = lock(self.folder)
+        claim_folder(self.folder)
+        self._lock = lock_folder(self.folder)
         self._old = LocalStore.open(self.folder) if update and (self.folder / MANIFEST).exists() else None
-        clean(self.folder)
+        remove_old_builds(self.folder)
         self._build = self.folder / f"{BUILD}{secrets.token_hex(8)}"
         self._build.mkdir(mode=0o700)
         self._tags = Tags(list(self._old.tags) if self._old else [])
@@ -250,77 +256,77 @@ class StoreWriter:
         self._replaced: set[str] = set()
 
     def __enter__(self) -> "StoreWriter":
-        """Begin."""
+        """Return the writer."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove what was not committed."""
+        """Remove everything that was not committed."""
         self._patients.close()
-        clean(self.folder)
+        remove_old_builds(self.folder)
         os.close(self._lock)
 
     @property
     def has_old(self) -> bool:
-        """Whether there were dictionaries that are updated."""
+        """Whether existing dictionaries are being updated."""
         return self._old is not None
 
     def add_institution(self, entries: Iterable[LocalEntry]) -> None:
         """Add terms of the institution.
 
-        entries (Iterable[LocalEntry]): any number, read as a stream.
-        RAISES: ConfigError (D163) for a label, rule or condition that cannot be.
+        entries (Iterable[LocalEntry]): any number of entries, read as a stream.
+        RAISES: ConfigError (D163) for an invalid label, rule or condition.
         """
-        for term, number in make_ready(entries, self._tags, self.skipped):
+        for term, number in prepare_entries(entries, self._tags, self.skipped):
             self._institution.add(term, number)
 
     def add_patient(self, patient_id: str, entries: Iterable[LocalEntry]) -> None:
-        """Add terms of a patient to those that the patient has.
+        """Add terms of a patient.
 
-        patient_id (str): the id, as notes give it in ``doc._.ehr["patient_id"]``.
-        entries (Iterable[LocalEntry]): the terms.
-        RAISES: ConfigError for an empty id (D160), or a label, rule or condition that cannot be (D163).
+        patient_id (str): the id, as in ``doc._.ehr["patient_id"]``.
+        entries (Iterable[LocalEntry]): the entries.
+        RAISES: ConfigError for an empty id (D160), or an invalid label, rule or condition (D163).
         """
         patient_id = normal_id(patient_id)
         if not patient_id:
             raise ConfigError(Errors.D160.format(path=self.folder, reason="a patient without an id"))
-        ready = list(make_ready(entries, self._tags, self.skipped))
+        ready = list(prepare_entries(entries, self._tags, self.skipped))
         if self._old and patient_id not in self._replaced:
-            ready = self._old.patients.ready(patient_id) + ready
+            ready = self._old.patients.tagged_terms(patient_id) + ready
             self._replaced.add(patient_id)
         self._patients.add(patient_id, [pack(ready)])
 
     def share(self, tags: Iterable[Tag]) -> tuple[Path, list[Tag]]:
-        """Let other processes write patients, each to a file of its own; see `take`.
+        """Prepare for other processes to write patients, each to a file of its own; see `take`.
 
         tags (Iterable[Tag]): the tags that they may need.
-        RETURNS (tuple[Path, list[Tag]]): the folder of their files, and all tags by number, from 1.
+        RETURNS (tuple[Path, list[Tag]]): the folder for their files, and all tags by number, from 1.
         """
         for tag in tags:
             self._tags.number(LocalEntry("", *tag))
         return self._build, list(self._tags.known)
 
     def take(self, part: PatientPart, patient_ids: Iterable[str] = ()) -> None:
-        """Take the patients that another process wrote.
+        """Add the patients that another process wrote.
 
         part (PatientPart): the file; it is removed.
-        patient_ids (Iterable[str]): in an update, the patients in it, whose old terms are left behind.
+        patient_ids (Iterable[str]): in an update, the ids of these patients, whose old terms are dropped.
         """
         self._patients.take(part)
         self._replaced.update(patient_ids)
 
     def remove_patient(self, patient_id: str) -> None:
-        """Forget what the dictionaries that are updated have of a patient; what is added from now on stays.
+        """In an update, drop the old terms of a patient. Terms that are added afterwards are kept.
 
         patient_id (str): the id.
         """
         self._replaced.add(normal_id(patient_id))
 
     def commit(self, manifest: dict[str, Any]) -> None:
-        """Put the new dictionaries into the place of the old.
+        """Replace the old dictionaries by the new ones.
 
-        manifest (dict): what to remember of the sources: tables, columns, counts; plain values, and none of the EHR.
+        manifest (dict): description of the sources: tables, columns, counts. Plain values, none of them from the EHR.
         """
         if self._old:
             self._keep_old(self._old)
@@ -332,7 +338,7 @@ class StoreWriter:
             "patients": patients,
             "patient_terms": self._patients.terms,
         }
-        write_meta(
+        write_manifest(
             self.folder,
             self._build,
             {
@@ -347,46 +353,46 @@ class StoreWriter:
         )
 
     def _keep_old(self, old: LocalStore) -> None:
-        """Carry over what is not replaced."""
+        """Copy the old terms that are not replaced."""
         for keys, marks in old.institution.rows():
             self._institution.add_rows(keys, marks)
         old.patients.copy(self._patients, self._replaced)
 
 
-class Chosen(NamedTuple):
-    """What is used for a note.
+class PatientChoice(NamedTuple):
+    """The terms to use for a note.
 
     own (PatientTerms | None): the terms of its patient; None if there are none.
-    missing (str): why there are none, in words; "" if there are.
+    missing (str): the reason why there are none; "" if there are.
     """
 
     own: PatientTerms | None
     missing: str
 
 
-def choose(store: LocalStore, value: Any) -> Chosen:
-    """Choose the terms of a patient.
+def select_patient_terms(store: LocalStore, value: Any) -> PatientChoice:
+    """Select the terms of a patient.
 
     store (LocalStore): the dictionaries.
-    value (Any): the id, as text or number; None, not a number or "" if the note has none.
-    RETURNS (Chosen): the terms, or what is missing.
+    value (Any): the patient id as text or number; None, NaN or "" if the note has none.
+    RETURNS (PatientChoice): the terms, or the reason why there are none.
     """
     patient_id = normal_id(value)
     own = store.patient(patient_id) if patient_id else None
-    return Chosen(own, "" if own is not None else "unknown patient_id" if patient_id else "no patient_id")
+    return PatientChoice(own, "" if own is not None else "unknown patient_id" if patient_id else "no patient_id")
 
 
-def search(
+def search_note(
     store: LocalStore, own: PatientTerms | None, text: str, folded: Normalised, is_word: Callable[[str], bool] | None
 ) -> list[Match]:
-    """Search a note.
+    """Search a note for terms of the institution and of its own patient.
 
     store (LocalStore): the dictionaries.
     own (PatientTerms | None): the terms of the note's patient.
     text (str): the note.
-    folded (Normalised): the same, folded.
-    is_word (Callable | None): whether a folded word is one of the language; None to let no name have a slip.
-    RETURNS (list[Match]): the rules of the patient's own terms begin with `OWN`.
+    folded (Normalised): the same text, normalised.
+    is_word (Callable | None): whether a normalised word is a word of the language; None to ignore misspelt names.
+    RETURNS (list[Match]): matches; the rules of the patient's own terms start with `OWN_PREFIX`.
     """
     matches = store.institution.find(text, folded)
     if own is None:
@@ -394,4 +400,4 @@ def search(
     mine = own.find(text, folded)
     if is_word:
         mine += fuzzy_find(text, own.entries, folded, is_word)
-    return matches + [match._replace(rule=OWN + match.rule) for match in mine]
+    return matches + [match._replace(rule=OWN_PREFIX + match.rule) for match in mine]

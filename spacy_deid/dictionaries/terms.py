@@ -1,8 +1,8 @@
-"""Reading term lists, and refusing what would redact everything.
+"""Terms with their labels and rules: from term lists, and from an EHR. Terms that would redact everything are refused.
 
-A list is a CSV file with the header ``term,label`` or ``term,label,rule``, or a JSONL file of objects with these keys.
-UTF-8, with or without byte order mark. A row is checked before its term is used, and what is wrong with it is said
-by file and row alone: the rows of a hospital's lists are its patients.
+A list is a CSV file with the header ``term,label`` or ``term,label,rule``, or a JSONL file of objects with these keys,
+in UTF-8 with or without byte order mark. Each row is checked before its term is used. Errors name the file and the row
+only, because the rows of a hospital's lists are its patients.
 """
 
 import csv
@@ -20,17 +20,17 @@ from ..lang import all_languages
 from .normalise import normal_form
 
 MAX_LENGTH = 255
-_LONG_WORD = re.compile(r"[^\W_]{2,}")  # of letters and digits
+_LONG_WORD = re.compile(r"[^\W_]{2,}")  # at least two letters or digits
 _COLUMNS = ("term", "label", "rule")
 _ROWS_NAMED = 20
 
 
 class Entry(NamedTuple):
-    """One row of a list, checked.
+    """A checked row of a list.
 
     term (str): normal form of the term.
     label (str): canonical label.
-    rule (str): name of the list, or of the rule that the row names.
+    rule (str): name of the list, or the rule in the row.
     """
 
     term: str
@@ -39,19 +39,23 @@ class Entry(NamedTuple):
 
 
 def list_name(path: str | Path) -> str:
-    """The name that a list's detections bear: the file's name without its suffix."""
+    """The name of a list in the rules of its matches: the file name without suffix.
+
+    path (str or Path): the file.
+    """
     return Path(path).stem
 
 
 def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
-    """Read a list, row by row, without holding it in memory.
+    """Read a list row by row, without holding it in memory.
 
     path (str or Path): a .csv or .jsonl file.
-    label (str): label of the rows that have none.
-    YIELDS (Entry): the rows in the order of the file.
-    RAISES: ConfigError if there is no such file (D150), it is of another kind (D151), a row is broken (D152), has an
-        unknown label (D154) or none (D155), or, once the file is read, if there were no terms (D152), general ones
-        (D153), or a term with two labels (D167).
+    label (str): label of rows without one.
+    YIELDS (Entry): the rows in file order.
+    RAISES: ConfigError if the file does not exist (D150) or has another type (D151), a row is invalid (D152), a label
+        is
+        unknown (D154) or missing (D155), or, after the last row, if there were no terms (D152), terms that are too
+        general (D153), or terms with two labels (D167).
     """
     path = Path(path)
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
@@ -64,41 +68,40 @@ def read_list(path: str | Path, label: str | None = None) -> Iterator[Entry]:
 
 
 def check_terms(terms: Iterable[str], label: str, name: str) -> Iterator[Entry]:
-    """Check terms that come from memory; the row is their place, from 1.
+    """Check terms given in code. Errors name their position, from 1, as the row.
 
     terms (Iterable[str]): the terms.
     label (str): their label.
-    name (str): the name that their detections bear.
-    YIELDS (Entry): the terms in their order.
-    RAISES: ConfigError as `read_list`.
+    name (str): the rule of their matches.
+    YIELDS (Entry): the terms in order.
+    RAISES: ConfigError, see `read_list`.
     """
     rows = ((row, {"term": term, "label": label}) for row, term in enumerate(terms, 1))
     return _check(rows, source=name, name=name, label=None, labels=None)
 
 
 def is_too_general(term: str) -> bool:
-    """Whether a term would match nearly everywhere.
+    """Check whether a term would match almost everywhere.
 
     term (str): a normal form.
-    RETURNS (bool): True if it has no letter or digit, or nothing but single ones and function words: "a", "j. m.",
-        "de la".
+    RETURNS (bool): True if it has no letter or digit, or only single ones and function words: "a", "j. m.", "de la".
     """
     known = function_words()
     first = _LONG_WORD.search(term)
     if first and first[0] not in known:
-        return False  # most terms, at once
+        return False  # shortcut for most terms
     return all(word[0] in known for word in _LONG_WORD.finditer(term))
 
 
 @cache
 def function_words() -> frozenset[str]:
-    """The normal forms of the function words that ship with the package, of all its languages together."""
+    """Load the function words of all languages of the package. RETURNS (frozenset[str]): normal forms."""
     lines = (line for language in all_languages() for line in language.read_lines("function_words.txt"))
     return frozenset(normal_form(word) for line in lines for word in line.split())
 
 
 def _some(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Pass rows on, and refuse a file without any: whoever names a list expects something of it."""
+    """Pass rows on, and refuse a file without rows."""
     row = 0
     for row, values in rows:
         yield row, values
@@ -113,9 +116,11 @@ def _check(
     label: str | None,
     labels: dict[str, str] | None,
 ) -> Iterator[Entry]:
-    """Turn rows into entries. General terms, and those with two labels, are gathered, so that one run names them all.
+    """Convert rows to entries. Terms that are too general or have two labels are collected, so that one error names
+    them all.
 
-    labels (Optional[dict[str, str]]): empty; filled with the label of each term. None if all rows have one label.
+    labels (Optional[dict[str, str]]): an empty dict, filled with the label of each term; None if all rows have one
+        label.
     """
     general: list[int] = []
     twice: list[int] = []
@@ -146,13 +151,15 @@ def _check(
 
 
 def _name_rows(rows: Sequence[int]) -> str:
-    """The numbers of rows for an error: the first of them, and how many more there are."""
+    """List row numbers for an error: the first ones, and how many more there are."""
     named = ", ".join(map(str, rows[:_ROWS_NAMED]))
     return named + (f" and {len(rows) - _ROWS_NAMED} more" if len(rows) > _ROWS_NAMED else "")
 
 
 def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (row number, values by column). The number is that of the line where the row ends; the header is row 1."""
+    """Yield row number and values by column. The number is that of the line in which the row ends; the header is row
+    1.
+    """
     reader = csv.reader(_decode(path), strict=True)
     try:
         header = [column.strip().lower() for column in next(reader, [])]
@@ -171,7 +178,7 @@ def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (row number, values by key)."""
+    """Yield row number and values by key."""
     for row, line in enumerate(_decode(path), 1):
         if not line.strip():
             continue
@@ -185,7 +192,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _decode(path: Path) -> Iterator[str]:
-    """Decode a file line by line, so that what is not UTF-8 can be told by its row."""
+    """Decode a file line by line, so that a decoding error can name the row."""
     with path.open("rb") as file:
         for row, line in enumerate(file, 1):
             try:
@@ -195,26 +202,26 @@ def _decode(path: Path) -> Iterator[str]:
 
 
 def _broken(source: str | Path, row: int, reason: str) -> ConfigError:
-    """The error for a row that cannot be used."""
+    """Make the error for an invalid row."""
     return ConfigError(Errors.D152.format(path=source, row=row, reason=reason))
 
 
 CONDITIONS = ("", "name")
 LONG = f"longer than {MAX_LENGTH} characters"
 GENERAL = "would match nearly everywhere"
-"""Why entries are left out."""
+"""Reasons why entries are left out."""
 
-OWN = "patient:"  # what the rules of a patient's own terms begin with in evidence
+OWN_PREFIX = "patient:"  # prefix of the rules of a patient's own terms in evidence
 
 
-Ready = tuple[str, int]
-"""The normal form of a term and the number of its tag: what is written of an entry."""
+TaggedTerm = tuple[str, int]
+"""The normal form of a term and the number of its tag, as written to the store."""
 
-_NORMAL = re.compile(r"[a-z0-9.,'@()/+]+(?: [a-z0-9.,'@()/+]+)*").fullmatch  # surely a normal form
+_NORMAL = re.compile(r"[a-z0-9.,'@()/+]+(?: [a-z0-9.,'@()/+]+)*").fullmatch  # sufficient for a normal form
 
 
 class Tag(NamedTuple):
-    """What an entry says of its term; it holds no value of the EHR.
+    """The properties of an entry without its term. Contains no value of the EHR.
 
     label (str): canonical label.
     rule (str): "table.column".
@@ -227,12 +234,13 @@ class Tag(NamedTuple):
 
 
 class LocalEntry(NamedTuple):
-    """One form of one value of an EHR. Its repr does not show the term.
+    """One variant of one value of an EHR.
 
-    term (str): the form.
+    term (str): the variant.
     label (str): canonical label.
-    rule (str): where it is from, "table.column".
-    condition (str): "" for everywhere, "name" for an ambiguous word that counts only in the context of a name; see
+    rule (str): its origin, "table.column".
+    condition (str): "" if it always matches; "name" for an ambiguous word that matches only in the context of a name,
+        see
         `conditions`.
     """
 
@@ -242,19 +250,27 @@ class LocalEntry(NamedTuple):
     condition: str = ""
 
     def __repr__(self) -> str:
-        """The kind of the entry without its value."""
+        """Show the properties without the term."""
         return f"LocalEntry(term=…, label={self.label!r}, rule={self.rule!r}, condition={self.condition!r})"
 
 
 class Tags:
-    """The tags of a dictionary, numbered from 1 in the order of their coming."""
+    """The tags of a dictionary, numbered from 1 in order of first use.
+
+    known (list[Tag]): the tags.
+    """
 
     def __init__(self, known: list[Tag]) -> None:
         self.known = known
         self._numbers: dict[tuple[str, ...], int] = {tag: number for number, tag in enumerate(known, 1)}
 
     def number(self, entry: LocalEntry) -> int:
-        """The number of an entry's tag. RAISES: ConfigError (D163) for one that cannot be."""
+        """Return the number of an entry's tag. A new tag is added.
+
+        entry (LocalEntry): the entry.
+        RETURNS (int): the number, from 1.
+        RAISES: ConfigError (D163) for an invalid label, rule or condition.
+        """
         if (number := self._numbers.get(entry[1:])) is None:
             tag = Tag(*entry[1:])
             _check_tag(tag)
@@ -263,12 +279,12 @@ class Tags:
         return number
 
 
-def check_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
-    """The normal form of an entry's term, or "" if it cannot be looked for, which is counted.
+def normalise_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
+    """Normalise an entry's term, or count the entry as skipped.
 
     entry (LocalEntry): the entry.
-    skipped (Counter): rule and reason → how many.
-    RETURNS (str): the normal form, "" for an entry to leave out.
+    skipped (Counter): rule and reason → number of skipped entries; changed in place.
+    RETURNS (str): the normal form; "" if the entry is skipped.
     """
     term = entry.term if _NORMAL(entry.term) else normal_form(entry.term)
     if not term:
@@ -285,23 +301,25 @@ def check_entry(entry: LocalEntry, skipped: Counter[tuple[str, str]]) -> str:
     return ""
 
 
-def make_ready(entries: Iterable[LocalEntry], tags: Tags, skipped: Counter[tuple[str, str]]) -> Iterator[Ready]:
-    """Make entries ready to be written.
+def prepare_entries(
+    entries: Iterable[LocalEntry], tags: Tags, skipped: Counter[tuple[str, str]]
+) -> Iterator[TaggedTerm]:
+    """Prepare entries for writing.
 
-    entries (Iterable[LocalEntry]): the entries; those that cannot be looked for are left out.
+    entries (Iterable[LocalEntry]): the entries; those that cannot be searched for are left out.
     tags (Tags): the tags of the dictionary; new ones are added.
-    skipped (Counter): rule and reason → how many were left out; it is added to.
-    YIELDS (Ready): normal forms and numbers of tags.
-    RAISES: ConfigError (D163) for a label, rule or condition that cannot be.
+    skipped (Counter): rule and reason → number of skipped entries; changed in place.
+    YIELDS (TaggedTerm): normal forms with the numbers of their tags.
+    RAISES: ConfigError (D163) for an invalid label, rule or condition.
     """
     for entry in entries:
         number = tags.number(entry)
-        if term := check_entry(entry, skipped):
+        if term := normalise_entry(entry, skipped):
             yield term, number
 
 
 def _is_broken(term: str) -> bool:
-    """Whether a term holds half of a surrogate pair."""
+    """Whether a term contains half of a surrogate pair."""
     try:
         term.encode("utf-8")
     except UnicodeEncodeError:
@@ -310,11 +328,11 @@ def _is_broken(term: str) -> bool:
 
 
 def _check_tag(tag: Tag) -> None:
-    """Make sure that a tag can be written. RAISES: ConfigError (D163)."""
+    """Check that a tag is valid. RAISES: ConfigError (D163)."""
     if tag.label not in LABELS:
         reason = "unknown label"
-    elif not tag.rule or tag.rule.startswith(OWN):
-        reason = f"a rule is table.column and does not begin with '{OWN}'"
+    elif not tag.rule or tag.rule.startswith(OWN_PREFIX):
+        reason = f"a rule is table.column and does not begin with '{OWN_PREFIX}'"
     elif tag.condition not in CONDITIONS:
         reason = f"a condition is one of {CONDITIONS}"
     else:

@@ -1,7 +1,11 @@
-"""Building the parts of the patients in several processes.
+"""Build dictionaries from the tables of an electronic health record system, in one pass and in bounded memory.
 
-Processes are spawned, not forked: the readers of tables have threads, and a fork of them may stand still. No more
-parts are on the way than the processes can take, so that memory does not grow with the tables.
+Rows of the institution are written to the store directly. Rows of patients are first grouped by patient, because the
+names, addresses and identifiers of a patient are spread over several tables. The new dictionaries replace the old ones
+only when they are complete, so an aborted build leaves the old ones in place.
+
+Workers are spawned, not forked: the table readers have threads, which can deadlock a forked process. The number of
+partitions in memory is limited by the number of workers.
 """
 
 from collections import deque
@@ -21,24 +25,24 @@ from ..patient_ids import normal_id
 from ..processes import follow_parent
 from .cleaning import as_text, clean
 from .entry_maker import Cell, EntryMaker
-from .mapping import Mapped, Table
-from .patients import PartResult, PartsPlan, PatientBuilder, Scratch, StoredRow, tags_of
+from .mapping import EhrMapping, Table
+from .patients import BuildPlan, PartitionedRow, PartResult, PatientBuilder, RowPartitions, patient_tags
 from .report import BuildReport
 from .sources import read_rows
 
-_FEW = 20_000  # rows that take less time than a process to begin
+_FEW = 20_000  # with fewer rows, starting processes takes longer than the work
 
-_BUILDERS: list[PatientBuilder] = []  # of a process that was spawned
+_BUILDERS: list[PatientBuilder] = []  # one item in a worker process
 
 
-def build_parts(plan: PartsPlan, scratch: Scratch, processes: int) -> Iterator[PartResult]:
-    """Build all parts.
+def build_parts(plan: BuildPlan, scratch: RowPartitions, processes: int) -> Iterator[PartResult]:
+    """Build the patients of all partitions.
 
-    plan (PartsPlan): how.
-    scratch (Scratch): the rows.
-    processes (int): how many processes there may be; 1 for none but this one.
-    YIELDS (PartResult): what became of each part, in their order.
-    RAISES: InputError (D188) if a process dies.
+    plan (BuildPlan): the settings.
+    scratch (RowPartitions): the rows.
+    processes (int): maximal number of worker processes; 1 builds in this process.
+    YIELDS (PartResult): the result of each partition, in order.
+    RAISES: InputError (D188) if a worker process dies.
     """
     if processes < 2 or scratch.rows <= _FEW:
         builder = PatientBuilder(plan)
@@ -59,33 +63,34 @@ def build_parts(plan: PartsPlan, scratch: Scratch, processes: int) -> Iterator[P
             pool.shutdown(cancel_futures=True)
 
 
-def _begin(plan: PartsPlan) -> None:
-    """Make the builder of a process, which ends with its parent."""
+def _begin(plan: BuildPlan) -> None:
+    """Create the builder of a worker process, which ends when its parent ends."""
     follow_parent()
     _BUILDERS[:] = [PatientBuilder(plan)]
 
 
 def _build(number: int, data: bytes) -> PartResult:
-    """Build a part with it."""
+    """Build a partition in a worker process."""
     return _BUILDERS[0].build(number, data)
 
 
-_PROBED = 500  # rows of a table that are looked at before all are read
-_STEP = 50_000  # rows or patients between two words of progress
+_PROBED = 500  # rows of a table to check before all are read
+_STEP = 50_000  # rows or patients between two progress calls
 
 Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to build.
+    """Settings of a build.
 
-    background (PhraseCounts | None): counts of a background corpus; None for those that ship for each language.
-    limit (float): occurrences in a million words above which a phrase is ambiguous.
-    update (bool): whether to start from the dictionary that is there.
-    replace (bool): in an update, whether what the old dictionary has of the patients in the tables is forgotten.
-    fuzzy (bool): whether patients' names count with a slip of the pen too; it is remembered in the dictionary.
-    processes (int): how many processes build patients; a small number of patients is built in this one.
+    background (PhraseCounts | None): word counts of a background corpus; None for the counts shipped for each
+        language.
+    limit (float): occurrences per million words above which a phrase is ambiguous.
+    update (bool): whether to start from the existing dictionaries.
+    replace (bool): in an update, whether to drop the old entries of the patients that the tables contain.
+    fuzzy (bool): whether misspelt names of the patient count as matches; stored in the dictionary.
+    processes (int): number of worker processes; a small number of patients is always built in this process.
     """
 
     background: PhraseCounts | None = None
@@ -97,7 +102,7 @@ class Settings:
 
 
 def build_dictionary(
-    mapping: Mapped,
+    mapping: EhrMapping,
     folder: str | Path,
     report_path: str | Path,
     settings: Settings | None = None,
@@ -105,14 +110,15 @@ def build_dictionary(
 ) -> BuildReport:
     """Build the dictionaries of an institution and its patients.
 
-    mapping (Mapped): which column of which table holds what.
-    folder (str or Path): where the dictionaries go; what is there is replaced when all is done.
-    report_path (str or Path): where the report goes; only its owner can read it.
-    settings (Settings): how to build.
-    progress (Callable): called with what is being read and how many rows or patients there were.
+    mapping (EhrMapping): the content of the tables' columns.
+    folder (str or Path): folder of the dictionaries; existing ones are replaced at the end.
+    report_path (str or Path): file for the report, readable only by its owner.
+    settings (Settings): the settings.
+    progress (Callable): called with a description and the number of rows or patients so far.
     RETURNS (BuildReport): counts.
-    RAISES: ConfigError or InputError, as `read_rows` and `StoreWriter`; D181 for a patient id that stands twice, D183
-        for a column of another kind, D186 if nothing was left.
+    RAISES: ConfigError or InputError, see `read_rows` and `StoreWriter`; D181 for a repeated patient id, D183 for a
+        column
+        with values of another kind, D186 if no value could be used.
     """
     settings = settings or Settings()
     folder, report_path = Path(folder).absolute(), Path(report_path)
@@ -121,10 +127,10 @@ def build_dictionary(
     langs = {table.lang for table in mapping.tables}
     limits = {lang: _ambiguity(lang, settings) for lang in langs}
     about = _about(mapping, settings, limits)
-    with StoreWriter(folder, update=settings.update) as writer, Scratch(folder.parent) as scratch:
-        shared, tags = writer.share(tags_of(mapping.tables))
+    with StoreWriter(folder, update=settings.update) as writer, RowPartitions(folder.parent) as scratch:
+        shared, tags = writer.share(patient_tags(mapping.tables))
         old = folder if settings.update and not settings.replace and writer.has_old else None
-        plan = PartsPlan(mapping, limits, shared, tags, settings.update, old)
+        plan = BuildPlan(mapping, limits, shared, tags, settings.update, old)
         build = _Build(plan, writer, report, progress)
         for number, table in enumerate(mapping.tables):
             build.read(number, table, scratch)
@@ -137,14 +143,14 @@ def build_dictionary(
 
 
 def _ambiguity(lang: str, settings: Settings) -> Ambiguity:
-    """What is ambiguous in a language."""
+    """Load the word frequencies of a language."""
     if settings.background is not None:
         return Ambiguity(settings.background, settings.limit)
     return Ambiguity.of(lang, settings.limit)
 
 
-def _about(mapping: Mapped, settings: Settings, limits: dict[str, Ambiguity]) -> dict[str, Any]:
-    """What the manifest and the report say of the build: names of sources, never what a query or an address says."""
+def _about(mapping: EhrMapping, settings: Settings, limits: dict[str, Ambiguity]) -> dict[str, Any]:
+    """Describe the build for manifest and report. Queries and URLs are left out, sources are named."""
     sources = {
         table.source.name: table.source.path.name if table.source.path else f"${table.source.url_env}"
         for table in mapping.tables
@@ -161,17 +167,17 @@ def _about(mapping: Mapped, settings: Settings, limits: dict[str, Ambiguity]) ->
 
 
 class _Build:
-    """One run over the tables."""
+    """The state of one build."""
 
-    def __init__(self, plan: PartsPlan, writer: StoreWriter, report: BuildReport, progress: Progress) -> None:
+    def __init__(self, plan: BuildPlan, writer: StoreWriter, report: BuildReport, progress: Progress) -> None:
         self._plan = plan
         self._writer = writer
         self._report = report
         self._maker = EntryMaker(report, plan.ambiguity)
         self._progress = progress
 
-    def read(self, number: int, table: Table, scratch: Scratch) -> None:
-        """Read a table: to the store, or to the scratch files."""
+    def read(self, number: int, table: Table, scratch: RowPartitions) -> None:
+        """Read a table into the store or the partitions."""
         read = self._read_patients(number, table, scratch) if table.patient_id else self._read_institution(table)
         done = 0
         for rows in read:
@@ -183,7 +189,7 @@ class _Build:
             self._report.check(table)
 
     def _read_institution(self, table: Table) -> Iterator[int]:
-        """Add a table of the institution. YIELDS (int): rows of each batch."""
+        """Add a table of the institution. YIELDS (int): the number of rows of each batch."""
         for batch in read_rows(table):
             for texts in _texts(table, batch.rows):
                 cells = list(self._clean(table, texts))
@@ -191,7 +197,7 @@ class _Build:
             yield len(batch.rows)
 
     def _clean(self, table: Table, texts: Sequence[str]) -> Iterator[Cell]:
-        """The values of a row that can be used; the others are counted."""
+        """Yield the usable values of a row; count the others."""
         for column, cell in zip(table.columns, texts, strict=True):
             tally = self._report.columns[column.rule]
             for text in column.split(cell):
@@ -204,8 +210,8 @@ class _Build:
                     tally.used += 1
                     yield Cell(column, value)
 
-    def _read_patients(self, number: int, table: Table, scratch: Scratch) -> Iterator[int]:
-        """Sort a table of patients. YIELDS (int): rows of each batch."""
+    def _read_patients(self, number: int, table: Table, scratch: RowPartitions) -> Iterator[int]:
+        """Distribute the rows of a patient table. YIELDS (int): the number of rows of each batch."""
         place = table.wanted.index(table.patient_id)
         probed = False
         for batch in read_rows(table):
@@ -215,13 +221,13 @@ class _Build:
                 probed = True
             for at, (row, values) in enumerate(zip(batch.rows, texts, strict=True), batch.first):
                 if patient_id := normal_id(as_text(row[place])):
-                    scratch.add(patient_id, StoredRow(number, at, values))
+                    scratch.add(patient_id, PartitionedRow(number, at, values))
                 else:
                     self._report.without_id[table.name] += 1
             yield len(batch.rows)
 
-    def add_patients(self, scratch: Scratch, processes: int) -> None:
-        """Add the patients. RAISES: InputError (D181, D183)."""
+    def add_patients(self, scratch: RowPartitions, processes: int) -> None:
+        """Build all patients and add them to the store. RAISES: InputError (D181, D183)."""
         repeated: dict[str, tuple[int, int]] = {}
         done = 0
         for result in build_parts(self._plan, scratch, processes):
@@ -242,6 +248,6 @@ class _Build:
 
 
 def _texts(table: Table, rows: Sequence[Sequence[Any]]) -> list[tuple[str, ...]]:
-    """The cells of rows as text, in the order of the table's columns."""
+    """Convert the cells of rows to text, in the order of the table's columns."""
     places = table.places
     return [tuple([as_text(row[place]) for place in places]) for row in rows]

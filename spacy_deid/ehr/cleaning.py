@@ -1,7 +1,7 @@
-"""What a record holds in place of a value: nothing, "UNKNOWN", "-", "0000000", the first of January 1900.
+"""Clean the values of a patient record and skip placeholders: "UNKNOWN", "-", "0000000", 1900-01-01.
 
-A placeholder in a dictionary would take every "unknown" and every "test" out of every note. It is skipped and counted
-by its reason. The reason is a word, never the value.
+A placeholder in a dictionary would redact every "unknown" and every "test" in every note. Skipped values are counted
+by reason; the reason never contains the value.
 """
 
 import re
@@ -18,7 +18,7 @@ from .languages import load_language
 from .value_formats import read_phone
 
 NAMES = frozenset({"given", "middle", "surname", "former", "nickname", "full", "clinician"})
-"""Kinds that are names of persons."""
+"""Kinds of values that are names of persons."""
 
 PLACEHOLDERS = frozenset(
     normal_form(word)
@@ -37,14 +37,16 @@ PLACEHOLDERS = frozenset(
     )
     for word in line.split("|")
 ) - {""}
-"""Normal forms of values that stand for no value."""
+"""Normal forms of values that mean that the value is missing."""
 
-_ALSO_NAMES = frozenset({"dummy", "na", "nan", "nc", "nn", "same", "sample", "sd", "tester"})  # rare, but names
+_ALSO_NAMES = frozenset(
+    {"dummy", "na", "nan", "nc", "nn", "same", "sample", "sd", "tester"}
+)  # placeholders that are also rare names
 _SHORTEST: Mapping[str, int] = MappingProxyType(
     {"id": 3, "phone": 5, "zip": 3, "clinic": 3, "location": 3, "organization": 3}
 )
 _NUMBERS = frozenset({"id", "phone", "zip"})
-_BARE_NUMBER = 5  # an identifier of fewer digits and nothing else is a dose, a year, a room
+_BARE_NUMBER = 5  # a shorter number could be a dose, year or room
 _NO_BIRTH = frozenset({date(1, 1, 1), date(1753, 1, 1), date(1800, 1, 1), date(1900, 1, 1), date(1901, 1, 1)})
 _FIRST_YEAR, _LAST_YEAR = 1800, 2200
 _ORDERS = {"d": ("%d/%m/%Y", "%d/%m/%y"), "m": ("%m/%d/%Y", "%m/%d/%y")}
@@ -52,10 +54,10 @@ _COUNTING = "01234567890123456789"
 
 
 def as_text(value: Any) -> str:
-    """A cell as text, stripped: numbers as they are written, dates as ISO 8601 writes them.
+    """Convert a cell to text without surrounding space: numbers in decimal, dates in ISO 8601.
 
-    value (Any): what a reader gave.
-    RETURNS (str): "" for nothing, and for what is neither text nor number nor date.
+    value (Any): the cell as a reader returned it.
+    RETURNS (str): the text; "" for null, NaN, infinity, bytes and containers.
     """
     if isinstance(value, str):
         return value.strip()
@@ -73,21 +75,21 @@ def as_text(value: Any) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the text of a value is what it says: a UUID has one, bytes and lists have not."""
+    """Whether `str(value)` is the value itself, as for a UUID, in contrast to bytes and containers."""
     return not isinstance(value, bytes | bytearray | memoryview | list | dict | set | tuple)
 
 
 def clean(
     kind: str, value: str, lang: str, date_format: str = "", extra: Collection[str] = frozenset()
 ) -> tuple[str, str]:
-    """Make a value ready, or say why it is none.
+    """Clean a value, or give the reason why it is skipped.
 
-    kind (str): its kind.
-    value (str): what `as_text` gave.
+    kind (str): kind of the value, one of `expansion.KINDS`.
+    value (str): the text from `as_text`.
     lang (str): ISO 639-1 code.
-    date_format (str): how the record writes dates, for ``strptime``; "" for ISO 8601 or the language's custom.
-    extra (Collection[str]): normal forms of more placeholders.
-    RETURNS (tuple[str, str]): the value and "", or "" and the reason.
+    date_format (str): format of dates for ``strptime``; "" for ISO 8601 or the language's numeric dates.
+    extra (Collection[str]): further placeholders, as normal forms.
+    RETURNS (tuple[str, str]): the cleaned value and "", or "" and the reason.
     """
     plain = normal_form(value)
     if not value.strip():
@@ -109,7 +111,7 @@ def clean(
 
 
 def _find_fault(kind: str, value: str, plain: str, lang: str) -> str:
-    """Why a value cannot be used, or ""."""
+    """The reason why a value is invalid for its kind, or ""."""
     if kind == "phone" and not read_phone(value, load_language(lang).region)[1]:
         return "no phone"
     if kind == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", plain):
@@ -126,7 +128,7 @@ def _find_fault(kind: str, value: str, plain: str, lang: str) -> str:
 
 
 def _is_filler(plain: str, kind: str) -> bool:
-    """Whether a value is filled up: "0000000", "xxxx", "---", "123456789"."""
+    """Whether a value is a filler such as "0000000", "xxxx", "---" or "123456789"."""
     letters = [char for char in plain if char.isalnum()]
     if not letters or (len(letters) > 2 and len(set(letters)) == 1):
         return True
@@ -135,12 +137,12 @@ def _is_filler(plain: str, kind: str) -> bool:
 
 
 def read_date(value: str, lang: str, date_format: str = "") -> date | None:
-    """Read a date.
+    """Parse a date.
 
-    value (str): as the record has it.
-    lang (str): ISO 639-1 code; decides whether the day or the month comes first where both can.
-    date_format (str): for ``strptime``; nothing else is tried.
-    RETURNS (date | None): the day, or None if it is no date.
+    value (str): the date as the record stores it.
+    lang (str): ISO 639-1 code; decides whether an ambiguous date has the day or the month first.
+    date_format (str): format for ``strptime``; if given, no other format is tried.
+    RETURNS (date | None): the date, or None if the value is not one. A two-digit year is never in the future.
     """
     text = value.strip()
     if date_format:
@@ -153,11 +155,11 @@ def read_date(value: str, lang: str, date_format: str = "") -> date | None:
     first = load_language(lang).orders[0][0]
     day = next((day for pattern in _ORDERS[first] if (day := _parse(unified, pattern))), None)
     ahead = day is not None and len(unified.rpartition("/")[2]) == 2 and day > date.today()
-    return day.replace(year=day.year - 100) if day and ahead else day  # "45" was not yet
+    return day.replace(year=day.year - 100) if day and ahead else day  # a two-digit year that would be in the future
 
 
 def _parse(text: str, pattern: str) -> date | None:
-    """Read a date in one format."""
+    """Parse a date in one format; None if it does not match."""
     try:
         return datetime.strptime(text, pattern).date()
     except ValueError:

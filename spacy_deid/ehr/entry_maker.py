@@ -1,4 +1,6 @@
-"""From the values of rows to the entries of a dictionary: expanded, labelled, and filtered by what is ambiguous."""
+"""Turn the values of EHR rows into dictionary entries: expand them into spelling variants, label them, drop common
+words.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,29 +13,31 @@ from .expansion import Form, expand, expand_person, person_parts, split_full
 from .mapping import Column, Table
 from .report import BuildReport
 
-_SEEN = 2_000_000  # values of the institution that are known to have been added; 150 MB
-_LISTED = frozenset({"clinic", "location", "organization", "term", "city", "state"})  # these may stand in a report
+_SEEN = 2_000_000  # values of the institution to remember, about 150 MB
+_LISTED = frozenset({"clinic", "location", "organization", "term", "city", "state"})  # kinds that the report may list
 _FILTERED = _LISTED | {"street"}
-_OF_ALL = frozenset({"surname", "former", "full", "street"})  # of a patient, what the institution's dictionary takes
-_ROLES_OF_ALL = {"PATIENT": "PERSON", "RELATIVE": "PERSON"}  # in other patients' notes
+_OF_ALL = frozenset(
+    {"surname", "former", "full", "street"}
+)  # kinds of a patient's values that the institution's dictionary can contain
+_ROLES_OF_ALL = {"PATIENT": "PERSON", "RELATIVE": "PERSON"}  # labels in other patients' notes
 
 
 class Cell(NamedTuple):
-    """A clean value and its column."""
+    """A cleaned value and its column."""
 
     column: Column
     value: str
 
     def __repr__(self) -> str:
-        """The column without the value."""
+        """Show the column without the value."""
         return f"Cell({self.column.rule!r})"
 
 
 class EntryMaker:
-    """Makes entries, and counts what it does for the institution.
+    """Makes dictionary entries and counts what is added to or dropped from the institution's dictionary.
 
-    report (BuildReport): where it counts.
-    ambiguity (Mapping[str, Ambiguity]): what is ambiguous, by language.
+    report (BuildReport): receives the counts.
+    ambiguity (Mapping[str, Ambiguity]): word frequencies by language, to tell names from common words.
     """
 
     def __init__(self, report: BuildReport, ambiguity: Mapping[str, Ambiguity]) -> None:
@@ -42,19 +46,20 @@ class EntryMaker:
         self._seen: set[int] = set()
 
     def is_weak(self, form: Form, lang: str) -> bool:
-        """Whether a form of a name counts in the context of a name alone.
+        """Whether a variant of a name counts only in the context of a name, because it is an initial or a common word.
 
-        form (Form): the form.
+        form (Form): the variant.
         lang (str): ISO 639-1 code.
+        RETURNS (bool): True if the entry needs a condition.
         """
         return form.weak or self._ambiguity[lang].is_weak_name(form.basis or form.text)
 
     def combined(self, names: Sequence[Cell], lang: str) -> Sequence[Form]:
-        """The forms that need several parts of a person's name. They bear the rule of `surname_column`.
+        """Expand a person's name into the variants that need several of its parts.
 
-        names (Sequence[Cell]): the parts.
+        names (Sequence[Cell]): the parts of the name.
         lang (str): ISO 639-1 code.
-        RETURNS (Sequence[Form]): forms.
+        RETURNS (Sequence[Form]): the variants; empty for a single part. Their rule is that of `surname_column`.
         """
         if len(names) < 2:
             return ()
@@ -65,16 +70,16 @@ class EntryMaker:
         return expand_person(person_parts(parts, lang), lang)
 
     def institution(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
-        """The entries of one row of the institution; nothing for values that came before.
+        """Make the entries of one row of an institution table. Values that were added before are skipped.
 
         table (Table): the table.
-        cells (Sequence[Cell]): the row.
-        YIELDS (LocalEntry): entries, without those that are ambiguous.
+        cells (Sequence[Cell]): the cells of the row.
+        YIELDS (LocalEntry): the entries, without ambiguous ones.
         """
         persons: dict[str, list[Cell]] = {}
         for cell in cells:
             if cell.column.kind in NAMES:
-                persons.setdefault(cell.column.person, []).append(Cell(cell.column, ordered(table, cell)))
+                persons.setdefault(cell.column.person, []).append(Cell(cell.column, mark_surname(table, cell)))
             elif self._is_new(cell):
                 yield from self._filtered(cell, expand(cell.column.kind, cell.value, table.lang), table.lang)
         for names in persons.values():
@@ -84,11 +89,12 @@ class EntryMaker:
                 yield from self._sure(self._named(surname_column(names), self.combined(names, table.lang), table.lang))
 
     def of_all_patients(self, table: Table, cells: Sequence[Cell]) -> Iterator[LocalEntry]:
-        """The names and streets of a patient that are looked for in all notes.
+        """Make entries for a patient's surnames, full names and streets that are looked for in the notes of all
+        patients.
 
         table (Table): the table.
-        cells (Sequence[Cell]): the row.
-        YIELDS (LocalEntry): entries, without those that are ambiguous.
+        cells (Sequence[Cell]): the cells of the row.
+        YIELDS (LocalEntry): the entries, without ambiguous ones.
         """
         for column, value in cells:
             if column.kind in _OF_ALL and self._is_new(cell := Cell(column, value)):
@@ -96,12 +102,12 @@ class EntryMaker:
                     yield entry._replace(label=_ROLES_OF_ALL.get(entry.label, entry.label))
 
     def _named(self, column: Column, forms: Iterable[Form], lang: str) -> Iterator[LocalEntry]:
-        """The entries of forms of names."""
+        """Make entries from variants of a name."""
         for form in forms:
             yield LocalEntry(form.text, column.label, column.rule, "name" if self.is_weak(form, lang) else "")
 
     def _sure(self, entries: Iterable[LocalEntry]) -> Iterator[LocalEntry]:
-        """The entries that need no context; the others are counted."""
+        """Keep the entries without a condition; count the others as dropped."""
         for entry in entries:
             tally = self.report.columns[entry.rule]
             if entry.condition:
@@ -111,7 +117,7 @@ class EntryMaker:
                 yield entry
 
     def _filtered(self, cell: Cell, forms: Sequence[Form], lang: str) -> Iterator[LocalEntry]:
-        """The forms of a value of the institution, less those that are common words."""
+        """Make entries from the variants of an institution value, except those that are common words."""
         column = cell.column
         tally = self.report.columns[column.rule]
         if column.kind in NAMES:
@@ -133,7 +139,9 @@ class EntryMaker:
             yield LocalEntry(form.text, column.label, column.rule)
 
     def _is_new(self, *cells: Cell) -> bool:
-        """Whether values come for the first time, as far as is remembered."""
+        """Whether values have not been seen before. The memory is limited, so that a value may be reported as new
+        again.
+        """
         key = hash(tuple((cell.column.rule, cell.value) for cell in cells))
         if key in self._seen:
             return False
@@ -144,20 +152,20 @@ class EntryMaker:
 
 
 def surname_column(names: Sequence[Cell]) -> Column:
-    """The column whose rule the combinations of names bear.
+    """Choose the column whose rule combined names get.
 
-    names (Sequence[Cell]): parts of a person's name.
-    RETURNS (Column): that of the surname or full name, or the first.
+    names (Sequence[Cell]): the parts of a person's name.
+    RETURNS (Column): the column of the surname or full name, else the first column.
     """
     return next((cell.column for cell in names if cell.column.kind in ("surname", "full")), names[0].column)
 
 
-def ordered(table: Table, cell: Cell) -> str:
-    """A value as `expand` wants it: a full name with a comma where the table puts the surname first without.
+def mark_surname(table: Table, cell: Cell) -> str:
+    """Insert the comma that `expand` expects ("Surname, Given") if the table has full names with the surname first.
 
     table (Table): the table.
     cell (Cell): the value.
-    RETURNS (str): the value.
+    RETURNS (str): the value with a comma, or unchanged if it needs none.
     """
     value = cell.value
     if not (table.surname_first and cell.column.kind in ("full", "clinician")) or "," in value:

@@ -1,6 +1,12 @@
-"""The parts of a name: which of its words are given names, surnames, particles and titles.
+"""Expand the values of a patient record into all the ways in which they are written.
 
-A record's name is often one field ("VIRTANEN, Anna Liisa", "Dr. Ana García de la Fuente"), and a surname is often two.
+Case, accents, hyphens and the width of spaces are handled by the store, which compares normal forms. What remains is
+the order of names, initials, the parts of double names, particles, nicknames, inflection, joined words, characters
+that a scanner misreads, and the formats of dates, phone numbers and identifiers (`value_formats`).
+
+A record often stores a name in one field ("VIRTANEN, Anna Liisa", "Dr. Ana García de la Fuente"), and a surname often
+has two parts, so names are split into given names, surnames, particles and titles first. The variants of one name are
+cached, because a million patients have only some ten thousand given names.
 """
 
 import re
@@ -28,25 +34,25 @@ from .value_formats import (
 )
 
 _WORD = re.compile(r"[^\s\-‐-―]+")
-_KEPT_NAMES = 100_000  # distinct names whose parts are kept; names repeat as Zipf has it
+_KEPT_NAMES = 100_000  # names whose parts are cached
 
 
 def split_words(name: str) -> list[str]:
-    """The words of a name, hyphens and spaces alike between them.
+    """Split a name into words at spaces and hyphens.
 
     name (str): a name.
-    RETURNS (list[str]): as written, without marks around them; initials keep no period.
+    RETURNS (list[str]): the words without surrounding punctuation; initials lose their period.
     """
     words = (word.strip(".,;:()[]\"'’`´") for word in _WORD.findall(name))
     return [word for word in words if any(char.isalpha() for char in word)]
 
 
 @lru_cache(_KEPT_NAMES)
-def surname_groups(surname: str) -> tuple[str, ...]:
-    """The surnames within a surname; particles go with the name that follows them.
+def split_surnames(surname: str) -> tuple[str, ...]:
+    """Split a surname into its parts. A particle belongs to the name that follows it.
 
     surname (str): "García de la Fuente", "Virtanen-Lahti".
-    RETURNS (tuple[str, ...]): "García", "de la Fuente".
+    RETURNS (tuple[str, ...]): ("García", "de la Fuente").
     """
     particles = name_words().particles
     groups: list[str] = []
@@ -56,16 +62,16 @@ def surname_groups(surname: str) -> tuple[str, ...]:
         if normal_form(word) not in particles:
             groups.append(" ".join(held))
             held = []
-    if held:  # nothing but particles follow, so that they are names here
+    if held:  # only particles remain, so they are names here
         groups.append(" ".join(held))
     return tuple(groups)
 
 
-def core(group: str) -> str:
-    """A surname without its particles.
+def strip_particles(group: str) -> str:
+    """Remove the particles of a surname.
 
     group (str): "de la Fuente".
-    RETURNS (str): "Fuente"; the whole if it is nothing but particles.
+    RETURNS (str): "Fuente"; unchanged if it contains nothing but particles.
     """
     particles = name_words().particles
     words = [word for word in group.split() if normal_form(word) not in particles]
@@ -74,12 +80,13 @@ def core(group: str) -> str:
 
 @lru_cache(_KEPT_NAMES)
 def split_full(name: str, lang: str, *, surname_first: bool = False) -> Mapping[str, Sequence[str]]:
-    """Tell given names from surnames in a full name. A comma decides; else the language's custom does.
+    """Split a full name into given names and surnames: at a comma, or else by the naming convention of the language.
 
     name (str): a full name.
     lang (str): ISO 639-1 code.
-    surname_first (bool): whether names without a comma begin with the surname.
-    RETURNS (Mapping[str, Sequence[str]]): "given" and "surname", each with at most one value.
+    surname_first (bool): whether names without a comma start with the surname.
+    RETURNS (Mapping[str, Sequence[str]]): "given" and "surname", each with at most one value. Titles, suffixes and
+        credentials are left out.
     """
     words = name_words()
     pieces = [piece.strip() for piece in name.split(",")]
@@ -99,12 +106,12 @@ def split_full(name: str, lang: str, *, surname_first: bool = False) -> Mapping[
 
 
 def _parts(given: str, surname: str) -> Mapping[str, Sequence[str]]:
-    """The parts that are there."""
+    """Return the parts that are not empty."""
     return {key: (value,) for key, value in (("given", given), ("surname", surname)) if value}
 
 
 def _without_titles(text: str) -> str:
-    """A name without the titles before it."""
+    """Remove the titles at the beginning of a name."""
     words = text.split()
     titles = name_words().titles
     while len(words) > 1 and (_bare(words[0]) in titles or normal_form(words[0]) in titles):
@@ -113,15 +120,15 @@ def _without_titles(text: str) -> str:
 
 
 def _bare(word: str) -> str:
-    """The normal form of a word without its periods."""
+    """The normal form of a word without periods."""
     return normal_form(word).replace(".", "")
 
 
 def _find_surname(words: Sequence[str], surnames: int, *, surname_first: bool) -> int:
-    """Where the second part of a name without comma begins: a given name is left in any case.
+    """Find the index at which the second part of a name without a comma starts. At least one given name remains.
 
     words (Sequence[str]): two words at least.
-    surnames (int): how many of them are surnames.
+    surnames (int): the number of surnames by the naming convention.
     """
     particles = name_words().particles
     names = [i for i, word in enumerate(words) if normal_form(word) not in particles] or list(range(len(words)))
@@ -134,23 +141,26 @@ def _find_surname(words: Sequence[str], surnames: int, *, surname_first: bool) -
     return max(1, at)
 
 
-_KEPT = 20_000  # names whose forms are kept
+_KEPT = 20_000  # names whose variants are cached
 _PARTS = frozenset({"given", "middle", "surname", "former", "nickname"})
-_OCR_LENGTH = 8  # a shorter name that is misread is another name
-_SIDES = 4  # given names, middle names and nicknames of one person that are combined, each
+_OCR_LENGTH = 8  # minimal length; a misread shorter name is another name
+_SIDES = 4  # maximal number of given names, middle names and nicknames to combine, each
 _SURNAMES = 6
-_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})  # on a keyboard without them
+_SPELLED_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"}
+)  # spellings on keyboards without these letters
 _MISREAD = (("rn", "m"), ("m", "rn"), ("l", "1"), ("o", "0"))
 
 
 class Form(NamedTuple):
-    """One way of writing a value.
+    """A variant: one way of writing a value.
 
-    text (str): in normal form.
-    exact (bool): whether only this spelling counts; a name that is not exact may be matched with a slip.
-    weak (bool): whether it says nothing outside of a name's context, whatever the counts: initials.
-    basis (str): what is asked for in its place, whether it is ambiguous: many forms of a name share one; "" for the
-        form itself.
+    text (str): the variant in normal form.
+    exact (bool): whether only this spelling counts. A name with exact False may be matched with a spelling error.
+    weak (bool): whether the variant counts only in the context of a name, however rare it is. True for initials.
+    basis (str): the phrase whose frequency decides whether the variant is ambiguous; many variants of a name share
+        one. ""
+        for the variant itself.
     """
 
     text: str
@@ -159,17 +169,18 @@ class Form(NamedTuple):
     basis: str = ""
 
     def __repr__(self) -> str:
-        """What is known of the form without its text."""
+        """Show the flags without the text."""
         return f"Form(text=…, exact={self.exact}, weak={self.weak})"
 
 
 def expand(kind: str, value: str, lang: str) -> list[Form]:
-    """Every way of writing one value, without those that need others ("Virtanen, Anna").
+    """Expand one value into its variants. Variants that combine several values ("Virtanen, Anna") are made by
+    `expand_person`.
 
     kind (str): one of `KINDS`.
-    value (str): as the record has it; a date as ISO 8601 writes it.
+    value (str): the value in the record; dates in ISO 8601.
     lang (str): ISO 639-1 code.
-    RETURNS (list[Form]): without repetition, the plain one first; empty if the value is no such thing.
+    RETURNS (list[Form]): distinct variants, the plain one first; empty if the value is invalid for its kind.
     RAISES: ConfigError if the kind (D185) or the language (D184) is unknown.
     """
     if kind not in _EXPANDERS:
@@ -179,18 +190,18 @@ def expand(kind: str, value: str, lang: str) -> list[Form]:
 
 
 def _expand(kind: str, value: str, lang: str) -> Sequence[Form]:
-    """The forms of a value; those of parts of names are kept."""
+    """Expand a value. The variants of names are cached."""
     return _expand_part(kind, value, lang) if kind in _PARTS else _distinct_forms(_EXPANDERS[kind](value, lang))
 
 
 @lru_cache(_KEPT)
 def _expand_part(kind: str, value: str, lang: str) -> Sequence[Form]:
-    """The forms of a part of a name."""
+    """Expand a part of a name, with a cache."""
     return _distinct_forms(_EXPANDERS[kind](value, lang))
 
 
 def _distinct_forms(forms: Iterable[Form]) -> tuple[Form, ...]:
-    """Forms without repetition, in order; empty ones are left out."""
+    """Drop repeated and empty variants; keep the order."""
     kept: dict[str, Form] = {}
     for form in forms:
         if text := " ".join(form.text.split()):
@@ -199,17 +210,17 @@ def _distinct_forms(forms: Iterable[Form]) -> tuple[Form, ...]:
 
 
 def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
-    """The ways of writing a name that need several of its parts: order, initials, middle names.
+    """Expand a person's name into the variants that combine several parts: order, initials, middle names.
 
     parts (Mapping[str, Sequence[str]]): "given", "middle", "surname", "former", "nickname" → the values.
     lang (str): ISO 639-1 code.
-    RETURNS (list[Form]): without repetition; empty if there are no two parts.
+    RETURNS (list[Form]): distinct variants; empty if there are fewer than two parts.
     """
     givens = _distinct(form for name in parts.get("given", ()) for form in _given_sides(name))
     nicknames = _distinct(map(normal_form, parts.get("nickname", ())))
     middles = _distinct(map(normal_form, parts.get("middle", ())))[:_SIDES]
     several = _distinct(map(normal_form, parts.get("surname", ())))
-    whole = " ".join(several)  # a record may have a column for each surname
+    whole = " ".join(several)  # a record may have one column per surname
     names = [name for kind in ("surname", "former") for name in parts.get(kind, ())]
     surnames = _distinct([whole, *(form for name in names for form in _surname_sides(name))])
     forms = [Form(whole)] if len(several) > 1 else []
@@ -222,11 +233,11 @@ def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
 
 
 def person_parts(parts: Mapping[str, Sequence[str]], lang: str) -> dict[str, list[str]]:
-    """The parts of a person, with full names taken apart.
+    """Split the full names among the parts of a person's name.
 
-    parts (Mapping[str, Sequence[str]]): as for `expand_person`, and "full".
+    parts (Mapping[str, Sequence[str]]): as for `expand_person`, with "full" for full names.
     lang (str): ISO 639-1 code.
-    RETURNS (dict[str, list[str]]): without "full".
+    RETURNS (dict[str, list[str]]): the parts without "full".
     """
     result = {kind: list(values) for kind, values in parts.items() if kind != "full"}
     for name in parts.get("full", ()):
@@ -236,7 +247,7 @@ def person_parts(parts: Mapping[str, Sequence[str]], lang: str) -> dict[str, lis
 
 
 def _given(value: str, lang: str) -> Iterator[Form]:
-    """Given names: all of them, each, joined, and what such persons are called."""
+    """Variants of given names: all of them, each one, joined, and their nicknames."""
     yield from _nickname(value, lang)
     words = split_words(value)
     names = [normal_form(value), *map(normal_form, words)]
@@ -245,7 +256,7 @@ def _given(value: str, lang: str) -> Iterator[Form]:
 
 
 def _nickname(value: str, lang: str) -> Iterator[Form]:
-    """Given names without what such persons are called."""
+    """Variants of given names without nicknames."""
     words = split_words(value)
     for name in [value.strip(" .,;"), *words] if len(words) > 1 else words:
         yield from _inflected(name, lang, "given")
@@ -253,17 +264,17 @@ def _nickname(value: str, lang: str) -> Iterator[Form]:
 
 
 def _surname(value: str, lang: str) -> Iterator[Form]:
-    """Surnames: all of them, each, without particles, joined."""
-    groups = surname_groups(value)
+    """Variants of surnames: all of them, each one, without particles, joined."""
+    groups = split_surnames(value)
     whole = " ".join(groups)
-    for name in _distinct([whole, *groups, *map(core, groups)]):
+    for name in _distinct([whole, *groups, *map(strip_particles, groups)]):
         yield from _inflected(name, lang, "surname")
     yield from (Form(normal_form(group).replace(" ", ""), exact=False) for group in groups if " " in group)
     yield from _slips(split_words(value))
 
 
 def _full(value: str, lang: str) -> Iterator[Form]:
-    """A full name: its parts and their combinations."""
+    """Variants of a full name: its parts and their combinations."""
     yield Form(normal_form(value), exact=False)
     parts = split_full(value, lang)
     for kind, values in parts.items():
@@ -272,7 +283,7 @@ def _full(value: str, lang: str) -> Iterator[Form]:
 
 
 def _slips(words: Sequence[str]) -> Iterator[Form]:
-    """Words that belong together written as one, without the apostrophe, or misread by a machine."""
+    """Variants with words joined, without the apostrophe, with umlauts spelled out, or misread by OCR."""
     plain = [normal_form(word) for word in words if len(word) > 1]
     if len(plain) > 1:
         yield Form("".join(plain), exact=False)
@@ -287,7 +298,7 @@ def _slips(words: Sequence[str]) -> Iterator[Form]:
 
 
 def _inflected(name: str, lang: str, kind: str) -> Iterator[Form]:
-    """A name in its cases. An initial is no name by itself."""
+    """A name and its inflected forms. A single letter gives none."""
     if len(name) < 2:
         return
     yield Form(normal_form(name), exact=False)
@@ -297,31 +308,31 @@ def _inflected(name: str, lang: str, kind: str) -> Iterator[Form]:
 
 @lru_cache(_KEPT)
 def _cases(name: str, lang: str, kind: str) -> tuple[str, ...]:
-    """The normal forms of a name's cases, in a fixed order."""
+    """The normal forms of a name's inflected forms, sorted."""
     return tuple(sorted({normal_form(form) for form in case_forms(title_case(name), lang, kind=kind)}))
 
 
 @lru_cache(_KEPT)
 def _given_sides(name: str) -> tuple[str, ...]:
-    """The given names that stand beside a surname: all of them, and the first."""
+    """The given names to combine with a surname: all of them, and the first."""
     words = [normal_form(word) for word in split_words(name)]
     return tuple(_distinct([" ".join(words), *words[:1]]))
 
 
 @lru_cache(_KEPT)
 def _surname_sides(name: str) -> tuple[str, ...]:
-    """The surnames that stand beside a given name: all of them, each, the first without its particles."""
-    groups = surname_groups(name)
-    return tuple(_distinct(map(normal_form, [" ".join(groups), *groups, *map(core, groups[:1])])))
+    """The surnames to combine with a given name: all of them, each one, and the first without its particles."""
+    groups = split_surnames(name)
+    return tuple(_distinct(map(normal_form, [" ".join(groups), *groups, *map(strip_particles, groups[:1])])))
 
 
 def _tails(surname: str, lang: str) -> Sequence[str]:
-    """The cases of a surname that ends a full name, without the nominative."""
+    """The inflected forms of a surname at the end of a full name."""
     return [form for form in _cases(surname, lang, "surname") if form != surname] if inflects(lang) else ()
 
 
 def _pair(given: str, surname: str, tails: Sequence[str], middles: Sequence[str]) -> Iterator[Form]:
-    """A given name and a surname in either order, and with initials."""
+    """Combine a given name and a surname in both orders, and with initials."""
     i = given[0]
     both, marked = f"{given} {surname}", f"{surname},"
     whole = [both, f"{surname}, {given}", f"{surname} {given}", *(f"{given} {tail}" for tail in tails)]
@@ -338,10 +349,10 @@ def _pair(given: str, surname: str, tails: Sequence[str], middles: Sequence[str]
 
 
 def _initials(givens: Sequence[str], middles: Sequence[str], surnames: Sequence[str]) -> Iterator[Form]:
-    """Nothing but initials: "A.V.", "A. L. V.", "AV"."""
+    """Variants that consist of initials: "A.V.", "A. L. V.", "AV"."""
     if not givens or not surnames:
         return
-    lasts = "".join(core(group)[0] for group in surname_groups(surnames[0]))
+    lasts = "".join(strip_particles(group)[0] for group in split_surnames(surnames[0]))
     firsts = "".join(word[0] for word in f"{givens[0]} {' '.join(middles)}".split())
     for letters in _distinct(first + last for first in (firsts[0], firsts) for last in (lasts[:1], lasts[:2])):
         yield Form("".join(f"{letter}." for letter in letters), weak=True)
@@ -350,12 +361,12 @@ def _initials(givens: Sequence[str], middles: Sequence[str], surnames: Sequence[
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """Texts without repetition, in order; empty ones are left out."""
+    """Drop repeated and empty texts; keep the order."""
     return [text for text in dict.fromkeys(texts) if text]
 
 
 def _exact(make: Callable[[str, str], Iterable[str]]) -> Callable[[str, str], Iterator[Form]]:
-    """An expander of what has to be spelled as it is."""
+    """Make an expander whose variants must be matched exactly."""
     return lambda value, lang: map(Form, make(value, lang))
 
 
@@ -384,4 +395,4 @@ _EXPANDERS: Mapping[str, Callable[[str, str], Iterator[Form]]] = MappingProxyTyp
     }
 )
 KINDS = tuple(_EXPANDERS)
-"""What a value can be. "id" is any identifier, "full" a full name, "term" anything that is looked for as it stands."""
+"""Kinds of values. "id" is any identifier, "full" a full name, "term" any text that is matched without variants."""

@@ -13,7 +13,7 @@ from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 from ..lang import get_language, language_codes
 
-_NAMES = "names"  # the file of all languages together
+_NAMES = "names"  # name of the file that all languages share
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,25 @@
-"""The mapping file: which column of which table holds what. A small TOML file that a hospital writes once.
+"""The mapping file, which tells what each column of each EHR table contains. A hospital writes this TOML file once.
 
     lang = "es"
 
     [sources.patients]
-    path = "patients.csv"            # .csv, .csv.gz, .tsv or .parquet, from the mapping's folder; may hold "*"
+    path = "patients.csv"            # .csv, .csv.gz, .tsv or .parquet; relative to the mapping file; may contain "*"
     encoding = "cp1252"
 
     [sources.clinics]
-    url_env = "EHR_URL"              # the environment variable that holds the database's address
+    url_env = "EHR_URL"              # the environment variable with the URL of the database
     query = "SELECT name FROM clinic WHERE active"
 
     [tables.patients]
     source = "patients"
-    patient_id = "nhc"               # without it, what the table holds goes into the institution's dictionary
+    patient_id = "nhc"               # without it, the values go into the institution's dictionary
 
     [tables.patients.columns]
     nhc = "id:MRN"                   # kind, or kind:LABEL
     apellido1 = "surname"
-    "madre" = "relative.full"        # of the patient's relative
+    "madre" = "relative.full"        # a relative of the patient
 
-No address of a database and no password stands in the file.
+The file contains no database URL and no password.
 """
 
 import tomllib
@@ -36,10 +36,12 @@ from .expansion import KINDS
 from .languages import load_language
 
 ROLES = MappingProxyType({"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "person": "PERSON"})
-"""Whose a column is, and the label of a name there. A number tells several apart: "relative2.given"."""
+"""The persons that a column can describe, with the label of their names. A number distinguishes several:
+"relative2.given".
+"""
 
 DUPLICATES = ("merge", "first", "error")
-"""What is done with a patient id that stands in several rows of a table."""
+"""How to treat a patient id that occurs in several rows of a table."""
 
 _LABELS = MappingProxyType(
     {
@@ -67,14 +69,14 @@ _COLUMN = ("kind", "separator", "date_format")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rows come from.
+    """The location of rows.
 
-    name (str): its name in the mapping.
-    path (Path | None): a file or a pattern of files.
-    url_env (str): the environment variable that holds a database's address.
-    table, query (str): what is read there, one of them.
-    encoding, delimiter (str): of a CSV file; "" for the delimiter of its kind.
-    may_be_empty (bool): whether no rows are right.
+    name (str): name of the source in the mapping.
+    path (Path | None): a file, or a glob pattern.
+    url_env (str): the environment variable with the URL of a database.
+    table, query (str): the table or the query to read; exactly one of them for a database.
+    encoding, delimiter (str): of a CSV file; delimiter "" selects the default of the suffix.
+    may_be_empty (bool): whether a source without rows is accepted.
     """
 
     name: str
@@ -89,15 +91,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a column holds.
+    """The content of a column.
 
     name (str): its name in the table.
-    kind (str): one of `expand.KINDS`.
+    kind (str): one of `expansion.KINDS`.
     label (str): canonical label of its detections.
-    person (str): whose it is: "patient", "relative2", "clinician"; "" for what is no name.
+    person (str): the person it describes: "patient", "relative2", "clinician"; used to combine parts of a name.
     rule (str): "table.column".
-    separator (str): what is between several values of one cell; "" for one value.
-    date_format (str): for ``strptime``; "" for ISO 8601 or the language's custom.
+    separator (str): separates several values in one cell; "" if a cell has one value.
+    date_format (str): format for ``strptime``; "" for ISO 8601 or the language's numeric dates.
     """
 
     name: str
@@ -109,26 +111,26 @@ class Column:
     date_format: str = ""
 
     def split(self, cell: str) -> list[str]:
-        """The values of a cell.
+        """Split a cell into its values.
 
         cell (str): the cell.
-        RETURNS (list[str]): one, or several where there is a separator.
+        RETURNS (list[str]): one value, or several if the column has a separator.
         """
         return cell.split(self.separator) if self.separator else [cell]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table and its columns.
+    """A table and its columns.
 
     name (str): its name in the mapping.
-    source (Source): where it is.
-    columns (tuple[Column, ...]): the columns that are read.
+    source (Source): its location.
+    columns (tuple[Column, ...]): the columns to read.
     lang (str): ISO 639-1 code.
-    patient_id (str): the column of the patient id; "" for a table of the institution.
+    patient_id (str): the column with the patient id; "" for a table of the institution.
     duplicates (str): one of `DUPLICATES`.
-    institution (bool): whether a patient's values go into the institution's dictionary too.
-    surname_first (bool): whether full names without a comma begin with the surname.
+    institution (bool): whether a patient's values are added to the institution's dictionary too.
+    surname_first (bool): whether full names without a comma start with the surname.
     """
 
     name: str
@@ -142,30 +144,35 @@ class Table:
 
     @property
     def wanted(self) -> list[str]:
-        """The names of the columns that are read, each once."""
+        """The names of the columns to read, each once."""
         ids = [self.patient_id] if self.patient_id else []
         return list(dict.fromkeys([*ids, *(column.name for column in self.columns)]))
 
     @property
     def places(self) -> list[int]:
-        """Where each column stands among those that are wanted."""
+        """The index of each column in `wanted`."""
         return [self.wanted.index(column.name) for column in self.columns]
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """A mapping that was read and checked."""
+class EhrMapping:
+    """A mapping file that was read and checked.
+
+    path (Path): the file.
+    tables (tuple[Table, ...]): the tables, those of the institution first.
+    placeholders (frozenset[str]): normal forms of further placeholder values.
+    """
 
     path: Path
     tables: tuple[Table, ...]
     placeholders: frozenset[str]
 
 
-def read_mapping(path: str | Path) -> Mapped:
-    """Read a mapping file and check all that can be checked without the tables.
+def read_mapping(path: str | Path) -> EhrMapping:
+    """Read a mapping file and check everything that can be checked without opening the tables.
 
     path (str or Path): a TOML file.
-    RETURNS (Mapped): the tables, those of the institution first.
+    RETURNS (EhrMapping): the mapping.
     RAISES: ConfigError (D170 – D173), or D184 for an unknown language.
     """
     path = Path(path)
@@ -177,11 +184,13 @@ def read_mapping(path: str | Path) -> Mapped:
     words = data.get("placeholders", [])
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
         raise _wrong(path, "'placeholders' is not a list of strings")
-    return Mapped(path, tuple(sorted(tables, key=lambda t: bool(t.patient_id))), frozenset(map(normal_form, words)))
+    return EhrMapping(
+        path, tuple(sorted(tables, key=lambda t: bool(t.patient_id))), frozenset(map(normal_form, words))
+    )
 
 
 def _load(path: Path) -> dict[str, Any]:
-    """Parse the file."""
+    """Parse the TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -193,7 +202,7 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _section(path: Path, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The tables of a section, at least one."""
+    """Return the tables of a section; there must be at least one."""
     section = data.get(key)
     if not isinstance(section, dict) or not section or not all(isinstance(value, dict) for value in section.values()):
         raise _wrong(path, f"it needs at least one [{key}.NAME]")
@@ -239,7 +248,7 @@ def _table(path: Path, name: str, data: Mapping[str, Any], sources: Mapping[str,
 
 
 def _column(path: Path, table: str, name: str, data: Any, of_table: Mapping[str, Any]) -> Column:
-    """Read what a column holds: "kind", "kind:LABEL", "whose.kind", or a table with more."""
+    """Read a column: "kind", "kind:LABEL", "person.kind", or a table with more keys."""
     place = f"table '{table}', column '{name}'"
     spec = {"kind": data} if isinstance(data, str) else data
     if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str):
@@ -264,12 +273,12 @@ def _column(path: Path, table: str, name: str, data: Any, of_table: Mapping[str,
 
 
 def _known() -> str:
-    """The kinds and roles, for an error."""
+    """List the kinds and roles for an error."""
     return f"{', '.join(KINDS)}; before a name's kind may stand {', '.join(f'{role}.' for role in ROLES)}"
 
 
 def _check_keys(path: Path, place: str, data: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuse a key that means nothing: a slip of the pen would go unnoticed."""
+    """Refuse unknown keys, so that a typo does not go unnoticed."""
     for key in data:
         if key not in known:
             raise ConfigError(Errors.D171.format(path=path, place=place, key=key, known=", ".join(known)))
@@ -278,7 +287,7 @@ def _check_keys(path: Path, place: str, data: Mapping[str, Any], known: Sequence
 def _check_types(
     path: Path, place: str, data: Mapping[str, Any], flags: Collection[str] = (), tables: Iterable[str] = ()
 ) -> None:
-    """Make sure that flags are true or false, tables are tables and the rest is text."""
+    """Check that flags are booleans, tables are tables and all other values are strings."""
     for key, value in data.items():
         wanted = bool if key in flags else dict if key in tables else str
         if not isinstance(value, wanted):
@@ -287,5 +296,5 @@ def _check_types(
 
 
 def _wrong(path: Path, reason: str) -> ConfigError:
-    """The error for a mapping that cannot be used."""
+    """Make the error for an invalid mapping."""
     return ConfigError(Errors.D170.format(path=path, reason=reason))

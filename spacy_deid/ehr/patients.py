@@ -1,10 +1,10 @@
-"""Rows of many tables, brought together by patient in bounded memory.
+"""Build the dictionary entries of patients: group the rows by patient, clean and expand the values, write them to a
+file.
 
-Rows come in the order of their tables and are needed patient by patient. They are written to a number of files by a
-hash of the patient id, and each file is then read as a whole: of ten million rows, a sixty-fourth part.
-
-The files have no name: they are unlinked as soon as they are open, so that nothing is left of them when the process
-ends, in whatever way.
+Rows arrive table by table but are needed patient by patient. They are distributed over a fixed number of temporary
+files by a hash of the patient id, and each file is then processed as a whole, in this process or in another one. The
+entries of values that repeat (given names, birth dates, towns) are cached by column, because a million patients have
+only some ten thousand given names.
 """
 
 import gc
@@ -24,23 +24,33 @@ from typing import NamedTuple
 from ..background.ambiguity import Ambiguity
 from ..dictionaries.patients import Packed, PatientPart, PatientWriter, pack, unpack
 from ..dictionaries.store import LocalStore
-from ..dictionaries.terms import CONDITIONS, GENERAL, LONG, MAX_LENGTH, LocalEntry, Ready, Tag, Tags, is_too_general
+from ..dictionaries.terms import (
+    CONDITIONS,
+    GENERAL,
+    LONG,
+    MAX_LENGTH,
+    LocalEntry,
+    Tag,
+    TaggedTerm,
+    Tags,
+    is_too_general,
+)
 from ..errors import Errors, InputError
 from .cleaning import NAMES, clean
-from .entry_maker import Cell, EntryMaker, ordered, surname_column
+from .entry_maker import Cell, EntryMaker, mark_surname, surname_column
 from .expansion import Form, expand
-from .mapping import Column, Mapped, Table
+from .mapping import Column, EhrMapping, Table
 from .report import BuildReport
 
 _PARTS = 64
-_HELD = 256  # rows of a file that are written together
+_HELD = 256  # rows to buffer per file
 
 
-class StoredRow(NamedTuple):
+class PartitionedRow(NamedTuple):
     """A row of a table.
 
     table (int): number of the table.
-    row (int): number of the row there.
+    row (int): number of the row in the table.
     values (tuple[str, ...]): the cells as text, in the order of the table's columns.
     """
 
@@ -49,15 +59,17 @@ class StoredRow(NamedTuple):
     values: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """The place of the row without its values."""
-        return f"StoredRow(table={self.table}, row={self.row})"
+        """Show the table and row numbers without the values."""
+        return f"PartitionedRow(table={self.table}, row={self.row})"
 
 
-class Scratch:
-    """Files that rows are sorted into.
+class RowPartitions:
+    """Temporary files that distribute rows by patient. They are unlinked when they are created, so that nothing
+    remains when the process ends, however it ends.
 
-    folder (Path): where there is room. Only files without a name are made there.
-    rows (int): how many rows were written.
+    folder (Path): a folder with enough space.
+    rows (int): number of rows written so far.
+    RAISES: InputError (D402) if the files cannot be created.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,22 +80,22 @@ class Scratch:
         except OSError as error:
             raise InputError(Errors.D402.format(path=folder, reason=error.strerror)) from None
 
-    def __enter__(self) -> "Scratch":
-        """Begin."""
+    def __enter__(self) -> "RowPartitions":
+        """Return the partitions."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the files go, and with them what is in them."""
+        """Close the files, which deletes their content."""
         for file in self._files:
             file.close()
 
-    def add(self, patient_id: str, row: StoredRow) -> None:
+    def add(self, patient_id: str, row: PartitionedRow) -> None:
         """Write a row.
 
-        patient_id (str): whose it is.
-        row (StoredRow): the row.
+        patient_id (str): the patient of the row.
+        row (PartitionedRow): the row.
         """
         part = zlib.crc32(patient_id.encode("utf-8", "surrogatepass")) % _PARTS
         held = self._held[part]
@@ -93,7 +105,9 @@ class Scratch:
             self._write(part)
 
     def parts(self) -> Iterator[bytes]:
-        """Yield what each file holds, for `read_part`, and empty it. All rows of a patient are in the same file."""
+        """Yield the content of each file for `read_partition`, and empty the file. All rows of a patient are in the
+        same file.
+        """
         for part, file in enumerate(self._files):
             self._write(part)
             file.seek(0)
@@ -102,44 +116,44 @@ class Scratch:
             yield data
 
     def _write(self, part: int) -> None:
-        """Write the rows of a file that are held."""
+        """Write the buffered rows of a file."""
         marshal.dump(self._held[part], self._files[part])
         self._held[part] = []
 
 
-def read_part(data: bytes) -> dict[str, list[StoredRow]]:
-    """Bring the rows of a file together by patient.
+def read_partition(data: bytes) -> dict[str, list[PartitionedRow]]:
+    """Group the rows of one file by patient.
 
-    data (bytes): what `Scratch.parts` gave.
-    RETURNS (dict[str, list[StoredRow]]): rows by patient id, in the order in which they were added.
+    data (bytes): the content of the file, from `RowPartitions.parts`.
+    RETURNS (dict[str, list[PartitionedRow]]): rows by patient id, in the order in which they were added.
     """
-    found: dict[str, list[StoredRow]] = {}
+    found: dict[str, list[PartitionedRow]] = {}
     file = io.BytesIO(data)
     while file.tell() < len(data):
         for patient_id, *row in marshal.load(file):
-            found.setdefault(patient_id, []).append(StoredRow(*row))
+            found.setdefault(patient_id, []).append(PartitionedRow(*row))
     return found
 
 
 _REPEATING = frozenset(
     {"given", "middle", "surname", "former", "nickname", "birth_date", "date", "zip", "city", "state"}
 )
-_KEPT = 50_000  # values of a column that are kept
+_KEPT = 50_000  # values to cache per column
 _NOTHING = Packed("", b"")
 
 
-class PartsPlan(NamedTuple):
-    """What every process that builds patients has to know.
+class BuildPlan(NamedTuple):
+    """What each worker process needs to build patients.
 
-    mapping (Mapped): which column of which table holds what.
-    ambiguity (Mapping[str, Ambiguity]): what is ambiguous, by language.
-    folder (Path): where the files go.
-    tags (list[Tag]): the tags by number.
+    mapping (EhrMapping): the content of the tables' columns.
+    ambiguity (Mapping[str, Ambiguity]): word frequencies by language.
+    folder (Path): the folder to write to.
+    tags (list[Tag]): the tags by number, from 1.
     update (bool): whether to return the ids of the patients.
     old (Path | None): dictionaries whose terms of a patient are kept.
     """
 
-    mapping: Mapped
+    mapping: EhrMapping
     ambiguity: Mapping[str, Ambiguity]
     folder: Path
     tags: list[Tag]
@@ -149,14 +163,14 @@ class PartsPlan(NamedTuple):
 
 @dataclass
 class PartResult:
-    """What became of a part.
+    """The result of building one partition.
 
     report (BuildReport): counts.
-    part (PatientPart): the file of the patients.
-    institution (list[LocalEntry]): what goes into the institution's dictionary.
-    patient_ids (list[str]): the patients, in an update.
-    repeated (dict): table whose patient ids must stand once → how many rows repeat one, and the first.
-    skipped (Counter): rule and reason → how many entries were left out.
+    part (PatientPart): the file with the patients.
+    institution (list[LocalEntry]): entries for the institution's dictionary.
+    patient_ids (list[str]): ids of the patients; only filled for an update.
+    repeated (dict): name of a table that must have each patient once → number of repeated rows, and the first of them.
+    skipped (Counter): rule and reason → number of skipped entries.
     """
 
     report: BuildReport
@@ -168,12 +182,12 @@ class PartResult:
 
 
 class _Value(NamedTuple):
-    """What became of a value.
+    """The result of cleaning and expanding a value.
 
-    text (str): the clean value; "" if it was skipped.
-    reason (str): why it was.
-    packed (Packed): its forms.
-    forms, conditional (int): how many there are, and how many of them count in the context of a name.
+    text (str): the cleaned value; "" if it was skipped.
+    reason (str): why it was skipped.
+    packed (Packed): its variants.
+    forms, conditional (int): number of variants, and how many of them count only in the context of a name.
     """
 
     text: str
@@ -183,17 +197,17 @@ class _Value(NamedTuple):
     conditional: int
 
     def __repr__(self) -> str:
-        """The counts."""
+        """Show the counts."""
         return f"_Value(reason={self.reason!r}, forms={self.forms}, conditional={self.conditional})"
 
 
 class PatientBuilder:
-    """Builds patients, a part after the other.
+    """Builds the patients of one partition after the other.
 
-    plan (PartsPlan): how.
+    plan (BuildPlan): the settings.
     """
 
-    def __init__(self, plan: PartsPlan) -> None:
+    def __init__(self, plan: BuildPlan) -> None:
         self._plan = plan
         tags = Tags(list(plan.tags))
         self._numbers = {
@@ -209,23 +223,23 @@ class PatientBuilder:
         self._skipped: Counter[tuple[str, str]] = Counter()
 
     def build(self, number: int, data: bytes) -> PartResult:
-        """Build a part.
+        """Build the patients of a partition.
 
-        number (int): its number, for the name of its file.
-        data (bytes): rows, as `Scratch.parts` yields them.
-        RETURNS (PartResult): what became of it.
+        number (int): number of the partition; part of the file name.
+        data (bytes): rows, as `RowPartitions.parts` yields them.
+        RETURNS (PartResult): the file and the counts.
         """
         self._maker.report = self._report = BuildReport(self._plan.mapping.tables)
         self._skipped = Counter()
         result = PartResult(self._report, skipped=self._skipped)
         with closing(PatientWriter(self._plan.folder / f"patients-{number}")) as writer, _without_gc():
-            for patient_id, rows in read_part(data).items():
+            for patient_id, rows in read_partition(data).items():
                 self._add(patient_id, rows, writer, result)
             result.part = writer.part()
         return result
 
     def probe(self, table: Table, rows: Sequence[Sequence[str]]) -> None:
-        """Look at some rows of a table, to find a wrong mapping before all is read. RAISES: InputError (D183)."""
+        """Check some rows of a table, to find a wrong mapping before all rows are read. RAISES: InputError (D183)."""
         self._report = BuildReport(self._plan.mapping.tables)
         for row in rows:
             for column, cell in zip(table.columns, row, strict=True):
@@ -233,8 +247,8 @@ class PatientBuilder:
                     self._count(column, self._value(table, column, text))
         self._report.check(table, some=True)
 
-    def _add(self, patient_id: str, rows: list[StoredRow], writer: PatientWriter, result: PartResult) -> None:
-        """Add a patient."""
+    def _add(self, patient_id: str, rows: list[PartitionedRow], writer: PatientWriter, result: PartResult) -> None:
+        """Write the entries of one patient."""
         kept = self._unrepeated(rows, result.repeated)
         packed: list[Packed] = []
         persons: dict[tuple[object, ...], list[Cell]] = {}
@@ -246,19 +260,19 @@ class PatientBuilder:
             for cell in cells:
                 if cell.column.kind in NAMES:
                     key = (cell.column.person,) if cell.column.person == "patient" else (*row[:2], cell.column.person)
-                    persons.setdefault(key, []).append(Cell(cell.column, ordered(table, cell)))
+                    persons.setdefault(key, []).append(Cell(cell.column, mark_surname(table, cell)))
             if table.institution:
                 result.institution += self._maker.of_all_patients(table, cells)
         packed += [self._combine(names, lang) for names in persons.values() if len(names) > 1]
         if packed:
-            old = self._old.ready(patient_id) if self._old else []
+            old = self._old.tagged_terms(patient_id) if self._old else []
             writer.add(patient_id, [pack(chain(old, *map(unpack, packed)))] if old else packed)
             self._report.patients += 1
         if self._plan.update:
             result.patient_ids.append(patient_id)
 
-    def _cells(self, table: Table, row: StoredRow, packed: list[Packed]) -> Iterator[Cell]:
-        """Yield the clean cells of a row, and add their forms."""
+    def _cells(self, table: Table, row: PartitionedRow, packed: list[Packed]) -> Iterator[Cell]:
+        """Yield the cleaned cells of a row, and append their variants to `packed`."""
         for column, cell in zip(table.columns, row.values, strict=True):
             for text in column.split(cell):
                 value = self._value(table, column, text)
@@ -268,7 +282,7 @@ class PatientBuilder:
                     yield Cell(column, value.text)
 
     def _count(self, column: Column, value: _Value) -> None:
-        """Count a value."""
+        """Count a value in the report."""
         tally = self._report.columns[column.rule]
         if value.reason:
             tally.skipped[value.reason] += 1
@@ -278,7 +292,7 @@ class PatientBuilder:
         tally.conditional += value.conditional
 
     def _value(self, table: Table, column: Column, text: str) -> _Value:
-        """What becomes of a value."""
+        """Clean and expand a value, or return the cached result."""
         known = self._known[column.rule]
         if (value := known.get(text)) is not None:
             return value
@@ -294,11 +308,11 @@ class PatientBuilder:
         cleaned, reason = clean(column.kind, text, table.lang, column.date_format, self._plan.mapping.placeholders)
         if reason:
             return _Value("", reason, _NOTHING, 0, 0)
-        forms = expand(column.kind, ordered(table, Cell(column, cleaned)), table.lang)
+        forms = expand(column.kind, mark_surname(table, Cell(column, cleaned)), table.lang)
         return _Value(cleaned, "", *self._pack(column, forms, table.lang))
 
     def _combine(self, names: Sequence[Cell], lang: str) -> Packed:
-        """The forms that need several parts of a person's name."""
+        """Pack the variants that combine several parts of a person's name."""
         column = surname_column(names)
         packed, forms, conditional = self._pack(column, self._maker.combined(names, lang), lang)
         tally = self._report.columns[column.rule]
@@ -307,10 +321,12 @@ class PatientBuilder:
         return packed
 
     def _pack(self, column: Column, forms: Sequence[Form], lang: str) -> tuple[Packed, int, int]:
-        """Pack forms. RETURNS (tuple[Packed, int, int]): and how many there are, and how many with a condition."""
+        """Pack variants. RETURNS (tuple[Packed, int, int]): the packed terms, their number, and the number with a
+        condition.
+        """
         plain, conditional = self._numbers[column.rule]
         is_name, is_weak = column.kind in NAMES, self._maker.is_weak
-        ready: list[Ready] = []
+        ready: list[TaggedTerm] = []
         weak = 0
         for form in forms:
             if len(form.text) > MAX_LENGTH:
@@ -324,8 +340,8 @@ class PatientBuilder:
                 ready.append((form.text, plain))
         return pack(ready), len(ready), weak
 
-    def _unrepeated(self, rows: list[StoredRow], repeated: dict[str, tuple[int, int]]) -> list[StoredRow]:
-        """The rows of a patient that the tables' policies keep; repetitions are counted."""
+    def _unrepeated(self, rows: list[PartitionedRow], repeated: dict[str, tuple[int, int]]) -> list[PartitionedRow]:
+        """Return the rows of a patient that the tables' `duplicates` settings keep, and count repetitions."""
         if len(rows) == 1:
             return rows
         seen: set[int] = set()
@@ -343,11 +359,11 @@ class PatientBuilder:
         return kept
 
 
-def tags_of(tables: Sequence[Table]) -> list[Tag]:
-    """The tags that the patients of tables may need.
+def patient_tags(tables: Sequence[Table]) -> list[Tag]:
+    """List all tags that the patients of the tables can have.
 
     tables (Sequence[Table]): the tables.
-    RETURNS (list[Tag]): for each column one of each condition.
+    RETURNS (list[Tag]): for each column one tag per condition.
     """
     columns = [column for table in tables if table.patient_id for column in table.columns]
     return [Tag(column.label, column.rule, condition) for column in columns for condition in CONDITIONS]
@@ -355,7 +371,9 @@ def tags_of(tables: Sequence[Table]) -> list[Tag]:
 
 @contextmanager
 def _without_gc() -> Iterator[None]:
-    """Keep the garbage collector from going through the kept values again and again; nothing here makes circles."""
+    """Disable the garbage collector, which would traverse the large caches repeatedly. The code creates no reference
+    cycles.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

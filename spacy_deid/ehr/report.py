@@ -1,7 +1,7 @@
-"""What a build did, in counts: by column and by reason. The report is for the owner of the data alone.
+"""The report of a dictionary build: counts by column and by reason.
 
-Of persons it holds numbers only. Names of institutions that were dropped as too common are listed, so that somebody
-can see whether they are; the report is written so that others cannot read it.
+For persons it contains only numbers. Names of institutions that were dropped as too common are listed, so that someone
+can review them. The file is readable only by its owner.
 """
 
 import json
@@ -16,13 +16,20 @@ from ..errors import Errors, InputError
 from .mapping import Column, Table
 
 _LISTED = 1_000
-_SURE = 20  # values without a single one of their kind are few; from so many on a share decides
+_SURE = 20  # from this number of values on, a column is judged by its share of invalid values
 _WRONG = 0.5
 
 
 @dataclass
 class ColumnTally:
-    """Counts of one column: values that were used and skipped, forms that were made, made conditional and dropped."""
+    """Counts of one column.
+
+    kind, label (str): of the column.
+    used (int): values that were used.
+    skipped (Counter): skipped values by reason.
+    forms, conditional (int): variants that were added, and how many of them count only in the context of a name.
+    dropped (int): variants that were dropped as common words.
+    """
 
     kind: str
     label: str
@@ -41,7 +48,7 @@ class ColumnTally:
         self.dropped += other.dropped
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; what is zero is left out."""
+        """Return plain values for JSON, without zeros."""
         data = {
             "kind": self.kind,
             "label": self.label,
@@ -57,12 +64,13 @@ class ColumnTally:
 class BuildReport:
     """Counts of a build.
 
-    columns (dict[str, ColumnTally]): by rule, "table.column".
-    rows (Counter): rows by table.
-    without_id (Counter): rows without a patient id by table.
-    repeated (Counter): rows that give a patient id again, by table.
-    phrases (dict): rule → names of institutions that were dropped, and how often they stand in a million words.
-    patients (int): patients that were written.
+    tables (Sequence[Table]): the tables of the mapping.
+    columns (dict[str, ColumnTally]): counts by rule, "table.column".
+    rows (Counter): number of rows by table.
+    without_id (Counter): rows without a patient id, by table.
+    repeated (Counter): rows with a repeated patient id, by table.
+    phrases (dict): rule → dropped names of institutions, with their occurrences per million words.
+    patients (int): number of patients written.
     """
 
     def __init__(self, tables: Sequence[Table]) -> None:
@@ -78,7 +86,7 @@ class BuildReport:
 
         rule (str): "table.column".
         phrase (str): the name.
-        per_million (float): how common it is.
+        per_million (float): its occurrences per million words.
         """
         listed = self.phrases.setdefault(rule, {})
         if len(listed) < _LISTED:
@@ -97,16 +105,18 @@ class BuildReport:
         self.patients += other.patients
 
     def check(self, table: Table, *, some: bool = False) -> None:
-        """Make sure that columns hold what the mapping says. RAISES: InputError (D183).
+        """Check that the columns contain what the mapping says.
 
         table (Table): the table.
-        some (bool): whether only some rows were read; then a column is refused only if nothing of it is right.
+        some (bool): whether only the first rows were read. Then a column is refused only if none of its values is
+            valid.
+        RAISES: InputError (D183) if most values of a column are invalid for its kind.
         """
         for column in table.columns:
             self._check(table, column, some)
 
     def _check(self, table: Table, column: Column, some: bool) -> None:
-        """Refuse a column most of which is of another kind: it would leave most patients without."""
+        """Refuse a column if most of its values are invalid: most patients would have no entry from it."""
         tally = self.columns[column.rule]
         wrong = tally.skipped[f"no {column.kind}"]
         total = wrong + tally.used
@@ -120,13 +130,13 @@ class BuildReport:
 
     @property
     def used(self) -> int:
-        """How many values were used."""
+        """The number of values that were used."""
         return sum(tally.used for tally in self.columns.values())
 
     def manifest(self) -> dict[str, Any]:
-        """Counts alone, for the dictionary's own manifest.
+        """Return the counts for the manifest of the dictionaries.
 
-        RETURNS (dict): plain values, none of which is from the record.
+        RETURNS (dict): plain values, none of them from the record.
         """
         return {
             "tables": {
@@ -143,9 +153,9 @@ class BuildReport:
     def write(self, path: Path, about: Mapping[str, Any]) -> None:
         """Write the report as JSON that only its owner can read.
 
-        path (Path): the file; it is replaced.
-        about (Mapping): what else to say: settings, versions.
-        RAISES: InputError (D402) if it cannot be written.
+        path (Path): the file; an existing one is replaced.
+        about (Mapping): further values to write, such as settings.
+        RAISES: InputError (D402) if the file cannot be written.
         """
         data = {**about, **self.manifest(), "patients": self.patients, "dropped_phrases": self.phrases}
         try:

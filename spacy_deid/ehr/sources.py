@@ -1,4 +1,8 @@
-"""Rows in batches that fit into memory, and what every reader of them says when something is wrong."""
+"""Read rows of CSV and Parquet files and of databases, in batches that fit into memory.
+
+Error messages name the source, file, row and column, never a value. The messages of databases are not passed on: they
+quote the statement, the URL with its password, and rows.
+"""
 
 import codecs
 import csv
@@ -13,21 +17,21 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ..errors import DeidError, Errors, InputError
-from ..notes.databases import lacks_file
+from ..notes.databases import is_missing_sqlite_file
 from .mapping import Source, Table
 
 BATCH = 5_000
-"""Rows that are read together."""
+"""Rows per batch."""
 
 Cells = Sequence[Any]
 
 
 class Batch(NamedTuple):
-    """Some rows.
+    """A number of rows.
 
-    file (str): what an error calls where they are from; "" for a database.
-    first (int): number of the first row, from 1; in a CSV file the header's is 1.
-    rows (Sequence): cells by row, in the order of the columns that were asked for.
+    file (str): name of the file in errors; "" for a database.
+    first (int): number of the first row, from 1. In a CSV file the header is row 1.
+    rows (Sequence): cells by row, in the order of `Table.wanted`.
     """
 
     file: str
@@ -35,21 +39,23 @@ class Batch(NamedTuple):
     rows: Sequence[Cells]
 
     def __repr__(self) -> str:
-        """The place of the rows without their cells."""
+        """Show the file and the row numbers without the cells."""
         return f"Batch({self.file!r}, first={self.first}, rows={len(self.rows)})"
 
 
 Rows = Iterator[Batch]
 
 
-def find_places(table: Table, header: list[str], *, named: bool = True) -> list[int]:
-    """Where the wanted columns are: by name, or by name in another case if only one is so called.
+def find_columns(table: Table, header: list[str], *, named: bool = True) -> list[int]:
+    """Find the positions of the wanted columns. Names are compared without case if that is unambiguous.
 
-    table (Table): the table; its columns are wanted.
-    header (list[str]): the columns that are there.
-    named (bool): whether the header is certain to hold names. The first line of a file without one holds a patient.
-    RETURNS (list[int]): a place for each wanted column.
-    RAISES: InputError (D174) if one is missing.
+    table (Table): the table; its `wanted` columns are looked for.
+    header (list[str]): the columns of the source.
+    named (bool): whether the header is known to contain names. If not, an error does not show it: the first line of a
+        CSV
+        file without a header is a patient.
+    RETURNS (list[int]): position of each wanted column.
+    RAISES: InputError (D174) if a column is missing or ambiguous.
     """
     lower = [name.lower() for name in header]
     places, missing = [], []
@@ -67,12 +73,13 @@ def find_places(table: Table, header: list[str], *, named: bool = True) -> list[
 
 
 def import_package(source: Source, module: str, package: str) -> Any:
-    """Import a package that is not needed for anything else.
+    """Import an optional package.
 
-    source (Source): what needs it.
-    module (str): what is imported.
-    package (str): what would have to be installed.
-    RAISES: InputError (D182) if it is not there.
+    source (Source): the source that needs it.
+    module (str): name of the module.
+    package (str): name of the distribution to install.
+    RETURNS (Any): the module.
+    RAISES: InputError (D182) if the package is not installed.
     """
     try:
         return import_module(module)
@@ -80,11 +87,11 @@ def import_package(source: Source, module: str, package: str) -> Any:
         raise InputError(Errors.D182.format(what=f"source '{source.name}'", package=package)) from None
 
 
-def failed(source: Source, reason: str) -> InputError:
-    """The error for a source that cannot be read.
+def source_error(source: Source, reason: str) -> InputError:
+    """Make the error for a source that cannot be read.
 
     source (Source): the source.
-    reason (str): what is wrong, without a value.
+    reason (str): the reason, without any value.
     RETURNS (InputError): D175.
     """
     return InputError(Errors.D175.format(source=source.name, reason=reason))
@@ -93,7 +100,7 @@ def failed(source: Source, reason: str) -> InputError:
 def read_database(table: Table) -> Rows:
     """Read a table or a query of a database.
 
-    table (Table): what is read.
+    table (Table): the table to read.
     YIELDS (Batch): the rows.
     RAISES: InputError (D174, D175, D178, D179, D182).
     """
@@ -107,9 +114,9 @@ def read_database(table: Table) -> Rows:
     sql = import_package(source, "sqlalchemy", "sqlalchemy")
     with _withheld(source):
         engine = sql.create_engine(url)
-    if lacks_file(engine.url):
-        raise failed(source, f"no such SQLite file, in {source.url_env}")
-    # psycopg fetches a result whole unless it streams; a read-only transaction can do no harm.
+    if is_missing_sqlite_file(engine.url):
+        raise source_error(source, f"no such SQLite file, in {source.url_env}")
+    # Without streaming, psycopg would fetch the whole result.
     options = {"stream_results": True, "max_row_buffer": BATCH}
     options |= {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {}
     try:
@@ -124,7 +131,7 @@ def read_database(table: Table) -> Rows:
 
 
 def _statement(sql: Any, table: Table, connection: Any) -> Any:
-    """The query as it is given, or one for the wanted columns of a table."""
+    """Return the configured query, or a query for the wanted columns of a table."""
     source = table.source
     if source.query:
         return sql.text(source.query)
@@ -132,7 +139,7 @@ def _statement(sql: Any, table: Table, connection: Any) -> Any:
     target = sql.table(name, schema=schema or None)
     with closing(connection.execute(sql.select(sql.text("*")).select_from(target).limit(0))) as nothing:
         header = list(nothing.keys())
-    wanted = dict.fromkeys(header[place] for place in find_places(table, header))
+    wanted = dict.fromkeys(header[place] for place in find_columns(table, header))
     return sql.select(*(sql.column(column) for column in wanted)).select_from(target)
 
 
@@ -141,7 +148,7 @@ def _read_duckdb(table: Table, path: str) -> Rows:
     source = table.source
     duckdb = import_package(source, "duckdb", "duckdb")
     if not Path(path).is_file():
-        raise failed(source, "no such DuckDB file")
+        raise source_error(source, "no such DuckDB file")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in source.table.split("."))
     with _withheld(source), closing(duckdb.connect(path, read_only=True)) as connection:
         result = connection.execute(source.query or f"SELECT * FROM {quoted}")
@@ -150,8 +157,8 @@ def _read_duckdb(table: Table, path: str) -> Rows:
 
 
 def _batches(table: Table, header: list[str], fetch: Any) -> Rows:
-    """Batches of the wanted columns of a result, for as long as it has rows."""
-    places = find_places(table, header)
+    """Yield the wanted columns of a result in batches."""
+    places = find_columns(table, header)
     first = 1
     while rows := fetch():
         yield Batch("", first, [[row[place] for place in places] for row in rows])
@@ -160,34 +167,34 @@ def _batches(table: Table, header: list[str], fetch: Any) -> Rows:
 
 @contextmanager
 def _withheld(source: Source) -> Iterator[None]:
-    """Turn what a database raises into an error that says its kind alone."""
+    """Replace a database error by one that names only the type of the exception."""
     try:
         yield
     except (DeidError, GeneratorExit, KeyboardInterrupt):
         raise
-    except ModuleNotFoundError as error:  # the driver that the address names
+    except ModuleNotFoundError as error:  # the driver in the URL is not installed
         wrong = Errors.D182.format(what=f"source '{source.name}'", package=error.name)
     except Exception as error:
         wrong = Errors.D179.format(source=source.name, kind=type(error).__name__)
     else:
         return
-    # Outside the handler, so that the message does not travel on as a context.
+    # Raised outside the handler, so that the message is not kept as the context of this error.
     raise InputError(wrong)
 
 
-_SNIFFED = 1 << 20  # bytes of a file that are looked at for its encoding
-_MAX_CELL = 1 << 20  # characters of a cell; one more is a quote that was never closed
+_SNIFFED = 1 << 20  # bytes at the start of a file to check its encoding
+_MAX_CELL = 1 << 20  # maximal characters of a cell; a longer one means an unclosed quote
 _CSV = {".csv": ",", ".tsv": "\t", ".txt": ","}
-_BY_UNIT = ("utf-16", "utf-32")  # no line of these can be decoded by itself
+_BY_UNIT = ("utf-16", "utf-32")  # encodings whose lines cannot be decoded separately
 
 
 def read_rows(table: Table) -> Rows:
     """Read a table in batches.
 
-    table (Table): what is read, and which of its columns.
+    table (Table): the table to read, with its columns.
     YIELDS (Batch): the rows, in the order of the source.
-    RAISES: ConfigError or InputError: no such file (D175), a broken row (D176), wrong encoding (D177, D187), a missing
-        column (D174), a database that cannot be read (D178, D179), a package that is not there (D182), no rows (D180).
+    RAISES: ConfigError or InputError: file not found (D175), invalid row (D176), wrong encoding (D177, D187), missing
+        column (D174), database error (D178, D179), package not installed (D182), no rows (D180).
     """
     source = table.source
     count = 0
@@ -199,24 +206,26 @@ def read_rows(table: Table) -> Rows:
 
 
 def _read_files(table: Table) -> Rows:
-    """Read the file of a source, or all that its pattern names, in order."""
+    """Read the file of a source, or all files that match its pattern, in order."""
     source = table.source
     paths = sorted(map(Path, glob.glob(str(source.path)))) or [source.path or Path()]
     for path in paths:
         name = path.name.removesuffix(".gz")
         suffix = Path(name).suffix.lower()
         if not path.is_file():
-            raise failed(source, f"no such file: {path.name}")
+            raise source_error(source, f"no such file: {path.name}")
         if suffix == ".parquet":
             yield from _read_parquet(table, path)
         elif suffix in _CSV:
             yield from _read_csv(table, path, source.delimiter or _CSV[suffix])
         else:
-            raise failed(source, f"{path.name} is neither a .csv, .csv.gz, .tsv nor a .parquet file")
+            raise source_error(source, f"{path.name} is neither a .csv, .csv.gz, .tsv nor a .parquet file")
 
 
 def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
-    """Read a CSV file. A row with other columns than the header is an error: its values may be in the wrong place."""
+    """Read a CSV file. A row with a different number of cells than the header is an error, because its cells may be
+    shifted.
+    """
     source = table.source
     csv.field_size_limit(_MAX_CELL)
     reader = csv.reader(_decode(source, path), delimiter=delimiter, strict=True)
@@ -224,7 +233,7 @@ def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
     first = 2
     try:
         header = [name.strip() for name in next(reader, [])]
-        places = find_places(table, header, named=False)
+        places = find_columns(table, header, named=False)
         for cells in reader:
             if len(cells) != len(header):
                 if not cells:
@@ -243,12 +252,12 @@ def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
 
 
 def _row_message(source: Source, path: Path, row: int, reason: str) -> str:
-    """What is wrong with a row."""
+    """Describe an invalid row."""
     return Errors.D176.format(source=source.name, file=path.name, row=row, reason=reason)
 
 
 def _decode(source: Source, path: Path) -> Iterator[str]:
-    """Decode a file line by line, so that what is not of the encoding can be told by its row."""
+    """Decode a file line by line, so that a decoding error can name the row."""
     encoding = _check_encoding(source)
     row = 0
     try:
@@ -267,26 +276,26 @@ def _decode(source: Source, path: Path) -> Iterator[str]:
         row += encoding.startswith(_BY_UNIT)
         raise InputError(Errors.D177.format(source=source.name, file=path.name, row=row, encoding=encoding)) from None
     except OSError as error:
-        raise failed(source, f"{path.name}: {_system_reason(error)}") from None
+        raise source_error(source, f"{path.name}: {_system_reason(error)}") from None
     except EOFError:
-        raise failed(source, f"{path.name}: not a whole .gz file") from None
+        raise source_error(source, f"{path.name}: not a whole .gz file") from None
 
 
 def _open_file(path: Path) -> IO[bytes]:
-    """Open a file, packed or not."""
+    """Open a file, decompressing it if it ends in .gz."""
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
 def _check_encoding(source: Source) -> str:
-    """The encoding in Python's spelling."""
+    """Return Python's name of the source's encoding."""
     try:
         return codecs.lookup(source.encoding).name.replace("utf-8-sig", "utf-8")
     except LookupError:
-        raise failed(source, f"unknown text encoding '{ascii(source.encoding)[1:-1]}'") from None
+        raise source_error(source, f"unknown text encoding '{ascii(source.encoding)[1:-1]}'") from None
 
 
 def _check_utf8(source: Source, path: Path, encoding: str, file: IO[bytes]) -> None:
-    """Refuse UTF-8 that would be read as something else: "García" would become "GarcÃ­a" and match nothing."""
+    """Refuse a UTF-8 file that is declared as something else: "García" would become "GarcÃ­a" and never match."""
     if encoding.startswith("utf"):
         return
     head = file.read(_SNIFFED)
@@ -300,14 +309,14 @@ def _check_utf8(source: Source, path: Path, encoding: str, file: IO[bytes]) -> N
 
 
 def _read_parquet(table: Table, path: Path) -> Rows:
-    """Read a Parquet file by batches of the columns that are wanted."""
+    """Read the wanted columns of a Parquet file in batches."""
     source = table.source
     parquet = import_package(source, "pyarrow.parquet", "pyarrow")
     first = 1
     try:
         with parquet.ParquetFile(path) as file:
             header = file.schema_arrow.names
-            wanted = [header[place] for place in find_places(table, header)]
+            wanted = [header[place] for place in find_columns(table, header)]
             for batch in file.iter_batches(batch_size=BATCH, columns=list(dict.fromkeys(wanted))):
                 columns = [batch.column(name).to_pylist() for name in wanted]
                 yield Batch(path.name, first, list(zip(*columns, strict=True)))
@@ -315,11 +324,13 @@ def _read_parquet(table: Table, path: Path) -> Rows:
     except DeidError:
         raise
     except OSError as error:
-        raise failed(source, f"{path.name}: {_system_reason(error)}") from None
-    except Exception as error:  # pyarrow's own errors, whose messages may hold values
-        raise failed(source, f"{path.name}: not a Parquet file that can be read ({type(error).__name__})") from None
+        raise source_error(source, f"{path.name}: {_system_reason(error)}") from None
+    except Exception as error:  # pyarrow's errors, whose messages may contain values
+        raise source_error(
+            source, f"{path.name}: not a Parquet file that can be read ({type(error).__name__})"
+        ) from None
 
 
 def _system_reason(error: OSError) -> str:
-    """The system's message without a path."""
+    """The operating system's message without the path."""
     return os.strerror(error.errno) if error.errno else "cannot be read"

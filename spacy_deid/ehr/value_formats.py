@@ -1,4 +1,4 @@
-"""Ways of writing dates, telephone numbers, e-mail addresses and identifiers."""
+"""The formats in which dates, phone numbers, e-mail addresses, identifiers, addresses and institutions are written."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,16 +16,16 @@ _SEPARATORS = re.compile(r"[\s\-‐-―−./_·:]+")
 _BOUNDARY = re.compile(r"(?<=\d)(?=[^\W\d_])|(?<=[^\W\d_])(?=\d)")
 _MISREAD = (("0", "o"), ("1", "l"), ("1", "i"), ("o", "0"), ("l", "1"), ("i", "1"))
 _MISREAD_LENGTH = 6
-_LEAD = 5  # digits of a national number that decide how it is grouped
-_NUMBER_LENGTH = 5  # an identifier without its zeros is still one if it has so many digits
+_LEAD = 5  # first digits of a national number, which determine its groups
+_NUMBER_LENGTH = 5  # minimal digits of an identifier without its leading zeros
 
 
 def date_forms(value: str, lang: str) -> tuple[str, ...]:
-    """Ways of writing a day.
+    """List the formats of a date.
 
-    value (str): as ISO 8601 writes it; a time after it is left away.
+    value (str): a date in ISO 8601; a time after it is ignored.
     lang (str): ISO 639-1 code.
-    RETURNS (tuple[str, ...]): normal forms; empty if it is no date.
+    RETURNS (tuple[str, ...]): normal forms; empty if the value is not a date.
     """
     try:
         day = date.fromisoformat(value.strip()[:10])
@@ -41,7 +41,7 @@ def date_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def _date_fields(day: date) -> dict[str, str]:
-    """The numbers of a date as they are written."""
+    """The numeric fields of a date, as used in format strings."""
     ending = "th" if 11 <= day.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
     year = f"{day.year:04}"
     return {
@@ -56,7 +56,7 @@ def _date_fields(day: date) -> dict[str, str]:
 
 
 def _numeric(order: str, fields: dict[str, str]) -> Iterator[str]:
-    """Numbers alone, with and without zeros, with two and four digits of the year."""
+    """Numeric formats, with and without leading zeros, with two and four digits of the year."""
     for year in ("y", "yy"):
         for width in (1, 2):
             names = [year if letter == "y" else letter * width for letter in order]
@@ -65,10 +65,11 @@ def _numeric(order: str, fields: dict[str, str]) -> Iterator[str]:
 
 
 def id_forms(value: str, lang: str) -> tuple[str, ...]:
-    """Ways of writing an identifier: with its separators, with spaces, without; without leading zeros; misread.
+    """List the formats of an identifier: with its separators, with spaces, without; without leading zeros; misread by
+    OCR.
 
-    value (str): as the record has it.
-    lang (str): not used; identifiers have no language.
+    value (str): the identifier in the record.
+    lang (str): unused; identifiers do not depend on the language.
     RETURNS (tuple[str, ...]): normal forms.
     """
     plain = normal_form(value)
@@ -85,10 +86,10 @@ def id_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def email_forms(value: str, lang: str) -> tuple[str, ...]:
-    """Ways of writing an e-mail address: as it is, and with its "@" in words.
+    """List the formats of an e-mail address: unchanged, and with "@" spelled out.
 
-    value (str): as the record has it.
-    lang (str): not used.
+    value (str): the address in the record.
+    lang (str): unused.
     RETURNS (tuple[str, ...]): normal forms; empty if there is no "@".
     """
     plain = normal_form(value)
@@ -99,18 +100,18 @@ def email_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def phone_forms(value: str, lang: str) -> tuple[str, ...]:
-    """Ways of writing a telephone number: national and international, in the usual groups and without any.
+    """List the formats of a phone number: national and international, grouped and ungrouped.
 
-    value (str): as the record has it.
-    lang (str): ISO 639-1 code; decides the country of a number without one.
-    RETURNS (tuple[str, ...]): normal forms; empty if it is no number.
+    value (str): the number in the record.
+    lang (str): ISO 639-1 code; selects the country of a number without a country code.
+    RETURNS (tuple[str, ...]): normal forms; empty if the value is not a phone number.
     """
     country, national, trunk = read_phone(value, load_language(lang).region)
     if not national:
         return ()
     plain = normal_form(value)
     forms = [plain, " ".join(_SEPARATORS.split(plain)), trunk + national]
-    # The code of a country may stand without a space before it, and then nothing shorter is found inside.
+    # With the country code attached, no shorter form would match.
     forms += (f"{code}{national}" for code in (f"+{country}", f"00{country}", country))
     for sizes in _groups_of(country, national[:_LEAD], len(national)):
         forms += _grouped(_cut(national, sizes), country, trunk)
@@ -118,7 +119,7 @@ def phone_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def _grouped(cut: list[str], country: str, trunk: str) -> Iterator[str]:
-    """A number in groups: from abroad, with its trunk prefix, with its area code set apart."""
+    """Formats of a grouped number: international, with trunk prefix, with a separate area code."""
     area, rest = trunk + cut[0], " ".join(cut[1:])
     abroad = " ".join(cut)
     yield from (f"{trunk}{abroad}", abroad, f"+{country} {abroad}", f"+{country}{abroad}")
@@ -128,14 +129,14 @@ def _grouped(cut: list[str], country: str, trunk: str) -> Iterator[str]:
         yield from (f"+{country} ({trunk}) {abroad}", f"+{country} ({trunk}){abroad}")
 
 
-@lru_cache(1_000)  # a value is checked when it is read and expanded soon after
+@lru_cache(1_000)  # a value is parsed when it is checked and again when it is expanded
 def read_phone(value: str, region: str) -> tuple[str, str, str]:
-    """Read a telephone number.
+    """Parse a phone number.
 
-    value (str): as the record has it.
-    region (str): ISO 3166 code of the country of a number without one.
-    RETURNS (tuple[str, str, str]): country code, national number without trunk prefix, trunk prefix as it is dialled
-        before it; all empty if it is no number.
+    value (str): the number in the record.
+    region (str): ISO 3166 code of the country of a number without a country code.
+    RETURNS (tuple[str, str, str]): country code, national number, and the trunk prefix that is dialled before it; all
+        empty if the value is not a phone number.
     """
     try:
         number = phonenumbers.parse(value, region)
@@ -149,7 +150,7 @@ def read_phone(value: str, region: str) -> tuple[str, str, str]:
 
 @lru_cache(_KEPT)
 def _groups_of(country: str, lead: str, length: int) -> tuple[tuple[int, ...], ...]:
-    """The groups of numbers that begin alike, looked up once: as phonenumbers has them, and as people have them."""
+    """Sizes of the digit groups of numbers with the same first digits: those of phonenumbers and common ones."""
     number = phonenumbers.parse(f"+{country}{lead.ljust(length, '5')}", None)
     written = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
     sizes = tuple(len(part) for part in re.findall(r"\d+", written)[1:])
@@ -164,7 +165,7 @@ def _groups_of(country: str, lead: str, length: int) -> tuple[tuple[int, ...], .
 
 
 def _even(length: int, first: int) -> tuple[int, ...]:
-    """A group of two or three, then threes and one of four, as in 40 123 4567."""
+    """A group of two or three digits followed by groups of three and a last one of up to four, as in 40 123 4567."""
     rest = length - first
     sizes = [first]
     while rest > 4:
@@ -186,25 +187,25 @@ _BRACKETS = re.compile(r"\(([^()]*)\)")
 _SAINT = re.compile(r"\b(?:Saint|St\.?) ")
 _NUMBER = re.compile(r"\d+[^\W\d_]?\b")
 _ACRONYM_LENGTH = 3
-_PARTS_LENGTH = 6  # a shorter piece of an institution's name says too little
-_SHORT_STREET = 6  # characters of a street's name that stands without a number
+_PARTS_LENGTH = 6  # minimal length of a part of an institution's name
+_SHORT_STREET = 6  # minimal length of a street without a number
 
 
 def term_forms(value: str, lang: str) -> tuple[str, ...]:
-    """A term as it stands.
+    """The normal form of a term, without variants.
 
-    value (str): as the record has it.
-    lang (str): not used.
+    value (str): the term in the record.
+    lang (str): unused.
     RETURNS (tuple[str, ...]): its normal form.
     """
     return (normal_form(value),)
 
 
 def zip_forms(value: str, lang: str) -> tuple[str, ...]:
-    """A postal code, its first part, and without its separator.
+    """List the formats of a postal code: with and without its separator, and the first part of a ZIP+4 code.
 
-    value (str): as the record has it.
-    lang (str): not used.
+    value (str): the code in the record.
+    lang (str): unused.
     RETURNS (tuple[str, ...]): normal forms.
     """
     plain = normal_form(value)
@@ -216,9 +217,10 @@ def zip_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def city_forms(value: str, lang: str) -> tuple[str, ...]:
-    """A town, a province or a region, in its cases; two names of one place apart ("Helsinki / Helsingfors").
+    """List the forms of a town, province or region: inflected, and both names of a bilingual place ("Helsinki /
+    Helsingfors").
 
-    value (str): as the record has it.
+    value (str): the name in the record.
     lang (str): ISO 639-1 code.
     RETURNS (tuple[str, ...]): normal forms.
     """
@@ -230,9 +232,10 @@ def city_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def phrase_forms(value: str, lang: str) -> tuple[str, ...]:
-    """The name of an institution: whole, without brackets, an acronym in them, up to the comma; in its cases.
+    """List the forms of an institution's name: whole, without brackets, an acronym in brackets, up to the comma;
+    inflected.
 
-    value (str): as the record has it.
+    value (str): the name in the record.
     lang (str): ISO 639-1 code.
     RETURNS (tuple[str, ...]): normal forms.
     """
@@ -246,9 +249,10 @@ def phrase_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def street_forms(value: str, lang: str) -> tuple[str, ...]:
-    """A street: the whole address, up to the number of the house, without a number; abbreviated and in full.
+    """List the forms of an address: whole, up to the house number, without number; with the street type abbreviated or
+    not.
 
-    value (str): as the record has it.
+    value (str): the address in the record.
     lang (str): ISO 639-1 code.
     RETURNS (tuple[str, ...]): normal forms.
     """
@@ -268,7 +272,7 @@ def street_forms(value: str, lang: str) -> tuple[str, ...]:
 
 
 def _to_house(address: str, language: Language) -> str:
-    """An address without floor and door: what stands after the first number that has a street before it."""
+    """Cut an address after the house number, which is the first number with a street name before it."""
     for found in _NUMBER.finditer(address):
         before = address[: found.start()]
         words = before.replace(".", " ").replace(",", " ").split()
@@ -280,13 +284,13 @@ def _to_house(address: str, language: Language) -> str:
 
 
 def _without_number(house: str) -> str:
-    """A street without the number of the house, before or after it."""
+    """Remove the house number before or after a street."""
     after = re.sub(r"[\s,]*(n\.?[ºo°]?\s*)?\d+[^\W\d_]?$", "", house)
     return re.sub(r"^\d+[^\W\d_]?\s+", "", after).strip(" ,")
 
 
 def _street_kinds(street: str, language: Language) -> list[str]:
-    """A street with its kind ("street", "st.") written in each way."""
+    """Write the street type ("street", "st.") in each of its forms."""
     forms = [street]
     for names in language.streets:
         if not _find_any(names).search(street):
@@ -300,28 +304,28 @@ def _street_kinds(street: str, language: Language) -> list[str]:
 
 
 def title_case(text: str) -> str:
-    """Write a name that is all capitals or all small in proper case, as inflection wants it.
+    """Convert a name in upper or lower case to title case, which inflection requires.
 
-    text (str): as the record has it.
-    RETURNS (str): "VIRTANEN" → "Virtanen"; "McDonald" stays.
+    text (str): the name in the record.
+    RETURNS (str): "VIRTANEN" → "Virtanen"; mixed case ("McDonald") is unchanged.
     """
     return text.title() if len(text) > 1 and (text.isupper() or text.islower()) else text
 
 
 @cache
 def _find_any(names: tuple[str, ...]) -> re.Pattern[str]:
-    """The pattern of a street's kind in any of its ways."""
+    """The pattern of a street type in any of its forms."""
     return re.compile("|".join(_find_kind(name).pattern for name in names))
 
 
 @cache
 def _find_kind(name: str) -> re.Pattern[str]:
-    """The pattern of a street's kind: a word of its own; what ends in a mark needs no space after it."""
+    """The pattern of one form of a street type. A form that ends in a period or slash needs no space after it."""
     return re.compile(rf"(?<!\w){re.escape(name)}" + ("" if name[-1] in "/." else r"(?![\w./])"))
 
 
 def _as_written(value: str, street: str) -> str:
-    """The part of a value that a normal form stands for, so that inflection sees its letters."""
+    """The part of a value that has the given normal form, for inflection, which needs the original letters."""
     for end in range(len(value), 0, -1):
         if normal_form(value[:end]) == street:
             return value[:end].strip()
@@ -329,17 +333,17 @@ def _as_written(value: str, street: str) -> str:
 
 
 def _cases(names: Iterable[str], lang: str, kind: str) -> list[str]:
-    """The cases of names, where the language has any."""
+    """Inflect names, if the language does."""
     if not inflects(lang):
         return []
     return [form for name in names for form in sorted(case_forms(_proper(name), lang, kind=kind))]
 
 
 def _proper(name: str) -> str:
-    """Proper case, except of what may be an acronym."""
+    """Title case, except for a word that may be an acronym."""
     return name if name.isupper() and len(name) <= _PARTS_LENGTH else title_case(name)
 
 
 def _normal(forms: Iterable[str]) -> tuple[str, ...]:
-    """Normal forms, without repetition."""
+    """Normal forms without repetition."""
     return tuple(dict.fromkeys(form for text in forms if (form := normal_form(text))))

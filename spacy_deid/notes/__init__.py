@@ -1,4 +1,8 @@
-"""From what the user names to a table of notes: a file, a folder of files, an embedded database, or a URL."""
+"""Read tables of notes: CSV, JSONL and Parquet files, folders of text files, and SQL databases.
+
+The readers are our own rather than DuckDB's: DuckDB needs an extension from the network to read Windows code pages and
+SQLite, its messages quote the row that is broken, and its dialect detection accepts files that should be refused.
+"""
 
 import os
 from pathlib import Path
@@ -16,13 +20,13 @@ _FILES = {".csv", ".jsonl", ".parquet"}
 def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> NoteSource:
     """Open a table of notes.
 
-    where (str): a .csv, .jsonl or .parquet file or a folder of one kind of them; a .duckdb, .db or .sqlite file; a
-        database URL as SQLAlchemy takes it; or "env:NAME", the variable that holds any of these, so that a password
-        need not stand on the command line.
-    table (str): table or "schema.table" of a database.
+    where (str): a .csv, .jsonl or .parquet file, or a folder of files of one of these types; a .duckdb, .db or .sqlite
+    file; a database URL in SQLAlchemy's syntax; or "env:NAME" to read any of these from an environment variable, which
+        keeps a password off the command line.
+    table (str): "table" or "schema.table"; required for databases.
     encoding (str): encoding of CSV and JSONL files.
     RETURNS (NoteSource): the table.
-    RAISES: InputError (D740, D748, D749) if it cannot be opened.
+    RAISES: InputError (D740, D748, D749) if the table cannot be opened.
     """
     if where.startswith("env:"):
         where = _variable(where)
@@ -38,7 +42,7 @@ def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> Note
 
 
 def _variable(where: str) -> str:
-    """Read a variable of the environment."""
+    """Read the location from an environment variable ("env:NAME")."""
     value = os.environ.get(where.removeprefix("env:"), "")
     if not value:
         raise InputError(Errors.D740.format(source=where, reason="no such variable, or empty"))
@@ -52,7 +56,7 @@ def _open_url(url: str, table: str) -> NoteSource:
 
 
 def _open_embedded(path: Path, table: str) -> NoteSource:
-    """Open a table of a database file, which is not made if it is not there."""
+    """Open a table of a database file. A file that does not exist is an error, it is never created."""
     if not path.is_file():
         raise InputError(Errors.D740.format(source=path, reason="no such file"))
     if path.suffix.lower() in _DUCKDB:
@@ -61,7 +65,7 @@ def _open_embedded(path: Path, table: str) -> NoteSource:
 
 
 def _with_table(make: type[SqlSource], connector: SqlConnector | DuckConnector, table: str) -> NoteSource:
-    """Make the source, and hang up if the table is not there."""
+    """Make the source, and close the connection if the table does not exist."""
     if not table:
         connector.close()
         raise InputError(Errors.D740.format(source=connector.name, reason="a database needs the name of a table"))
@@ -73,7 +77,7 @@ def _with_table(make: type[SqlSource], connector: SqlConnector | DuckConnector, 
 
 
 def _find(path: Path) -> tuple[list[Path], str]:
-    """The files of a table, in order, and their suffix."""
+    """List the files of a table in order, with their common suffix."""
     if path.is_dir():
         files = sorted(f for f in path.iterdir() if f.suffix.lower() in _FILES and not f.name.startswith("."))
         if len({file.suffix.lower() for file in files}) != 1:

@@ -1,7 +1,7 @@
-"""Tables of notes in databases: any that SQLAlchemy speaks to, and DuckDB files by their own library.
+"""Tables of notes in databases: SQLAlchemy for servers and SQLite, duckdb for DuckDB files.
 
-Only column names and the keys of wanted notes go to the database. What it answers to a broken statement is withheld,
-because it quotes the statement with the keys in it, or a value that does not fit.
+Statements contain only names of columns and the keys of requested notes. Error messages of the database are not passed
+on, because they quote the statement, including the keys, or values.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import Errors, InputError
-from .source import Columns, Key
+from .source import Columns, NoteKey
 
-_BATCH = 10_000  # rows that are fetched at once
-_KEYS = 500  # keys in a statement: SQLite takes 999 values
+_BATCH = 10_000  # rows per fetch
+_KEYS = 500  # keys per statement; SQLite allows 999 values
 
 
-def lacks_file(url: Any) -> bool:
-    """Whether an address is of a SQLite file that is not there. SQLite would make an empty one.
+def is_missing_sqlite_file(url: Any) -> bool:
+    """Check whether a URL names a SQLite file that does not exist. SQLite would create an empty one.
 
-    url (sqlalchemy.URL): the address.
-    RETURNS (bool): whether there is no such file; False for databases in memory and for "file:" addresses with a mode.
+    url (sqlalchemy.URL): the URL.
+    RETURNS (bool): True if the file does not exist; False for other databases, databases in memory, and "file:" URLs
+        with
+        a mode.
     """
     name = url.database or ":memory:"
     if url.get_backend_name() != "sqlite" or name == ":memory:":
@@ -30,32 +32,34 @@ def lacks_file(url: Any) -> bool:
 
 
 class _Connector(Protocol):
-    """What differs between libraries."""
+    """The operations in which the two libraries differ."""
 
     name: str
 
     def quote(self, name: str) -> str:
-        """Write a name so that it is one, whatever is in it."""
+        """Quote an identifier."""
 
     def marks(self, count: int) -> str:
-        """Write the places of values."""
+        """Return the placeholders for a number of values, separated by commas."""
 
     def head(self, statement: str) -> list[str]:
-        """The columns that a statement gives."""
+        """Return the names of the columns of a query."""
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows that a statement gives, fetched in pieces. Values stand as `marks` in it."""
+        """Yield the rows of a query, fetched in batches. The values replace the placeholders of `marks`."""
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
 
 
 class SqlConnector:
-    """A connection by SQLAlchemy, read only where the database can.
+    """A connection through SQLAlchemy, read-only if the database supports it.
 
-    url (str): as SQLAlchemy takes it.
-    name (str): what errors call it; without it the URL less user and password.
-    RAISES: InputError if SQLAlchemy or a driver is missing (D749) or there is no connection (D748).
+    url (str): URL in SQLAlchemy's syntax.
+    name (str): name of the source in errors; by default the URL without user and password.
+    RAISES: InputError if SQLAlchemy or a driver is not installed (D749), the URL is invalid (D740) or the connection
+        fails
+        (D748).
     """
 
     def __init__(self, url: str, name: str = "") -> None:
@@ -69,7 +73,7 @@ class SqlConnector:
             raise InputError(Errors.D740.format(source="the database URL", reason="not a URL")) from None
         self.name = name or f"{made.get_backend_name()}://{made.host or ''}/{made.database or ''}"
         self._text = sqlalchemy.text
-        if lacks_file(made):
+        if is_missing_sqlite_file(made):
             raise InputError(Errors.D740.format(source=self.name, reason="no such file"))
         try:
             self._engine = sqlalchemy.create_engine(made)
@@ -81,7 +85,7 @@ class SqlConnector:
 
     @staticmethod
     def _options(backend: str) -> dict[str, Any]:
-        """One state of the database for all passes, where it can be had."""
+        """Connection options: stream results, and read all passes from one snapshot if the database supports it."""
         options: dict[str, Any] = {"stream_results": True, "max_row_buffer": _BATCH}
         if backend == "postgresql":
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -90,7 +94,7 @@ class SqlConnector:
     def quote(self, name: str) -> str:
         """See `_Connector`."""
         quoted = str(self._engine.dialect.identifier_preparer.quote_identifier(name))
-        return quoted.replace(":", "\\:")  # SQLAlchemy takes a colon in a statement for a value
+        return quoted.replace(":", "\\:")  # SQLAlchemy interprets a colon as a bound parameter
 
     def marks(self, count: int) -> str:
         """See `_Connector`."""
@@ -115,7 +119,7 @@ class SqlConnector:
             raise self._withheld(error) from None
 
     def _withheld(self, error: Exception) -> InputError:
-        """The kind of an error without what it says."""
+        """Make an error that names the type of a database error without its message."""
         kind = type(getattr(error, "orig", None) or error).__name__
         return InputError(Errors.D748.format(source=self.name, kind=kind))
 
@@ -126,10 +130,10 @@ class SqlConnector:
 
 
 class DuckConnector:
-    """A connection to a DuckDB file, read only.
+    """A read-only connection to a DuckDB file.
 
     path (Path): the file.
-    RAISES: InputError if duckdb is missing (D749) or there is no connection (D748).
+    RAISES: InputError if duckdb is not installed (D749) or the file cannot be opened (D748).
     """
 
     def __init__(self, path: Path) -> None:
@@ -177,7 +181,7 @@ class SqlSource:
 
     connector (_Connector): the connection.
     table (str): "table" or "schema.table".
-    RAISES: InputError (D748) if there is no such table.
+    RAISES: InputError (D748) if the table does not exist.
     """
 
     def __init__(self, connector: _Connector, table: str) -> None:
@@ -190,8 +194,8 @@ class SqlSource:
         """See `NoteSource.scan`."""
         return self._connector.stream(f"SELECT {', '.join(map(self._connector.quote, columns))} FROM {self._table}")
 
-    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """See `NoteSource.texts`. An id that stands twice by now is given twice."""
+    def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
+        """See `NoteSource.texts`. If an id occurs in several rows, each of them is yielded."""
         if not columns.note_id:
             raise InputError(Errors.D740.format(source=self.name, reason="a database needs a column of note ids"))
         ident, text = self._connector.quote(columns.note_id), self._connector.quote(columns.text)
@@ -202,7 +206,7 @@ class SqlSource:
                 f"SELECT {ident}, {text} FROM {self._table} WHERE {ident} IN ({self._connector.marks(len(part))})"
             )
             for note_id, value in self._connector.stream(statement, [key.note_id for key in part]):
-                if note_id in rows:  # a database that does not tell "a" from "A" gives more than was asked for
+                if note_id in rows:  # a case-insensitive database returns other rows as well
                     yield rows[note_id], value
 
     def close(self) -> None:

@@ -1,4 +1,7 @@
-"""Tables of notes in CSV and JSONL files. Rows are counted from 1 over all files, without header and blank lines."""
+"""Tables of notes in CSV, JSONL and Parquet files, and folders of text files with an index table.
+
+Rows are numbered from 1 over all files; headers and blank lines do not count.
+"""
 
 import csv
 import json
@@ -12,30 +15,35 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, InputError
-from .source import Columns, Key, NoteSource, as_id, require_columns
+from .source import Columns, NoteKey, NoteSource, as_id, require_columns
 
 
 class _Files:
-    """What the two kinds share: rows as mappings, files one after the other."""
+    """Base of CSV and JSONL tables: the files are read one after the other, each row as a mapping.
+
+    path (Path): the file or folder that the user named.
+    files (Sequence[Path]): the files, in order.
+    encoding (str): their encoding.
+    """
 
     def __init__(self, path: Path, files: Sequence[Path], encoding: str) -> None:
         self.name = str(path)
         self._files = files
         self._named = encoding
-        # A mark at the head of a file is no part of the first column's name.
+        # A byte order mark is not part of the first column's name.
         self._encoding = "utf-8-sig" if encoding == "utf-8" else encoding
         self.columns: Sequence[str] = self._head()
 
     def _head(self) -> list[str]:
-        """The columns that every file has."""
+        """Read the names of the columns."""
         raise NotImplementedError
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
-        """The rows of a file."""
+        """Yield the rows of one file."""
         raise NotImplementedError
 
     def _rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """All rows with their numbers."""
+        """Yield all rows with their numbers."""
         row = 0
         for file in self._files:
             try:
@@ -52,8 +60,8 @@ class _Files:
         for _, values in self._rows():
             yield tuple(values.get(column) for column in columns)
 
-    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """See `NoteSource.texts`. The files are read once, up to the last of the rows."""
+    def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
+        """See `NoteSource.texts`. The files are read once, up to the last requested row."""
         wanted = {key.row for key in keys}
         for row, values in self._rows():
             if row in wanted:
@@ -63,28 +71,27 @@ class _Files:
                 return
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """See `NoteSource.close`. Files are closed after each pass, so there is nothing to do."""
 
     def _not_text(self, where: str = "") -> str:
-        """What is wrong with a file in another encoding."""
+        """Describe a decoding error."""
         return f"not {self._named} text{where}. Name the encoding with --encoding"
 
     @staticmethod
     def _broken(file: Path, reason: str) -> InputError:
-        """The error for a file that cannot be read."""
+        """Make the error for a file that cannot be read."""
         return InputError(Errors.D740.format(source=file, reason=reason))
 
 
 class CsvSource(_Files):
-    """CSV files with a header: RFC 4180. An empty cell is a missing value.
+    """CSV files with a header (RFC 4180). An empty cell is a missing value. For the arguments see `_Files`.
 
-    path (Path): what was named: the file or the folder.
-    files (Sequence[Path]): the files, in order.
-    encoding (str): their encoding.
+    RAISES: InputError (D740) if a file cannot be read or decoded, the files have different headers, or a column name
+        occurs twice. Row errors name the file and the line.
     """
 
     def _head(self) -> list[str]:
-        """The header; that of all files must be the same."""
+        """Read the header, which must be the same in all files."""
         heads = []
         for file in self._files:
             try:
@@ -103,7 +110,7 @@ class CsvSource(_Files):
         return heads[0]
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
-        """The rows of a file."""
+        """Yield the rows of one file."""
         with file.open(encoding=self._encoding, newline="") as stream, _long_cells():
             reader = csv.reader(stream, strict=True)
             next(reader, None)
@@ -119,15 +126,14 @@ class CsvSource(_Files):
 
 
 class JsonlSource(_Files):
-    """JSONL files: an object a line. The columns are the keys of the first row of each file.
+    """JSONL files: one JSON object per line. The columns are the keys of the first row of each file. For the arguments
+    see `_Files`.
 
-    path (Path): what was named: the file or the folder.
-    files (Sequence[Path]): the files, in order.
-    encoding (str): their encoding.
+    RAISES: InputError (D740) if a file cannot be read or decoded, or a line is not a JSON object.
     """
 
     def _head(self) -> list[str]:
-        """The keys of the first rows."""
+        """Collect the keys of the first row of each file."""
         self.columns = []
         keys: dict[str, None] = {}
         for file in self._files:
@@ -140,14 +146,14 @@ class JsonlSource(_Files):
         return list(keys)
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
-        """The rows of a file."""
+        """Yield the rows of one file."""
         with file.open(encoding=self._encoding, newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
                 if not line.strip():
                     continue
                 try:
                     values = json.loads(line)
-                except (ValueError, RecursionError):  # its message holds the line, and with it the note
+                except (ValueError, RecursionError):  # its message contains the line
                     values = None
                 if not isinstance(values, dict):
                     raise self._broken(file, f"line {number}: not a JSON object")
@@ -156,7 +162,7 @@ class JsonlSource(_Files):
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Let a cell be longer than the 131,072 characters that `csv` takes."""
+    """Raise the limit of 131,072 characters that `csv` sets for a cell."""
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
         yield
@@ -164,15 +170,15 @@ def _long_cells() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-_BATCH = 1_000  # rows with their texts; a row group may hold a million
+_BATCH = 1_000  # rows per batch; a row group may have a million
 
 
 class ParquetSource:
-    """Parquet files, one after the other.
+    """Parquet files, read one after the other. Only the requested columns and row groups are read.
 
-    path (Path): what was named: the file or the folder.
-    files (Sequence[Path]): the files, in order.
-    RAISES: InputError if pyarrow is missing (D749), a file is broken (D740) or they differ in their columns (D740).
+    path (Path): the file or folder that the user named.
+    files (Sequence[Path]): the files, in order. The table has the columns that all of them share.
+    RAISES: InputError if pyarrow is not installed (D749) or a file is not valid Parquet (D740).
     """
 
     def __init__(self, path: Path, files: Sequence[Path]) -> None:
@@ -197,7 +203,7 @@ class ParquetSource:
             for batch in self._checked(file.iter_batches(batch_size=_BATCH, columns=list(dict.fromkeys(columns)))):
                 yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
 
-    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
+    def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
         """See `NoteSource.texts`."""
         groups = [(file, i) for file in self._files for i in range(file.num_row_groups)]
         sizes = [file.metadata.row_group(i).num_rows for file, i in groups]
@@ -213,7 +219,7 @@ class ParquetSource:
     def _pick(
         self, file: Any, group: int, places: list[int], start: int, columns: Columns
     ) -> Iterator[tuple[int, Any]]:
-        """Yield row and text of some places of a row group."""
+        """Yield row number and text of the given positions of a row group."""
         first = 0
         batches = file.iter_batches(batch_size=_BATCH, row_groups=[group], columns=[columns.text])
         for batch in self._checked(batches):
@@ -225,7 +231,9 @@ class ParquetSource:
                 return
 
     def _checked(self, tables: Iterator[Any]) -> Iterator[Any]:
-        """Pass batches on, and say of what is broken the file alone."""
+        """Pass batches on. An error of pyarrow is replaced by one that names the source, because its message may quote
+        values.
+        """
         try:
             yield from tables
         except Exception:
@@ -238,14 +246,14 @@ class ParquetSource:
 
 
 class FolderSource:
-    """A folder of NAME.txt and a table with a row a file. Each row has the text of its file as a column.
+    """A folder of .txt files with an index table that has one row per file. The text of the file becomes a column.
 
-    folder (Path): the folder, with folders in it.
-    index (NoteSource): the table.
-    note_id (str): its column with the name of the file, relative to the folder, with or without ".txt".
-    text (str): what the column of the text is called.
+    folder (Path): the folder; files may be in subfolders.
+    index (NoteSource): the index table.
+    note_id (str): its column with the path of the file, relative to the folder, with or without ".txt".
+    text (str): the name of the text column.
     encoding (str): encoding of the files.
-    RAISES: InputError (D741) if the table does not have the column.
+    RAISES: InputError (D741) if the index table does not have the column.
     """
 
     def __init__(self, folder: Path, index: NoteSource, note_id: str, text: str, encoding: str = "utf-8") -> None:
@@ -261,21 +269,24 @@ class FolderSource:
             pairs = zip(columns, values, strict=True)
             yield tuple(self._read(value, row) if name == self._text else value for name, value in pairs)
 
-    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
+    def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
         """See `NoteSource.texts`."""
         return ((key.row, self._read(key.note_id, key.row)) for key in keys)
 
     def count_unnamed(self) -> int:
-        """RETURNS (int): the .txt files of the folder that no row names."""
+        """Count the files without a row in the index table.
+
+        RETURNS (int): number of .txt files that no row names.
+        """
         named = {self._path(name) for (name,) in self._index.scan([self._note_id])}
         return sum(path not in named for path in self._folder.rglob("*.txt"))
 
     def _path(self, name: Any) -> Path:
-        """The file of a row."""
+        """The path of the file that a row names."""
         return self._folder / f"{(as_id(name) or '').removesuffix('.txt')}.txt"
 
     def _read(self, name: Any, row: int) -> str:
-        """The text of a row."""
+        """Read the file of a row. Paths outside the folder are refused."""
         path = self._path(name)
         reason = "its file cannot be read"
         try:
@@ -283,7 +294,7 @@ class FolderSource:
                 return path.read_bytes().decode(self._encoding)
         except UnicodeError:
             reason = f"its file is not {self._encoding} text"
-        except (OSError, ValueError):  # ValueError: a name with a NUL
+        except (OSError, ValueError):  # ValueError: the name contains a NUL
             pass
         raise InputError(Errors.D742.format(source=self._index.name, row=row, reason=reason))
 

@@ -1,4 +1,4 @@
-"""What a table of notes is to whoever reads it, and how its values become plain strings."""
+"""The interface of a table of notes, and the conversion of its values to strings."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, Protocol
 
 from ..errors import Errors, InputError
 
-# In a file without a header the first note stands in its place.
+# Names that an error may show: without a header, the first line of a file would be a note.
 _NAME = re.compile(r"[^\W\d]\w{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column says what; "" for a column that the table does not have.
+    """The names of the columns to read; "" for a column that the table does not have.
 
     note_id, text, patient_id, note_type, date (str): names of columns.
-    words (str): column with the number of words of a note, so that the text need not be read to count them.
+    words (str): column with the number of words of each note. If it is given, notes are not read to count their words.
     """
 
     note_id: str = "note_id"
@@ -27,40 +27,48 @@ class Columns:
     words: str = ""
 
     def named(self) -> list[str]:
-        """The columns that have a name."""
+        """The columns that have a name, in a fixed order."""
         fields = (self.note_id, self.text, self.patient_id, self.note_type, self.date, self.words)
         return [name for name in fields if name]
 
 
-class Key(NamedTuple):
-    """How to find a note again: files by the row, counted from 1; databases by the id, as they gave it."""
+class NoteKey(NamedTuple):
+    """Identifies a note so that its text can be read later.
+
+    row (int): number of the row from 1; used by files.
+    note_id (Any): the id as the database returned it; used by databases.
+    """
 
     row: int
     note_id: Any
 
 
 class NoteSource(Protocol):
-    """A table of notes that can be read more than once."""
+    """A table of notes that can be read more than once.
+
+    name (str): name of the source in error messages.
+    columns (Sequence[str]): names of the columns.
+    """
 
     name: str
     columns: Sequence[str]
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield each row's values of some columns, in the order of the rows, nothing else being read."""
+        """Yield the values of the given columns for every row, in row order. Other columns are not read."""
 
-    def texts(self, keys: Sequence[Key], columns: Columns) -> Iterator[tuple[int, Any]]:
-        """Yield row and text of some notes, in any order; a note that is not found again is left out."""
+    def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
+        """Yield the row number and text of the given notes, in any order. Notes that no longer exist are left out."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 def require_columns(source: NoteSource, names: Iterable[str]) -> None:
-    """Make sure that a table has some columns.
+    """Check that a table has the given columns.
 
     source (NoteSource): the table.
     names (Iterable[str]): the columns.
-    RAISES: InputError (D741) naming the first that is missing, or for an empty file (D740).
+    RAISES: InputError (D741) naming the first missing column, or (D740) if the file is empty.
     """
     if not source.columns:
         raise InputError(Errors.D740.format(source=source.name, reason="empty: it has neither columns nor rows"))
@@ -73,11 +81,11 @@ def require_columns(source: NoteSource, names: Iterable[str]) -> None:
 
 
 def as_id(value: Any) -> str | None:
-    """An id as a string.
+    """Convert an id to a string.
 
-    value (Any): as the table has it. Whole numbers that came as floating-point ones, as those of a column with nulls
-        do, are whole again.
-    RETURNS (Optional[str]): the id; None where there is none.
+    value (Any): the value in the table. A whole number stored as a float (typical for columns with nulls) loses its
+        fractional part.
+    RETURNS (Optional[str]): the id without surrounding space, or None if the value is null or blank.
     """
     if value is None or value != value:
         return None
@@ -87,7 +95,12 @@ def as_id(value: Any) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """A text as a string: "" for null. RAISES: TypeError for what is no text."""
+    """Convert a note to a string.
+
+    value (Any): the value in the table.
+    RETURNS (str): the text; "" for null.
+    RAISES: TypeError if the value is not a string.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):

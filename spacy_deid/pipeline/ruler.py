@@ -29,8 +29,8 @@ from ..dictionaries.fuzzy import FUZZY
 from ..dictionaries.matcher import Match, TermMatcher
 from ..dictionaries.normalise import normalise
 from ..dictionaries.patients import PatientTerms
-from ..dictionaries.store import LocalStore, choose, search
-from ..dictionaries.terms import OWN, check_terms
+from ..dictionaries.store import LocalStore, search_note, select_patient_terms
+from ..dictionaries.terms import OWN_PREFIX, check_terms
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
 from ..spans import Evidence, check_key, write_evidence
@@ -161,7 +161,7 @@ class Ruler(Pipe):
         patient_id (Any): the id, as text or number.
         RETURNS (list[str]): the terms, which are identifiers; none of an unknown patient or without dictionaries.
         """
-        own = None if self.store is None else choose(self.store, patient_id).own
+        own = None if self.store is None else select_patient_terms(self.store, patient_id).own
         return [] if own is None else sorted({entry.term for entry in own.entries if not entry.condition})
 
     @property
@@ -197,7 +197,7 @@ class Ruler(Pipe):
         public, local = self.public.find(text, folded), self.confidential.find(text, folded)
         if self.store:
             fuzzy = self.store.fuzzy if self.fuzzy is None else self.fuzzy
-            local += search(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
+            local += search_note(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
         certain = set(local)
         return [
             Evidence(m.start, m.end, m.label, self.name, 1.0, m.rule, m in certain and _is_exact(m, text))
@@ -208,7 +208,7 @@ class Ruler(Pipe):
         """The terms of a Doc's patient, and what the receipt says of it. RAISES: NotDeidentified (D166)."""
         if self.store is None:
             return None, {}
-        own, missing = choose(self.store, doc._.ehr.get("patient_id"))
+        own, missing = select_patient_terms(self.store, doc._.ehr.get("patient_id"))
         if own is not None:
             return own, {"dictionaries": "patient"}
         if self.without_patient == "refuse":
@@ -326,7 +326,7 @@ def _is_exact(match: Match, text: str) -> bool:
     if match.rule.endswith(FUZZY):
         return False
     term = text[match.start : match.end]
-    return match.rule.startswith(OWN) or not term.isalpha()
+    return match.rule.startswith(OWN_PREFIX) or not term.isalpha()
 
 
 def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: LocalStore | None) -> Ruler:

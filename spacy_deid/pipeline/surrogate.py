@@ -17,7 +17,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import registry
 
 from ..context import set_edits
-from ..dictionaries.roster import Roster
+from ..dictionaries.known_identities import KnownIdentities
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..medical.context_data import unfit_words
@@ -169,7 +169,7 @@ class Surrogate:
         folder (Union[str, Path]): what ``spacy-deid dictionary build`` wrote.
         RAISES: ConfigError as `LocalStore.open`.
         """
-        self._roster = Roster(LocalStore.open(folder))
+        self._roster = KnownIdentities(LocalStore.open(folder))
 
     @property
     def lacks_key(self) -> bool:

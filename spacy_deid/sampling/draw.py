@@ -1,8 +1,13 @@
-"""The notes that a group's part of the sample is chosen from, kept while a table streams by.
+"""Draw a stratified sample in two or three passes over a table. Texts are read only in the last pass.
 
-Notes stand in the order of the hash of their ids under the seed: a random one that does not depend on the order of the
-table. A pool keeps the first notes of the first patients, so that distinct patients are there if the group has
-them, and the first notes of all, to fill up from if it has not. Its size does not grow with the table.
+1. Count the documents and words of each stratum. The text is read here only if no column has the number of words.
+2. Collect the candidates of each stratum.
+3. Read the candidates, search them for identifiers of their own patient, and choose.
+
+The choice prefers patients that are not in the sample yet, then notes with identifiers of their own patient, then the
+random order. The random order is that of a hash of the seed and the note id, so it does not depend on the order of the
+table. A pool keeps the first notes of the first patients in this order, so that different patients are available if
+the stratum has them, and the first notes of all patients to fill up. Its size does not grow with the table.
 """
 
 import heapq
@@ -12,52 +17,57 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
-from ..notes.source import Columns, Key, NoteSource, as_id, as_text, require_columns
+from ..notes.source import Columns, NoteKey, NoteSource, as_id, as_text, require_columns
 from ..patient_ids import normal_id
-from .sample import UNDATED, Drawn, Finder, Group, Sample, Settings, allocate, make_period
+from .sample import UNDATED, Group, IdentifierFinder, Sample, SampledNote, Settings, allocate, make_period
 
 
 class Candidate(NamedTuple):
-    """A note that may be drawn. Candidates sort in their random order.
+    """A note that may be drawn.
 
-    order (int): where it stands. patient (str): whose it is; a note of nobody is a patient of its own.
-    known (bool): whether it has a patient. key (Key): how to find it. group (int): number of its group.
+    order (int): its position in the random order.
+    patient (str): its patient; a note without a patient id counts as a patient of its own.
+    known (bool): whether it has a patient id.
+    key (NoteKey): the key to read its text with.
+    group (int): number of its stratum.
     """
 
     order: int
     patient: str
     known: bool
-    key: Key
+    key: NoteKey
     group: int
 
 
 def draw_order(seed: int, value: str) -> int:
-    """Where something stands in the order of a seed.
+    """Compute a position in the random order.
 
-    seed (int): the seed. value (str): an id.
-    RETURNS (int): 64 bits.
+    seed (int): the seed.
+    value (str): an id.
+    RETURNS (int): 64 bits of a hash of both.
     """
     data = f"{seed}/{value}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
-class Pool:
-    """The candidates of a group.
+class CandidatePool:
+    """The candidates of a stratum.
 
-    size (int): how many patients, and how many notes of any, are kept.
-    per_patient (int): how many notes of one patient are kept for the choice between them.
+    size (int): maximal number of patients, and of notes of any patient.
+    per_patient (int): maximal number of notes per patient.
     """
 
     def __init__(self, size: int, per_patient: int) -> None:
         self._size, self._per_patient = size, per_patient
         self._patients: dict[int, list[Candidate]] = {}
-        self._last: list[int] = []  # heap of the patients' orders, negative, so that the last one is on top
+        self._last: list[int] = []  # heap of the negative positions of patients, the last one on top
         self._notes: list[tuple[int, int, Candidate]] = []  # heap of notes, the last one on top
 
     def add(self, candidate: Candidate, patient_order: int) -> None:
-        """Offer a note.
+        """Add a note if it is among the first in the random order.
 
-        candidate (Candidate): the note. patient_order (int): where its patient stands.
+        candidate (Candidate): the note.
+        patient_order (int): position of its patient in the random order.
         """
         entry = (-candidate.order, -candidate.key.row, candidate)
         if len(self._notes) < self._size:
@@ -67,7 +77,7 @@ class Pool:
         self._add_patient(candidate, patient_order)
 
     def _add_patient(self, candidate: Candidate, order: int) -> None:
-        """Keep a note if its patient is among the first."""
+        """Add a note if its patient is among the first."""
         kept = self._patients.get(order)
         if kept is None:
             if len(self._patients) == self._size:
@@ -81,7 +91,7 @@ class Pool:
             kept.remove(max(kept, key=lambda c: (c.order, c.key.row)))
 
     def __iter__(self) -> Iterator[Candidate]:
-        """The candidates, each once, in their order."""
+        """Iterate over the candidates in the random order, each once."""
         notes = {c.key.row: c for kept in self._patients.values() for c in kept}
         notes |= {candidate.key.row: candidate for _, _, candidate in self._notes}
         return iter(sorted(notes.values(), key=lambda c: (c.order, c.key.row)))
@@ -91,15 +101,20 @@ _MAX_GROUPS = 50_000
 _UNTYPED = "untyped"
 
 
-def make_sample(source: NoteSource, columns: Columns, settings: Settings, find: Finder | None = None) -> Sample:
+def make_sample(
+    source: NoteSource, columns: Columns, settings: Settings, find: IdentifierFinder | None = None
+) -> Sample:
     """Draw a sample.
 
-    source (NoteSource): the table. columns (Columns): its columns. settings (Settings): how to draw.
-    find (Optional[Finder]): tells notes that hold their own patient's identifiers; None to draw without.
+    source (NoteSource): the table.
+    columns (Columns): its columns.
+    settings (Settings): settings of the sample.
+    find (Optional[IdentifierFinder]): detects notes with identifiers of their own patient; None to draw without.
     RETURNS (Sample): the notes and the frame.
-    RAISES: InputError for a missing column (D741), a text that is none (D742), a table without notes (D743), too many
-        groups (D744), an id that stands twice (D745), a table that changed meanwhile (D746) or no date that can be
-        read (D751).
+    RAISES: InputError for a missing column (D741), a text that is not a string (D742), a table without notes (D743),
+        too
+    many strata (D744), a repeated id (D745), a table that changed between the passes (D746) or dates that cannot be
+        parsed (D751).
     """
     require_columns(source, columns.named())
     drawing = _Drawing(source, columns, settings)
@@ -112,7 +127,7 @@ def make_sample(source: NoteSource, columns: Columns, settings: Settings, find: 
 
 
 class _Drawing:
-    """One run over a table."""
+    """The state of drawing one sample."""
 
     def __init__(self, source: NoteSource, columns: Columns, settings: Settings) -> None:
         self._source, self._columns, self._settings = source, columns, settings
@@ -122,10 +137,10 @@ class _Drawing:
         self.rows = 0
         self.skipped: Counter[str] = Counter()
         self._read_words = not columns.words
-        self._empty: set[int] = set()  # notes without words, as far as text was read
+        self._empty: set[int] = set()  # positions of notes without words, if texts were read
 
     def count(self) -> list[Group]:
-        """Count the groups."""
+        """Pass 1: count the strata."""
         undated = 0
         for row, (note_id, _, kind, day, length) in self._scan(with_length=True):
             self.rows = row
@@ -149,7 +164,7 @@ class _Drawing:
         return self._ordered
 
     def _scan(self, with_length: bool) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Rows with their numbers: note id, patient id, type, date, and on demand what tells the length."""
+        """Yield row numbers with note id, patient id, type, date and, on request, the column that gives the length."""
         columns = self._columns
         length = (columns.words or columns.text) if with_length else columns.words
         fields = [columns.note_id, columns.patient_id, columns.note_type, columns.date, length]
@@ -159,7 +174,7 @@ class _Drawing:
             yield row, tuple(values[place] if place >= 0 else None for place in places)
 
     def _order(self, note_id: Any, row: int) -> int:
-        """Where a note stands in the random order. Databases give their rows in another order each time."""
+        """The position of a note in the random order. Databases return rows in a different order each time."""
         return draw_order(self._settings.seed, f"note/{as_id(note_id) or row}")
 
     def _words(self, length: Any, row: int) -> int:
@@ -173,7 +188,7 @@ class _Drawing:
             raise InputError(Errors.D742.format(source=self._source.name, row=row, reason=reason)) from None
 
     def _group(self, kind: Any, day: Any) -> Group:
-        """The group of a note."""
+        """The stratum of a note."""
         period = self._period(day) if self._columns.date else ""
         key = (as_id(kind) or _UNTYPED, period)
         if key not in self._groups:
@@ -184,10 +199,10 @@ class _Drawing:
         return self._groups[key]
 
     def collect(self) -> list[list[Candidate]]:
-        """Keep the candidates of each group."""
+        """Pass 2: collect the candidates of each stratum."""
         settings = self._settings
         numbers = {id(group): i for i, group in enumerate(self._ordered)}
-        pools = [Pool(group.planned * settings.pool, settings.per_patient) for group in self._ordered]
+        pools = [CandidatePool(group.planned * settings.pool, settings.per_patient) for group in self._ordered]
         left = [group.documents for group in self._ordered]
         for row, (note_id, patient_id, kind, day, length) in self._scan(with_length=False):
             patient, order = normal_id(patient_id) or None, self._order(note_id, row)
@@ -199,7 +214,7 @@ class _Drawing:
                 raise InputError(Errors.D746.format(source=self._source.name, count=1))
             owner = patient or f"row/{row}"
             number = numbers[id(group)]
-            candidate = Candidate(order, owner, patient is not None, Key(row, note_id), number)
+            candidate = Candidate(order, owner, patient is not None, NoteKey(row, note_id), number)
             pools[number].add(candidate, draw_order(settings.seed, f"patient/{number}/{owner}"))
             left[number] -= 1
         candidates = [list(pool) for pool in pools]
@@ -209,7 +224,7 @@ class _Drawing:
         return candidates
 
     def _refuse_duplicates(self, candidates: Sequence[Sequence[Candidate]]) -> None:
-        """Make sure that the ids of the candidates are ids; those of other notes do not matter."""
+        """Check that the note ids of the candidates are unique."""
         rows: dict[str, int] = {}
         for candidate in (c for pool in candidates for c in pool):
             ident = as_id(candidate.key.note_id)
@@ -219,8 +234,8 @@ class _Drawing:
             if ident is not None:
                 rows[ident] = candidate.key.row
 
-    def choose(self, candidates: Sequence[Sequence[Candidate]], find: Finder | None) -> list[Drawn]:
-        """Choose among the candidates, the groups with the fewest patients to choose from first."""
+    def choose(self, candidates: Sequence[Sequence[Candidate]], find: IdentifierFinder | None) -> list[SampledNote]:
+        """Pass 3: choose among the candidates, starting with the strata that have the fewest patients."""
         identified = self._identified(candidates, find) if find else {}
         taken: Counter[str] = Counter()
         chosen: list[list[Candidate]] = [[] for _ in candidates]
@@ -229,14 +244,14 @@ class _Drawing:
             taken.update(candidate.patient for candidate in chosen[number])
         return self._finish([c for part in chosen for c in part], identified, find is not None)
 
-    def _identified(self, candidates: Sequence[Sequence[Candidate]], find: Finder) -> dict[int, bool | None]:
-        """By row, whether a candidate holds identifiers of its own patient. No text is kept."""
+    def _identified(self, candidates: Sequence[Sequence[Candidate]], find: IdentifierFinder) -> dict[int, bool | None]:
+        """Search the candidates. RETURNS (dict): row → whether it has its own patient's identifiers."""
         owners = {c.key.row: c.patient for pool in candidates for c in pool if c.known}
         keys = [c.key for pool in candidates for c in pool if c.known]
         return {row: find(owners[row], text) for row, text in self._texts(keys)}
 
-    def _texts(self, keys: Sequence[Key]) -> Iterator[tuple[int, str]]:
-        """Read texts. RAISES: InputError as `make_sample`."""
+    def _texts(self, keys: Sequence[NoteKey]) -> Iterator[tuple[int, str]]:
+        """Read the texts of notes. RAISES: InputError, see `make_sample`."""
         seen: set[int] = set()
         for row, value in self._source.texts(keys, self._columns):
             if row in seen:
@@ -244,7 +259,7 @@ class _Drawing:
             seen.add(row)
             try:
                 text = as_text(value)
-                text.encode("utf-8")  # JSON can say half of a surrogate pair, and no other format can
+                text.encode("utf-8")  # JSON can contain half of a surrogate pair, which cannot be exported
             except (TypeError, UnicodeEncodeError):
                 reason = "the text is not a string, or holds half of a surrogate pair"
                 raise InputError(Errors.D742.format(source=self._source.name, row=row, reason=reason)) from None
@@ -252,15 +267,19 @@ class _Drawing:
         if missing := len(keys) - len(seen):
             raise InputError(Errors.D746.format(source=self._source.name, count=missing))
 
-    def _finish(self, chosen: Sequence[Candidate], identified: Mapping[int, bool | None], looked: bool) -> list[Drawn]:
-        """Read the texts of what was chosen and note in the groups what was drawn."""
+    def _finish(
+        self, chosen: Sequence[Candidate], identified: Mapping[int, bool | None], looked: bool
+    ) -> list[SampledNote]:
+        """Read the texts of the chosen notes and update the counts of the strata."""
         texts = dict(self._texts([candidate.key for candidate in chosen]))
         drawn = []
         for number, candidate in enumerate(chosen, start=1):
             group, key = self._ordered[candidate.group], candidate.key
             patient = candidate.patient if candidate.known else None
             found = identified.get(key.row) if looked else None
-            drawn.append(Drawn(f"n{number:06}", as_id(key.note_id), patient, group, key.row, found, texts[key.row]))
+            drawn.append(
+                SampledNote(f"n{number:06}", as_id(key.note_id), patient, group, key.row, found, texts[key.row])
+            )
         _describe(self._ordered, chosen, drawn, looked)
         return drawn
 
@@ -268,7 +287,7 @@ class _Drawing:
 def _choose(
     candidates: Iterable[Candidate], count: int, identified: Mapping[int, bool | None], taken: Mapping[str, int]
 ) -> list[Candidate]:
-    """Choose by how often a patient is there already, then by identifiers, then by the order of the seed."""
+    """Choose by the number of notes of the patient so far, then by identifiers, then by random order."""
     by_patient: dict[str, list[Candidate]] = {}
     for candidate in sorted(candidates, key=lambda c: (not identified.get(c.key.row), c.order, c.key.row)):
         by_patient.setdefault(candidate.patient, []).append(candidate)
@@ -286,8 +305,10 @@ def _choose(
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])[:count]]
 
 
-def _describe(groups: Sequence[Group], chosen: Sequence[Candidate], drawn: Sequence[Drawn], looked: bool) -> None:
-    """Note in each group what was drawn from it."""
+def _describe(
+    groups: Sequence[Group], chosen: Sequence[Candidate], drawn: Sequence[SampledNote], looked: bool
+) -> None:
+    """Update the counts of the strata."""
     patients: dict[int, set[str]] = {}
     for candidate in chosen:
         patients.setdefault(candidate.group, set()).add(candidate.patient)

@@ -1,10 +1,12 @@
-"""Groups of notes by type and period, and how many notes are drawn from each.
+"""The sample of notes: its settings, its strata (note type and period), the number of notes per stratum, and its
+notes.
 
-A group's weight is its documents times their mean number of words, so that many short notes, such as answers to a
-questionnaire, do not fill the sample. At least k notes come from a group, all of them if it has fewer.
+The weight of a stratum is its number of documents times their mean number of words, so that many short notes, such as
+answers to a questionnaire, do not dominate the sample. Each stratum gives at least k notes, or all notes if it has
+fewer.
 
-Source: the methods, "Sampling process", of the paper on locally augmented ensembles (Duke and Mayo test sets; S =
-10,000, k = 10).
+Source: the section "Sampling process" of the methods of the paper on locally augmented ensembles (Duke and Mayo test
+sets; S = 10,000, k = 10).
 """
 
 import math
@@ -24,12 +26,16 @@ UNDATED = "undated"
 
 @dataclass(slots=True)
 class Group:
-    """The notes of one type in one period.
+    """A stratum: the notes of one type in one period.
 
-    documents (int): notes that are not empty. words (int): in all of them.
-    planned (int): how many are to be drawn; drawn (int): how many were.
-    patients (int): of those drawn. with_identifiers (Optional[int]): of those drawn, notes that hold identifiers of
-        their own patient; None if nobody looked.
+    note_type, period (str): of the notes.
+    documents (int): number of notes that are not empty.
+    words (int): number of words in all of them.
+    weight (float): relative weight of the stratum.
+    planned, drawn (int): number of notes to draw, and number of notes drawn.
+    patients (int): number of patients among the drawn notes.
+    with_identifiers (Optional[int]): number of drawn notes with identifiers of their own patient; None if not
+        searched.
     """
 
     note_type: str
@@ -44,7 +50,7 @@ class Group:
 
     @property
     def mean_words(self) -> float:
-        """Words in a note, on average."""
+        """Mean number of words per note."""
         return self.words / self.documents if self.documents else 0.0
 
 
@@ -54,7 +60,7 @@ def _by_words(group: Group) -> float:
 
 
 def _by_log_words(group: Group) -> float:
-    """Documents × log10 of the mean words: what the figures of the paper's example were computed by."""
+    """Documents × log10 of the mean words. The figures in the paper's example were computed this way."""
     return group.documents * math.log10(1 + group.mean_words)
 
 
@@ -62,14 +68,14 @@ WEIGHTINGS: Mapping[str, Callable[[Group], float]] = MappingProxyType({"words": 
 
 
 def allocate(groups: Sequence[Group], size: int, least: int = 10, weighting: str = "words") -> None:
-    """Set each group's weight and how many notes are drawn from it.
+    """Set the weight of each stratum and the number of notes to draw from it.
 
-    Shares of the size are proportional to the weights and rounded up. A group that has fewer notes than its share
-    gives them all, and what it lacks is shared among the others: the size is reached if there are notes enough.
+    The shares are proportional to the weights and rounded up. If a stratum has fewer notes than its share, all of them
+    are drawn and the rest is shared among the others, so that the requested size is reached if there are enough notes.
 
-    groups (Sequence[Group]): they are changed.
-    size (int): notes in the sample, at least; the `least` of small groups come on top.
-    least (int): notes from each group, at least.
+    groups (Sequence[Group]): the strata; changed in place.
+    size (int): minimal number of notes in the sample. The minimum of small strata is added to it.
+    least (int): minimal number of notes per stratum.
     weighting (str): a key of `WEIGHTINGS`.
     RAISES: ConfigError (D752) for an unknown weighting.
     """
@@ -94,12 +100,12 @@ def allocate(groups: Sequence[Group], size: int, least: int = 10, weighting: str
 
 
 def make_period(period: str, date_format: str = "") -> Callable[[Any], str]:
-    """Make the function that names the period of a date.
+    """Create the function that names the period of a date.
 
     period (str): "year", "half", "quarter", "month", or a number of years such as "4".
-    date_format (str): format of dates that are strings, as `datetime.strptime` takes it; "" for ISO 8601.
-    RETURNS (Callable[[Any], str]): "2019", "2019-H1", "2019-Q1", "2019-01" or "2016-2019"; `UNDATED` where there is no
-        date that can be read.
+    date_format (str): format of dates that are strings, for `datetime.strptime`; "" for ISO 8601.
+    RETURNS (Callable[[Any], str]): returns "2019", "2019-H1", "2019-Q1", "2019-01" or "2016-2019", or `UNDATED` if the
+        value is not a date.
     RAISES: ConfigError (D747) for an unknown period.
     """
     years = int(period) if period.isascii() and period.isdigit() else 0
@@ -116,7 +122,7 @@ def make_period(period: str, date_format: str = "") -> Callable[[Any], str]:
 
 
 def _span(year: int, years: int) -> str:
-    """The years of a period: those of 4 begin with 2000, 2004, …"""
+    """Name a period of several years. Periods of 4 years start in 2000, 2004, …"""
     first = year - year % years
     return str(first) if years == 1 else f"{first}-{first + years - 1}"
 
@@ -132,7 +138,7 @@ _PERIODS: Mapping[str, Callable[[date], str]] = MappingProxyType(
 
 
 def _read_date(value: Any, date_format: str) -> date | None:
-    """Read a date; None for what is none."""
+    """Parse a date; None if the value is not one."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):
@@ -147,17 +153,17 @@ def _read_date(value: Any, date_format: str) -> date | None:
         return None
 
 
-class Finder(Protocol):
-    """Says whether a note holds identifiers of its own patient; None if the patient is not known."""
+class IdentifierFinder(Protocol):
+    """Tells whether a note contains identifiers of its own patient. Returns None if the patient is unknown."""
 
     def __call__(self, patient_id: str, text: str) -> bool | None: ...
 
 
-def make_finder(store: LocalStore) -> Finder:
-    """Look for identifiers by the local dictionaries.
+def make_finder(store: LocalStore) -> IdentifierFinder:
+    """Create a finder that searches notes with the dictionaries of their patients.
 
-    store (LocalStore): with an index of patients.
-    RETURNS (Finder): None for a patient that the index does not have.
+    store (LocalStore): dictionaries with a patient index.
+    RETURNS (IdentifierFinder): the finder.
     """
 
     def find(patient_id: str, text: str) -> bool | None:
@@ -169,12 +175,17 @@ def make_finder(store: LocalStore) -> Finder:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a sample is drawn.
+    """Settings of a sample.
 
-    size (int): notes, at least. least (int): notes of each group, at least. period (str): see `groups.make_period`.
-    weighting (str): see `groups.WEIGHTINGS`. seed (int): the same seed draws the same notes. date_format (str): of
-    dates that are strings. pool (int): candidates for each note that is drawn; more of them give more notes with
-    identifiers and cost more reading. per_patient (int): candidates of one patient.
+    size (int): minimal number of notes.
+    least (int): minimal number of notes per stratum.
+    period (str): see `make_period`.
+    weighting (str): a key of `WEIGHTINGS`.
+    seed (int): random seed; the same seed draws the same notes.
+    date_format (str): format of dates that are strings.
+    pool (int): number of candidates per drawn note. A larger pool contains more notes with identifiers and takes
+        longer.
+    per_patient (int): maximal number of candidates per patient.
     """
 
     size: int = 10_000
@@ -187,12 +198,15 @@ class Settings:
     per_patient: int = 3
 
 
-class Drawn(NamedTuple):
-    """A note of the sample. Its repr holds nothing of the note.
+class SampledNote(NamedTuple):
+    """A note of the sample.
 
-    name (str): what it is called outside: its number. note_id, patient_id (Optional[str]): as the table has them.
-    group (Group): where it is from. row (int): of the table. identified (Optional[bool]): whether it holds identifiers
-    of its own patient. text (str): the note.
+    name (str): its number, which replaces the ids in exports.
+    note_id, patient_id (Optional[str]): the ids in the table.
+    group (Group): its stratum.
+    row (int): its row in the table.
+    identified (Optional[bool]): whether it contains identifiers of its own patient; None if unknown.
+    text (str): the note.
     """
 
     name: str
@@ -204,26 +218,32 @@ class Drawn(NamedTuple):
     text: str
 
     def __repr__(self) -> str:
-        """Name and row."""
-        return f"Drawn(name={self.name!r}, row={self.row})"
+        """Show the number and the row, nothing of the note."""
+        return f"SampledNote(name={self.name!r}, row={self.row})"
 
 
 @dataclass(slots=True)
 class Sample:
-    """A sample and where it is from.
+    """A sample and the frame it was drawn from.
 
-    settings (Settings): how it was drawn. groups (list[Group]): all groups, by type and period. notes (list[Drawn]):
-    the notes, by group. rows (int): of the table. skipped (Counter): rows that could not be drawn, by reason.
+    settings (Settings): its settings.
+    groups (list[Group]): all strata, by type and period.
+    notes (list[SampledNote]): the notes, by stratum.
+    rows (int): number of rows of the table.
+    skipped (Counter): rows that could not be drawn, by reason.
     """
 
     settings: Settings
     groups: list[Group]
-    notes: list[Drawn] = field(default_factory=list)
+    notes: list[SampledNote] = field(default_factory=list)
     rows: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
 
     def frame(self) -> dict[str, Any]:
-        """What the sample was drawn from, without ids: settings, counts and the groups."""
+        """Describe the sampling frame: settings, counts and strata.
+
+        RETURNS (dict[str, Any]): plain values for JSON, without ids.
+        """
         groups = [asdict(group) | {"mean_words": round(group.mean_words, 2)} for group in self.groups]
         return {
             "settings": asdict(self.settings),
@@ -237,5 +257,5 @@ class Sample:
         }
 
     def _looked(self) -> bool:
-        """Whether any note was searched."""
+        """Whether any note was searched for identifiers."""
         return any(note.identified is not None for note in self.notes)

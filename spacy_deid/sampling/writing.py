@@ -1,4 +1,8 @@
-"""The sample as a project for annotators: INCEpTION, brat or Label Studio. Notes go by their number alone."""
+"""Write a sample to a folder: the notes, the frame, the table of strata, and projects for annotation tools.
+
+The folder is written under a temporary name and moved when it is complete. Only its owner can read it. In the projects
+for INCEpTION, brat and Label Studio the notes are named by their number.
+"""
 
 import csv
 import json
@@ -30,19 +34,19 @@ The files hold notes of patients. They are as confidential as the records.
 
 
 def export(documents: Sequence[AnnotatedText], folder: Path, tool: str, *, model: str = "") -> None:
-    """Write a project.
+    """Write a project for an annotation tool.
 
-    documents (Sequence[AnnotatedText]): the notes; entities are what a pipeline found, to be corrected.
-    folder (Path): folder to write to; it is made.
+    documents (Sequence[AnnotatedText]): the notes, with the entities that a pipeline predicted as pre-annotation.
+    folder (Path): folder to create.
     tool (str): a key of `EXPORTS`.
-    model (str): the pipeline; "" for none.
+    model (str): name of the pipeline; "" for none.
     """
     folder.mkdir()
     EXPORTS[tool](documents, folder, model)
 
 
 def _export_inception(documents: Sequence[AnnotatedText], folder: Path, model: str) -> None:
-    """One CAS JSON file a note, a tagset and what to do with them."""
+    """Write one CAS JSON file per note, a tagset and instructions."""
     (folder / "documents").mkdir()
     for document in documents:
         write_cas_json(document, folder / "documents")
@@ -51,7 +55,7 @@ def _export_inception(documents: Sequence[AnnotatedText], folder: Path, model: s
 
 
 def _export_brat(documents: Sequence[AnnotatedText], folder: Path, model: str) -> None:
-    """NAME.txt and NAME.ann, and the configuration of the annotation."""
+    """Write NAME.txt and NAME.ann, and the annotation configuration."""
     for document in documents:
         write_brat(document, folder)
     sections = {"entities": [*LABELS], "relations": [], "events": [], "attributes": []}
@@ -60,7 +64,7 @@ def _export_brat(documents: Sequence[AnnotatedText], folder: Path, model: str) -
 
 
 def _export_label_studio(documents: Sequence[AnnotatedText], folder: Path, model: str) -> None:
-    """One list of tasks and the labelling configuration."""
+    """Write one list of tasks and the labelling configuration."""
     write_tasks(documents, folder / "tasks.json", model=model)
     write_text(folder / "config.xml", make_config())
 
@@ -75,10 +79,11 @@ _COLUMNS = ("note_type", "period", "documents", "mean_words", "weight", "planned
 
 
 def check_place(folder: Path, overwrite: bool) -> None:
-    """Make sure that a sample may be written, before a table is read.
+    """Check that a sample can be written to a folder, before the table is read.
 
-    folder (Path): where to write. overwrite (bool): whether a sample that is there may be replaced.
-    RAISES: InputError (D409, D750).
+    folder (Path): the folder to write to.
+    overwrite (bool): whether an existing sample may be replaced.
+    RAISES: InputError if the folder contains other files (D750), or a sample that may not be replaced (D409).
     """
     if not os.path.lexists(folder):
         return
@@ -97,21 +102,21 @@ def write_sample(
     model: str = "",
     overwrite: bool = False,
 ) -> None:
-    """Write a sample, whole or not at all.
+    """Write a sample. Either the whole sample is written or nothing.
 
-    sample (Sample): what `make_sample` gave.
-    folder (Path): where to write.
-    tools (Sequence[str]): keys of `export.EXPORTS`.
-    documents (Sequence[AnnotatedText]): the notes with what a pipeline found in them; without it, without.
-    model (str): the pipeline.
-    overwrite (bool): whether a sample that is there may be replaced.
-    RAISES: InputError if the place is taken (D409, D750) or cannot be written (D740).
+    sample (Sample): the sample.
+    folder (Path): the folder to write to.
+    tools (Sequence[str]): keys of `EXPORTS`.
+    documents (Sequence[AnnotatedText]): the notes with pre-annotations; empty to export the notes without.
+    model (str): name of the pipeline that made the pre-annotations.
+    overwrite (bool): whether an existing sample may be replaced.
+    RAISES: InputError if the folder is taken (D409, D750) or cannot be written (D740).
     """
     check_place(folder, overwrite)
     notes = documents or [AnnotatedText(note.name, note.text) for note in sample.notes]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=".sample-", dir=folder.parent))  # for its owner alone
+        temporary = Path(tempfile.mkdtemp(prefix=".sample-", dir=folder.parent))  # readable only by its owner
         try:
             _write_notes(sample, temporary / "sample.jsonl")
             write_text(temporary / "frame.json", json.dumps(sample.frame(), ensure_ascii=False, indent=1) + "\n")
@@ -126,7 +131,7 @@ def write_sample(
 
 
 def _write_notes(sample: Sample, path: Path) -> None:
-    """The notes with what they were drawn by. "weight" is how many notes of its group a note stands for."""
+    """Write the notes with their metadata. "weight" is the number of notes of the stratum that a note represents."""
     lines = []
     for note in sample.notes:
         group = note.group
@@ -147,7 +152,7 @@ def _write_notes(sample: Sample, path: Path) -> None:
 
 
 def _write_groups(groups: Sequence[Group], path: Path) -> None:
-    """The groups as a table."""
+    """Write the table of strata as CSV."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*_COLUMNS, "with_identifiers"])
@@ -158,7 +163,7 @@ def _write_groups(groups: Sequence[Group], path: Path) -> None:
 
 
 def _swap(new: Path, place: Path) -> None:
-    """Move a folder to its place. What is there goes only when the new one stands beside it, complete."""
+    """Move the finished folder to its place; the old one is removed afterwards."""
     old = new.with_name(new.name + ".old")
     if place.exists():
         place.rename(old)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.audit.estimate import Totals, estimate, wilson
+from spacy_deid.audit.estimate import FacetTotals, estimate, wilson
 from spacy_deid.audit.search import ALL, Tally
 
 
@@ -97,7 +97,7 @@ LEAK, NONE = Tally(1, 1, 5, 0, 5, 0), Tally(1, 0, 5, 0, 0, 0)
 
 
 def test_notes_of_a_patient_add_up():
-    totals = Totals(4)
+    totals = FacetTotals(4)
     for patient, tally in ((0, LEAK), (0, NONE), (2, NONE), (2, NONE)):
         totals.add(patient, {ALL: tally})
     rate = totals.rates(0, 0)[ALL]
@@ -108,7 +108,7 @@ def test_many_patients_share_rows_and_give_the_same_rate(monkeypatch):
     rates = []
     for units in (10_000, 200):
         monkeypatch.setattr("spacy_deid.audit.estimate._UNITS", units)
-        totals = Totals(2000)
+        totals = FacetTotals(2000)
         for patient in range(2000):
             totals.add(patient, {ALL: LEAK if patient % 10 == 3 else NONE})
         rates.append(totals.rates(400, 0)[ALL])
@@ -121,7 +121,7 @@ def test_shared_rows_keep_the_width_of_the_bootstrap(monkeypatch):
     widths = []
     for units in (10_000, 500):
         monkeypatch.setattr("spacy_deid.audit.estimate._UNITS", units)
-        totals = Totals(5000)
+        totals = FacetTotals(5000)
         for patient in range(5000):
             totals.add(patient, {ALL: LEAK if patient * 7919 % 5003 < 500 else NONE})
         low, high = totals.rates(400, 0)[ALL].bootstrap
@@ -130,6 +130,6 @@ def test_shared_rows_keep_the_width_of_the_bootstrap(monkeypatch):
 
 
 def test_without_notes_there_is_nothing():
-    totals = Totals(3)
+    totals = FacetTotals(3)
     assert len(totals) == 0
     assert totals.rates(10, 0) == {}

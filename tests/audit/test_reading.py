@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from spacy_deid.audit.reading import Panels, draw_others
+from spacy_deid.audit.reading import PatientPanels, draw_other_patients
 from spacy_deid.audit.search import Note, Searcher
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
@@ -16,7 +16,7 @@ def draw(panels, group, own="P0", count=4):
 
 
 def make(groups, seed=0, turned=False):
-    panels = Panels(seed)
+    panels = PatientPanels(seed)
     pairs = [(group, patient) for group, patients in groups.items() for patient in patients]
     for group, patient in reversed(pairs) if turned else pairs:
         panels.add(group, patient)
@@ -53,10 +53,10 @@ def test_panels_are_bounded(monkeypatch):
 def test_others_are_never_the_patient_and_never_the_same():
     patients = [f"P{i}" for i in range(6)]
     for seed in range(50):
-        drawn = draw_others(patients, "P3", 4, random.Random(seed))
+        drawn = draw_other_patients(patients, "P3", 4, random.Random(seed))
         assert len(set(drawn)) == 4
         assert "P3" not in drawn
-    assert draw_others(["P3"], "P3", 4, random.Random(1)) == ()
+    assert draw_other_patients(["P3"], "P3", 4, random.Random(1)) == ()
 
 
 ENTRIES = [

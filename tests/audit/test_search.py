@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.audit.search import Facet, Hit, Note, Search, Searcher, Tally, Tight, count_note, tight_terms
+from spacy_deid.audit.search import (
+    CompactText,
+    Facet,
+    Hit,
+    Note,
+    Searcher,
+    SearchResult,
+    Tally,
+    compact_terms,
+    count_note,
+)
 from spacy_deid.dictionaries.normalise import normalise
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
@@ -75,9 +85,9 @@ def test_what_is_no_identifier_is_not_found(searcher, text):
 
 
 def test_a_wide_gap_is_no_break():
-    terms = tight_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
-    assert Tight(normalise("villa - \n seca")).find(terms) != []
-    assert Tight(normalise("villa ------ . seca")).find(terms) == []
+    terms = compact_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
+    assert CompactText(normalise("villa - \n seca")).find(terms) != []
+    assert CompactText(normalise("villa ------ . seca")).find(terms) == []
 
 
 def test_a_searcher_is_pickled_without_what_it_searches_for(searcher):
@@ -102,16 +112,16 @@ def test_counts_by_facet(searcher):
 
 def test_a_place_that_two_patients_hit_is_shared():
     hit = Hit(0, 5, "CITY", "patients.city", "exact")
-    sorts = frozenset({Facet("kind", "CITY"), Facet("source", "patients.city")})
-    counts = count_note((), Search((hit,), sorts), [Search((hit,), sorts), Search((), sorts)])
+    facets = frozenset({Facet("kind", "CITY"), Facet("source", "patients.city")})
+    counts = count_note((), SearchResult((hit,), facets), [SearchResult((hit,), facets), SearchResult((), facets)])
     assert counts[Facet("all", "all")] == Tally(1, 1, 2, 1, 2, 1)
 
 
-TERM = tight_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
+TERM = compact_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
 
 
 def found_split(text, terms=TERM):
-    return [text[match.start : match.end] for match in Tight(normalise(text)).find(terms)]
+    return [text[match.start : match.end] for match in CompactText(normalise(text)).find(terms)]
 
 
 @pytest.mark.parametrize(
@@ -143,13 +153,13 @@ def test_letters_beyond_the_first_plane_shift_nothing():
 
 
 def test_decomposed_accents_belong_to_their_letters():
-    terms = tight_terms([LocalEntry("muñózga", "PATIENT", "a.b")])
+    terms = compact_terms([LocalEntry("muñózga", "PATIENT", "a.b")])
     assert found_split("Acude Mun\u0303o\u0301z-\nga.", terms) == ["Mun\u0303o\u0301z-\nga"]
 
 
 def test_short_terms_and_those_with_a_condition_are_left_out():
     entries = [LocalEntry("ndu", "PATIENT", "a.b"), LocalEntry("villaseca", "PATIENT", "a.b", "name")]
-    assert tight_terms(entries) == []
+    assert compact_terms(entries) == []
 
 
 def test_a_term_does_not_show_itself():

@@ -17,7 +17,7 @@ from spacy_deid.background.counts import count_phrases
 from spacy_deid.dictionaries.store import LocalStore
 from spacy_deid.ehr import builder as builder_module
 from spacy_deid.ehr.builder import Settings, build_dictionary, build_parts
-from spacy_deid.ehr.patients import PartsPlan, Scratch, StoredRow, read_part, tags_of
+from spacy_deid.ehr.patients import BuildPlan, PartitionedRow, RowPartitions, patient_tags, read_partition
 from spacy_deid.errors import ConfigError, InputError
 
 HOSPITAL = (
@@ -85,9 +85,9 @@ def nothing_built(folder):
 
 
 def _mapped(table, folder):
-    from spacy_deid.ehr.mapping import Mapped
+    from spacy_deid.ehr.mapping import EhrMapping
 
-    return Mapped(folder / "mapping.toml", (table,), frozenset())
+    return EhrMapping(folder / "mapping.toml", (table,), frozenset())
 
 
 def test_the_institution_is_for_every_note_and_patients_are_not(hospital):
@@ -243,10 +243,10 @@ def test_an_update_may_replace_the_patients_of_the_tables(build, tmp_path):
 def test_several_processes_build_what_one_does(hospital, tmp_path, monkeypatch):
     rows = [(f"2{i:05}", "Nuño", f"Zarza{'aeiou'[i % 5]}{'bcdlmn'[i % 6]}ez", None, None) for i in range(200)]
     one, report = hospital(rows)
-    kept = {i: sorted(one.patients.ready(i)) for i in one.patient_ids()}
+    kept = {i: sorted(one.patients.tagged_terms(i)) for i in one.patient_ids()}
     monkeypatch.setattr(builder_module, "_FEW", 10)
     several, other = hospital(rows, processes=2)
-    assert {i: sorted(several.patients.ready(i)) for i in several.patient_ids()} == kept
+    assert {i: sorted(several.patients.tagged_terms(i)) for i in several.patient_ids()} == kept
     assert several.counts == one.counts
     assert other["columns"] == report["columns"]
 
@@ -346,15 +346,15 @@ def plan(mapping, tmp_path):
     mapped = mapping()
     (tmp_path / "build").mkdir()
 
-    return PartsPlan(mapped, {"es": Ambiguity(None)}, tmp_path / "build", tags_of(mapped.tables), update=True)
+    return BuildPlan(mapped, {"es": Ambiguity(None)}, tmp_path / "build", patient_tags(mapped.tables), update=True)
 
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch):
     monkeypatch.setattr(builder_module, "_FEW", 1)
-    with Scratch(tmp_path) as scratch:
+    with RowPartitions(tmp_path) as scratch:
         for number, row in enumerate(ROWS):
-            scratch.add(row[0], StoredRow(0, number, tuple(cells(row))))
+            scratch.add(row[0], PartitionedRow(0, number, tuple(cells(row))))
         yield scratch
 
 
@@ -376,7 +376,7 @@ def test_a_process_that_dies_is_an_error(plan, scratch):
 
 
 def test_every_column_has_a_tag_of_each_condition(plan):
-    tags = tags_of(plan.mapping.tables)
+    tags = patient_tags(plan.mapping.tables)
     assert len(tags) == 2 * len(plan.mapping.tables[0].columns) == len(set(tags))
 
 
@@ -386,10 +386,10 @@ STORED_ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "Ü", "0001", "x" * 
 @given(STORED_ROWS)
 def test_rows_come_back_by_patient_in_their_order(tmp_path_factory, rows):
     folder = tmp_path_factory.getbasetemp()
-    with Scratch(folder) as scratch:
+    with RowPartitions(folder) as scratch:
         for number, (patient_id, value) in enumerate(rows):
-            scratch.add(patient_id, StoredRow(0, number, (value,)))
-        parts = [read_part(data) for data in scratch.parts()]
+            scratch.add(patient_id, PartitionedRow(0, number, (value,)))
+        parts = [read_partition(data) for data in scratch.parts()]
         assert scratch.rows == len(rows)
     found = {patient_id: stored for part in parts for patient_id, stored in part.items()}
     assert sum(map(len, parts)) == len(found) == len({patient_id for patient_id, _ in rows})
@@ -399,10 +399,10 @@ def test_rows_come_back_by_patient_in_their_order(tmp_path_factory, rows):
 
 
 def test_many_rows_of_one_patient_stay_together(tmp_path):
-    with Scratch(tmp_path) as scratch:
+    with RowPartitions(tmp_path) as scratch:
         for number in range(1000):
-            scratch.add("1", StoredRow(1, number, ("Zarzaquemada",)))
+            scratch.add("1", PartitionedRow(1, number, ("Zarzaquemada",)))
         assert list(tmp_path.iterdir()) == []
-        (found,) = [part for data in scratch.parts() if (part := read_part(data))]
+        (found,) = [part for data in scratch.parts() if (part := read_partition(data))]
     assert [row.row for row in found["1"]] == list(range(1000))
     assert "Zarza" not in repr(found["1"][:2])

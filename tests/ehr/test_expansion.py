@@ -12,13 +12,13 @@ from spacy_deid.dictionaries.terms import Tag, is_too_general
 from spacy_deid.ehr.expansion import (
     KINDS,
     Form,
-    core,
     expand,
     expand_person,
     person_parts,
     split_full,
+    split_surnames,
     split_words,
-    surname_groups,
+    strip_particles,
 )
 from spacy_deid.ehr.languages import known_languages
 from spacy_deid.ehr.value_formats import title_case
@@ -228,9 +228,9 @@ def test_no_word_of_letters_is_lost_or_made_up(name, lang, first):
 
 
 def test_particles_go_with_the_name_that_follows():
-    assert surname_groups("García de la Fuente") == ("García", "de la Fuente")
-    assert core("de la Fuente") == "Fuente"
-    assert core("de la") == "de la"
+    assert split_surnames("García de la Fuente") == ("García", "de la Fuente")
+    assert strip_particles("de la Fuente") == "Fuente"
+    assert strip_particles("de la") == "de la"
 
 
 def test_words_of_a_name():

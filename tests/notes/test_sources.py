@@ -8,7 +8,7 @@ import pytest
 from spacy_deid.errors import InputError
 from spacy_deid.notes import open_source
 from spacy_deid.notes.files import FolderSource
-from spacy_deid.notes.source import Columns, Key, as_id, require_columns
+from spacy_deid.notes.source import Columns, NoteKey, as_id, require_columns
 
 CANARY = "Zarzaquemada"
 
@@ -37,7 +37,9 @@ def test_missing_patients_are_missing_everywhere(table, rows):
 
 def test_texts_are_found_again(table):
     source = open_source(table[0], table=table[1])
-    wanted = [Key(i, note_id) for i, (note_id,) in enumerate(source.scan(["note_id"]), start=1) if i in (3, 31, 50)]
+    wanted = [
+        NoteKey(i, note_id) for i, (note_id,) in enumerate(source.scan(["note_id"]), start=1) if i in (3, 31, 50)
+    ]
     texts = dict(source.texts(wanted, Columns()))
     source.close()
     assert texts == {key.row: f"Nota {key.note_id[1:]}\nünö" for key in wanted}

@@ -12,8 +12,8 @@ from spacy_deid.dictionaries.store import LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import InputError
 from spacy_deid.notes import open_source
-from spacy_deid.notes.source import Columns, Key
-from spacy_deid.sampling.draw import Candidate, Pool, draw_order, make_sample
+from spacy_deid.notes.source import Columns, NoteKey
+from spacy_deid.sampling.draw import Candidate, CandidatePool, draw_order, make_sample
 from spacy_deid.sampling.sample import Settings, make_finder
 
 HEADER = ["note_id", "patient_id", "note_type", "date", "text"]
@@ -219,13 +219,13 @@ def test_a_column_of_ids_is_no_note_type(tmp_path, monkeypatch):
 
 
 def candidate(note, patient):
-    return Candidate(draw_order(0, f"n{note}"), patient, True, Key(note + 1, f"N{note}"), 0)
+    return Candidate(draw_order(0, f"n{note}"), patient, True, NoteKey(note + 1, f"N{note}"), 0)
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 20), max_size=80), st.integers(1, 10))
 def test_a_pool_holds_distinct_patients_and_enough_notes(owners, size):
-    pool = Pool(size, 2)
+    pool = CandidatePool(size, 2)
     for note, owner in enumerate(owners):
         pool.add(candidate(note, str(owner)), draw_order(0, f"p{owner}"))
     kept = list(pool)
@@ -236,7 +236,7 @@ def test_a_pool_holds_distinct_patients_and_enough_notes(owners, size):
 
 def test_a_drawn_note_does_not_show_itself(tmp_path):
     sample = make_sample(make_table(tmp_path, [("N1", "P9", "a", "2020-01-01", "Zarza")]), Columns(), Settings(5))
-    assert repr(sample.notes[0]) == "Drawn(name='n000001', row=1)"
+    assert repr(sample.notes[0]) == "SampledNote(name='n000001', row=1)"
 
 
 COLUMNS = ("note_id", "patient_id", "note_type", "date", "text", "words")

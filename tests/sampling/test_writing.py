@@ -9,7 +9,7 @@ from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder
 from spacy_deid.evaluation.cas_json import LAYER, make_tagset, write_cas_json
 from spacy_deid.evaluation.label_studio import make_config, write_tasks
-from spacy_deid.sampling.sample import Drawn, Group, Sample, Settings
+from spacy_deid.sampling.sample import Group, Sample, SampledNote, Settings
 from spacy_deid.sampling.writing import write_sample
 
 TEXT = "Nota 🙂 de Ana López.\nTel. 600 100 200\n"
@@ -18,7 +18,7 @@ NOTE = AnnotatedText("n000001", TEXT, (Entity(10, 19, "PATIENT"), Entity(26, 37,
 
 def make(count=2):
     group = Group("progress", "2020", 30, 300, 300.0, count, count, count)
-    notes = [Drawn(f"n{i:06}", f"N{i}", "P1", group, i, None, TEXT) for i in range(1, count + 1)]
+    notes = [SampledNote(f"n{i:06}", f"N{i}", "P1", group, i, None, TEXT) for i in range(1, count + 1)]
     return Sample(Settings(count), [group], notes, 30)
 
 

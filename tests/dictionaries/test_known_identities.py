@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from spacy_deid.dictionaries.roster import Roster
+from spacy_deid.dictionaries.known_identities import KnownIdentities
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 
@@ -30,7 +30,7 @@ def roster(tmp_path):
                 ],
             )
         writer.commit({})
-    return Roster(LocalStore.open(tmp_path / "local"))
+    return KnownIdentities(LocalStore.open(tmp_path / "local"))
 
 
 @pytest.mark.parametrize(

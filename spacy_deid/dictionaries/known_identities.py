@@ -1,11 +1,11 @@
-"""Who is known: full names and numbers of an institution's people and patients, which no surrogate may be.
+"""Check whether a value is the full name or a number of a known person, so that no surrogate is a real identity.
 
-The dictionaries have a patient's terms by the patient's id; here the question is whether a value belongs to anyone.
-The names and numbers of all patients are hashed when the first is asked for, with a key that this process alone has,
-into sorted integers of 64 bits: 8 bytes a term, and no name. Two values with one hash are taken for one: with ten
-million terms, a surrogate in 10¹² is turned down for no reason.
+The patient index is keyed by patient id, whereas the question here is whether a value belongs to anyone. The names and
+numbers of all patients are therefore hashed at the first request, with a random key that exists only in this process,
+to a sorted array of 64-bit integers: 8 bytes per term and no names. Values with equal hashes are not distinguished;
+with ten million terms, one surrogate in 10¹² is rejected without reason.
 
-A single word is no person: a hospital has every common surname on its list, and nothing would be left.
+A single word does not identify a person: a hospital has every common surname on its lists.
 """
 
 import hashlib
@@ -24,11 +24,11 @@ _NUMBERS = frozenset(
     "PHONE FAX EMAIL USERNAME SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID "
     "VEHICLE DEVICE BIOMETRIC ID_OTHER".split()
 )
-_SHORTEST = 5  # letters and digits of a number that tells one person from others
+_SHORTEST = 5  # minimal letters and digits of a number that identifies a person
 
 
-class Roster:
-    """The people that dictionaries know. Its repr shows no name.
+class KnownIdentities:
+    """The names and numbers of the people in the dictionaries. Supports `value in identities`.
 
     store (LocalStore): the dictionaries.
     """
@@ -38,14 +38,15 @@ class Roster:
         self._key = secrets.token_bytes(16)
 
     def __repr__(self) -> str:
-        return f"Roster({self._store!r})"
+        """Show the store, no names."""
+        return f"KnownIdentities({self._store!r})"
 
-    def __reduce__(self) -> tuple[type["Roster"], tuple[LocalStore]]:
-        """Pickle the path of the dictionaries alone."""
-        return Roster, (self._store,)
+    def __reduce__(self) -> tuple[type["KnownIdentities"], tuple[LocalStore]]:
+        """Pickle the store, which pickles its path."""
+        return KnownIdentities, (self._store,)
 
     def __contains__(self, value: object) -> bool:
-        """Whether a value is the full name or a number of somebody.
+        """Check whether a value is the full name or a number of a known person.
 
         value (str): a surrogate.
         """
@@ -63,10 +64,11 @@ class Roster:
 
     @cached_property
     def _patients(self) -> NDArray[np.uint64]:
-        """Hashes of the names and numbers of all patients, in order."""
+        """Hashes of the names and numbers of all patients, sorted. Shape (n,), uint64."""
         return np.unique(np.fromiter(self._hashes(), dtype=np.uint64))
 
     def _hashes(self) -> Iterator[np.uint64]:
+        """Yield the hashes of the names and numbers of all patients."""
         for term, tag in self._store.patients.terms():
             if tag.label in _PEOPLE | _NUMBERS:
                 hashed = self._hash(term, name=tag.label in _PEOPLE)
@@ -74,7 +76,7 @@ class Roster:
                     yield hashed
 
     def _hash(self, value: str, *, name: bool) -> np.uint64 | None:
-        """The hash of a name of several words or of a number; None for what tells nobody from others."""
+        """Hash a name of several words or a number; None for a value that does not identify a person."""
         folded = normal_form(value)
         if not (name and " " in folded and not any(char.isdigit() for char in folded)):
             folded = "".join(char for char in folded if char.isalnum())

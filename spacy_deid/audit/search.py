@@ -2,9 +2,8 @@
 
 A note is searched in four ways: for terms of the patient index ("exact"); for terms that are broken up, such as
 "Virta-\\nnen", "V i r t a n e n" or a phone number with other groups ("split"), by comparing letters and digits only;
-for misspelt names ("fuzzy"); and for names that are also words, such as "May" and "Iglesias", where they have a capital
-that the beginning of a sentence does not explain ("doubtful"). A hit that overlaps a hit of an earlier search is the
-same leak.
+for misspelt names ("fuzzy"); and for names that are also words, such as "May" and "Iglesias", if they are capitalised
+inside a sentence ("doubtful"). A hit that overlaps a hit of an earlier search is the same leak.
 
 Hits are counted by facet: all of them, those of one EHR column, one label or one form, or all hits in the notes of one
 type, ward or other group. A note counts for a facet only if its patient has an identifier in that facet.

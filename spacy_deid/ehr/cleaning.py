@@ -14,27 +14,18 @@ from typing import Any
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import MAX_LENGTH, function_words, is_too_general
+from ..lang import all_languages
 from .languages import load_language
 from .value_formats import read_phone
 
 NAMES = frozenset({"given", "middle", "surname", "former", "nickname", "full", "clinician"})
 """Kinds of values that are names of persons."""
 
+_ANY_LANGUAGE = "-|n/a|na|n.a.|nan|none|null|xx|xxx|xxxx|xxxxx"
+
 PLACEHOLDERS = frozenset(
     normal_form(word)
-    for line in (
-        "unknown|unknow|unk|not known|none|null|nil|n/a|na|n.a.|not applicable|not available|not given",
-        "not specified|not stated|missing|undefined|tbd|tba|xx|xxx|xxxx|xxxxx|test|testing|tester|zztest|zzztest",
-        "test patient|patient test|dummy|sample|example|no name|noname|no last name|no first name|lnu|fnu",
-        "john doe|jane doe|doe john|baby boy|baby girl|deceased|unidentified|same|see above|no phone|no address",
-        "no fixed abode|homeless|no email|general delivery|other|various|refused|declined|-|nan|desconocido",
-        "desconocida|no consta|no conocido|no disponible|no procede|no aplica|sin datos|sin nombre|sin apellido",
-        "sin especificar|sin domicilio|sin telefono|ninguno|ninguna|vacio|prueba|pruebas|paciente prueba",
-        "paciente de prueba|ignorado|nn|n.n.|s/n|s/d|sd|nc|n/c|no facilitado|no informado|anonimo|anonima|otro",
-        "otros|tuntematon|ei tiedossa|ei tietoa|ei ole|ei saatavilla|ei ilmoitettu|puuttuu|tyhja|testi",
-        "testipotilas|testi potilas|testihenkilo|koehenkilo|nimeton|osoite tuntematon|ei osoitetta|ei puhelinta",
-        "ei sahkopostia|muu|poste restante",
-    )
+    for line in (_ANY_LANGUAGE, *(line for lang in all_languages() for line in lang.read_lines("placeholders.txt")))
     for word in line.split("|")
 ) - {""}
 """Normal forms of values that mean that the value is missing."""

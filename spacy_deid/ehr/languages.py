@@ -1,6 +1,5 @@
-"""How a language writes what a patient record holds: months, streets, nicknames, the words of a name that are no name.
-
-One small TOML file a language, ``lang/XX/expansion.toml``.
+"""How a language writes the values of a patient record: dates, streets, nicknames, and the words in names that are not
+names. Read from ``lang/XX/expansion.toml``.
 """
 
 import tomllib
@@ -18,17 +17,17 @@ _NAMES = "names"  # name of the file that all languages share
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What is known of one language. All words are in normal form.
+    """The writing conventions of a language. All words are normal forms.
 
     lang (str): ISO 639-1 code.
-    region (str): ISO 3166 code of the country that telephone numbers without one belong to.
-    surnames (int): how many words of a full name are surnames, particles apart.
-    orders (tuple[str, ...]): "dmy" and "mdy": the orders of numeric dates, the usual one first.
-    months, months_short (tuple[str, ...]): as they stand in a date.
-    dates_in_words (tuple[str, ...]): format strings of d, dd, th, month, mon, y, yy and m.
-    streets (tuple[tuple[str, ...], ...]): a street's kind and its abbreviations.
-    within_address (frozenset[str]): words after which the number of a door follows, not that of a house.
-    nicknames (Mapping[str, tuple[str, ...]]): given name → what such persons are called, as written.
+    region (str): ISO 3166 code of the country for phone numbers without a country code.
+    surnames (int): number of surnames at the end of a full name, without particles.
+    orders (tuple[str, ...]): orders of numeric dates, "dmy" or "mdy", the usual one first.
+    months, months_short (tuple[str, ...]): names of the months as they appear in dates.
+    dates_in_words (tuple[str, ...]): format strings with the fields d, dd, th, month, mon, y, yy and m.
+    streets (tuple[tuple[str, ...], ...]): street types, each with its abbreviations.
+    within_address (frozenset[str]): words that precede the number of a door or floor rather than of a house.
+    nicknames (Mapping[str, tuple[str, ...]]): given name → its nicknames, in original spelling.
     """
 
     lang: str
@@ -45,7 +44,10 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class NameWords:
-    """Words that stand in names and are none, in normal form: "de la", "Dr.", "Jr", "MD"."""
+    """Words in names that are not names, as normal forms: "de la", "Dr.", "Jr", "MD".
+
+    particles, titles, suffixes, credentials (frozenset[str]): the words of each type.
+    """
 
     particles: frozenset[str]
     titles: frozenset[str]
@@ -54,17 +56,17 @@ class NameWords:
 
 
 def known_languages() -> list[str]:
-    """The languages that have a file, sorted."""
+    """List the languages with writing conventions. RETURNS (list[str]): ISO 639-1 codes, sorted."""
     return language_codes("expansion.toml")
 
 
 @cache
 def load_language(lang: str) -> Language:
-    """What is known of a language.
+    """Load the writing conventions of a language.
 
     lang (str): ISO 639-1 code.
-    RETURNS (Language): its facts.
-    RAISES: ConfigError (D184) if there is no file for it.
+    RETURNS (Language): the conventions.
+    RAISES: ConfigError (D184) if the language has none.
     """
     if lang not in known_languages():
         raise ConfigError(Errors.D184.format(lang=lang, known=", ".join(known_languages())))
@@ -86,12 +88,12 @@ def load_language(lang: str) -> Language:
 
 @cache
 def name_words() -> NameWords:
-    """The words that stand in names and are none, of all languages together."""
+    """Load the words in names that are not names. All languages share one list."""
     file = resources.files("spacy_deid") / "resources" / "expansion" / "names.toml"
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     return NameWords(*(_words(data[key]) for key in ("particles", "titles", "suffixes", "credentials")))
 
 
 def _words(words: Sequence[str]) -> frozenset[str]:
-    """A set of normal forms."""
+    """Normalise words."""
     return frozenset(map(normal_form, words))

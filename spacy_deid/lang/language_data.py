@@ -47,6 +47,7 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
         "people.toml": "how persons are named: order of names, titles, words of kinship",
         "places.csv": "towns as region;size band;names separated by |",
         "places.toml": "regions, capitals, and words of streets, institutions and professions",
+        "placeholders.txt": "values of EHR fields that mean that the value is missing, separated by |",
         "prompts/": "prompts for a large language model",
         "recovery.toml": "expressions for medical text that looks like an identifier",
         "samples/": "sample notes for the demo",

@@ -32,7 +32,7 @@ def test_patients_come_back_by_their_ids(tmp_path_factory, patients):
     index = PatientIndex(folder, TAGS)
     assert list(index.ids()) == list(patients)
     for patient_id, ready in patients.items():
-        assert set(index.ready(patient_id)) == set(ready)
+        assert set(index.tagged_terms(patient_id)) == set(ready)
         assert (patient_id in index) == bool(ready)
         assert {(e.term, e.label) for e in index.find(patient_id).entries} == {
             (t, TAGS[i - 1].label) for t, i in ready

@@ -34,7 +34,7 @@ import typer
 from PIL import Image
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verification import fold
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import MetricRow, read_folder, write_rows
 from spacy_deid.evaluation.cas import read_cas

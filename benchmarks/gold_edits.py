@@ -3,7 +3,7 @@
 from collections import Counter
 
 from spacy_deid.documents import Document
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verification import fold
 from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.evaluation.text_alignment import align_texts
 from spacy_deid.offsets import Edit

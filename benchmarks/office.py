@@ -34,7 +34,7 @@ from striprtf.striprtf import rtf_to_text
 from spacy_deid.documents import read_document, redact_document
 from spacy_deid.documents.document import Document, WriteSettings
 from spacy_deid.documents.rtf import FORMAT as RTF
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verification import fold
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import MetricRow, write_rows
 from spacy_deid.evaluation.cas import read_cas

@@ -19,7 +19,7 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfgen import canvas
 from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
 
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verification import fold
 from spacy_deid.offsets import Edit
 
 NAMES = ["Braulio Sanz Ibáñez", "Matti Äijälä", "Margaret Thornbury"]

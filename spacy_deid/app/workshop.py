@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Literal
 
-from ..documents.document import Document, ReadSettings, WriteSettings
+from ..documents.document import Document, ReadSettings, WriteSettings, cover_marks
 from ..documents.formats import SUFFIXES, read_document, redact_document
-from ..documents.marks import cover_marks
 from ..errors import Errors, InputError
 from ..lang import get_language
 from ..loading import patient_terms

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..documents.reading import Reading
+from ..documents.visible_text import Reading
 from ..offsets import apply_edits, map_offsets
 from ..vault.vault import changes_from_edits
 from .review import Proposed

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from ..documents import SUFFIXES, Document, ReadSettings, WriteSettings, read_document, redact_document
-from ..documents.kinds import FORMATS
+from ..documents.formats import FORMATS
 from ..documents.tables import read_columns
 from ..errors import ConfigError, Errors
 from ..io import Job, read_bytes, write_whole

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..documents.reading import read_as_seen
+from ..documents.visible_text import read_as_seen
 from ..errors import DeidError, Errors, InputError
 from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
 from ..offsets import Edit

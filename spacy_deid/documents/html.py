@@ -1,4 +1,4 @@
-"""HTML: what is shown is text and is edited in place; scripts, styles, comments, links and pictures are left out."""
+"""TODO."""
 
 import codecs
 import re
@@ -8,20 +8,53 @@ from typing import Any
 from lxml import etree
 from lxml.html import document_fromstring, tostring
 from lxml.html.defs import tags
+from PIL.ImageColor import colormap
 
 from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
 from .archive import check_elements
-from .css import clean_style
 from .document import Document, Format, Found, ReadSettings, WriteSettings
 from .markup import Spot, append, remove, strings, unbroken, unwrap
-from .paragraphs import join_paragraphs
-from .places import PlacedText
+from .placed_text import PlacedText, join_paragraphs
 from .plain import encoding_of
-from .vocabulary import is_language
+from .vocabulary import is_font, is_language, is_measure
 
-__all__ = ["FORMAT"]
+# parts of the names of properties, and values
+_CSS_NAMES = set(
+    "align background border bottom break caption center clear collapse color column decoration display family "
+    "float font height image indent inside layout left letter line list margin max min opacity overflow padding "
+    "page position radius right side size space spacing span stretch style table text top transform type variant "
+    "vertical visibility weight white width word wrap after before box sizing columns count gap".split()
+)
+_CSS_WORDS = set(
+    "absolute all always auto avoid baseline block bold bolder border-box both bottom break-word capitalize "
+    "center circle collapse column dashed decimal disc dotted double fixed flex grid groove hidden inherit "
+    "initial inline inline-block inset inside italic justify large larger left lighter line-through list-item "
+    "lower-alpha lower-roman lowercase medium middle none normal nowrap oblique outset outside overline page pre "
+    "pre-line pre-wrap relative ridge right row scroll separate small small-caps smaller solid square static "
+    "sticky sub super table table-cell table-row text-bottom text-top thick thin top transparent underline unset "
+    "upper-alpha upper-roman uppercase visible wrap x-large x-small xx-large xx-small currentcolor start end "
+    "serif sans-serif monospace cursive fantasy".split()
+)
+
+
+def clean_style(style: str) -> str:
+    """Take out of a style what somebody made up: a name could stand in place of a word of CSS.
+
+    style (str): what the attribute "style" says.
+    RETURNS (str): the declarations whose words are all of CSS, colours, sizes or names of known fonts, in lower case.
+    """
+    declarations = (part.partition(":") for part in style.lower().split(";"))
+    return ";".join(f"{name}:{value}" for name, _, value in declarations if value and _is_css(name, value))
+
+
+def _is_css(name: str, value: str) -> bool:
+    """Whether a declaration of a style has no word that somebody made up."""
+    words = re.split(r"[\s,]+", value.strip())
+    known = all(word in _CSS_WORDS or word in colormap or is_measure(word) for word in words)
+    return set(name.strip().split("-")) <= _CSS_NAMES and (known or (name.strip() == "font-family" and is_font(value)))
+
 
 _DROPPED = set(
     "script style link meta base iframe object embed applet svg math canvas audio video source track param frame "

@@ -12,15 +12,12 @@ from PIL import Image, ImageOps
 from ..errors import Errors, InputError
 from ..offsets import Edit
 from .document import Document, Format, Found, Page, ReadSettings, WriteSettings
-from .pages.again import is_read_again, read_again, refuse_codes
-from .pages.codes import coarse, cover_codes, find_codes
-from .pages.colours import without_colour
-from .pages.glyphs import PageParts, Quad
-from .pages.joining import TextBuilder
-from .pages.ocr import in_order, read_page
-from .pages.paint import paint_page
-from .pages.reading import Reading, add_reading
-from .pages.released import Release
+from .pages.barcodes import coarse, cover_codes, find_codes, refuse_codes
+from .pages.geometry import PageParts, Quad
+from .pages.image_analysis import without_colour
+from .pages.ocr import in_order, is_read_again, read_again, read_page
+from .pages.page_text import Reading, TextBuilder, add_reading
+from .pages.painting import Release, paint_page
 from .pages.tesseract import check_tesseract
 
 __all__ = ["FORMAT", "picture_codes"]

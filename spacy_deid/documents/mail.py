@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .encoded import find_encoded
-from .formats import redact_document
-from .kinds import FORMATS, SUFFIXES, detect_kind, format_of
-from .places import PlacedText
+from .formats import FORMATS, SUFFIXES, detect_kind, format_of, redact_document
+from .placed_text import PlacedText
+from .plain import find_encoded
 from .tables.cells import Tables, shown
 
 __all__ = ["FORMAT"]

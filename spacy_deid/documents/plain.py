@@ -1,13 +1,162 @@
-"""Plain text: its characters are the document's."""
+"""TODO."""
 
+import binascii
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ..io import check_encoding, decode, encode
 from ..offsets import Edit, apply_edits
 from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .encoded import find_encoded
 
-__all__ = ["FORMAT", "encoding_of"]
+# a line may be quoted or indented, as in an answer or a forwarded message
+_BEGIN = re.compile(r"(?P<quote>[>| \t]*)begin(?P<base64>-base64)? +[0-7]{1,6} +(?P<name>\S.*)")
+_UU_LETTERS = re.compile(r"[ -`]*")
+_UU_END = re.compile(r"end\s*")
+_BASE64_END = re.compile(r"={4}\s*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{2,}={0,2}")
+_LONG_BASE64 = re.compile(r"[>| \t]*[A-Za-z0-9+/]{60,}={0,2}\s*")
+_TAIL_BASE64 = re.compile(r"[>| \t]*(?=\S*[A-Z\d+/=])[A-Za-z0-9+/]{4,}={0,2}\s*")
+_UU_FULL = re.compile(r"[>| \t]*M[ -`]{57,61}\s*")  # 45 bytes; some programs cut blanks at the end
+_TAIL_UU = re.compile(r"[>| \t]*[!-L][ -`]{4,60}\s*")
+_UU_CLOSE = re.compile(r"[>| \t]*(`|end)\s*")
+_LEAST_LINES = 3  # lines without a beginning that make a file
+# how other encodings begin and end
+_ARMORS = (
+    (re.compile(r"[>| \t]*\(This file must be converted with BinHex.*"), re.compile(r".*:\s*")),
+    (re.compile(r"[>| \t]*=ybegin .*"), re.compile(r"[>| \t]*=yend .*")),
+    (re.compile(r"[>| \t]*-----BEGIN (PGP MESSAGE|PGP SIGNATURE|PKCS7|CMS)-----\s*"), re.compile(r".*-----END .*")),
+)
+
+
+class Encoded(NamedTuple):
+    """A file in a text.
+
+    start, end (int): characters of the text, whole lines.
+    name (str): the name that it was given, "" if none.
+    data (bytes): the file; empty if it is damaged or its encoding is not decoded here.
+    """
+
+    start: int
+    end: int
+    name: str = ""
+    data: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"Encoded({self.start}, {self.end})"
+
+
+def find_encoded(text: str) -> list[Encoded]:
+    """Find files that are written as letters in a text.
+
+    Uuencoded files are decoded, also those in base64 (`begin-base64`). BinHex, yEnc, PGP messages, and three or more
+    lines of uuencode or base64 without a beginning, are found but not decoded. A file without an end reaches as far
+    as its lines do.
+
+    text (str): any text.
+    RETURNS (list[Encoded]): in the order of the text.
+    """
+    lines = list(_lines(text))
+    found: list[Encoded] = []
+    i = 0
+    while i < len(lines):
+        stop, name, data = _block(lines, i)
+        if stop > i:
+            found.append(Encoded(lines[i][0], lines[stop - 1][0] + len(lines[stop - 1][1]), name, data))
+        i = max(stop, i + 1)
+    return found
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their ends, and where they start. Form feeds and the like end no line."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield start, text[start:end]
+        start = end
+
+
+def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
+    """The file that begins with a line: the line behind it, its name and content; the line itself if there is none."""
+    line = lines[i][1].rstrip("\r\n")
+    begin = _BEGIN.fullmatch(line)
+    if begin:
+        stop, data = _decode(lines, i + 1, len(begin["quote"]), bool(begin["base64"]))
+        if stop > i + 1:
+            return stop, begin["name"].strip(), data
+    for opening, closing in _ARMORS:
+        if opening.fullmatch(line):
+            return _until(lines, i + 1, closing), "", b""
+    for pattern, tail in ((_LONG_BASE64, _TAIL_BASE64), (_UU_FULL, _TAIL_UU)):
+        stop = _run(lines, i, pattern)
+        if stop - i >= _LEAST_LINES:
+            stop += stop < len(lines) and bool(tail.fullmatch(lines[stop][1]))
+            return _run(lines, stop, _UU_CLOSE) if pattern is _UU_FULL else stop, "", b""
+    return i, "", b""
+
+
+def _run(lines: list[tuple[int, str]], i: int, pattern: re.Pattern[str]) -> int:
+    """The line behind those from a line on that match."""
+    while i < len(lines) and pattern.fullmatch(lines[i][1]):
+        i += 1
+    return i
+
+
+def _until(lines: list[tuple[int, str]], i: int, closing: re.Pattern[str]) -> int:
+    """The line behind the one that closes a block; without one, the end of the text, for nobody can tell."""
+    while i < len(lines):
+        i += 1
+        if closing.fullmatch(lines[i - 1][1].rstrip("\r\n")):
+            break
+    return i
+
+
+def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> tuple[int, bytes]:
+    """Decode the lines of a file.
+
+    lines (list[tuple[int, str]]): the lines of the text.
+    i (int): the first line behind the one that begins the file.
+    quote (int): characters before each line that do not belong to it.
+    base64 (bool): whether the lines are base64 and not uuencode.
+    RETURNS (tuple[int, bytes]): the line behind the file, i if no line is one of a file; and what is decoded, nothing
+        if a line is damaged.
+    """
+    data, first, damaged = bytearray(), i, False
+    while i < len(lines):
+        line = lines[i][1].rstrip("\r\n")[quote:]
+        if i > first and (_BASE64_END if base64 else _UU_END).fullmatch(line):
+            return i + 1, b"" if damaged else bytes(data)
+        part = _decode_base64(line) if base64 else _decode_uu(line)
+        if part is None and (i == first or not _UU_LETTERS.fullmatch(line)):
+            break
+        if i == first and not part:
+            break
+        damaged = damaged or part is None
+        data += part or b""
+        i += 1
+    return i, b"" if damaged else bytes(data)
+
+
+def _decode_base64(line: str) -> bytes | None:
+    """The bytes of a line of base64, None if it is none."""
+    try:
+        return binascii.a2b_base64(line) if _BASE64.fullmatch(line.strip()) else None
+    except binascii.Error:
+        return None
+
+
+def _decode_uu(line: str) -> bytes | None:
+    """The bytes of a uuencoded line, None if it is none. Blanks at its end may be missing, a checksum may follow."""
+    if not line.strip(" `"):
+        return b""
+    wanted = -(-((ord(line[0]) - 32) & 63) // 3) * 4
+    if not _UU_LETTERS.fullmatch(line) or not wanted // 2 <= len(line) - 1 <= wanted + 2:
+        return None
+    try:
+        return binascii.a2b_uu(line[: wanted + 1].encode())
+    except binascii.Error:
+        return None
+
 
 _ENCODED = "a file written as letters (uuencode, base64 or the like) is in the text, and was not read"
 

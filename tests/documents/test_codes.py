@@ -18,8 +18,8 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
-from spacy_deid.documents.pages.codes import find_codes
-from spacy_deid.documents.pages.glyphs import Box
+from spacy_deid.documents.pages.barcodes import find_codes
+from spacy_deid.documents.pages.geometry import Box
 from spacy_deid.errors import DeidError
 
 NUMBER = "MRN8830417"

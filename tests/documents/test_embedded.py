@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 
 from spacy_deid.documents import ReadSettings, WriteSettings
-from spacy_deid.documents.embedded import write_picture
+from spacy_deid.documents.office import write_picture
 
 KEEP = ReadSettings(pictures="keep")
 

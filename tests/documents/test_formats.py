@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
-from spacy_deid.documents.verify import fold, unreleased
+from spacy_deid.documents.verification import fold, unreleased
 from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.documents import Document, ReadSettings, read_document, redact_document
-from spacy_deid.documents.marks import cover_marks
+from spacy_deid.documents.document import cover_marks
 from spacy_deid.errors import DeidError
 from spacy_deid.offsets import Edit, apply_edits
 

@@ -31,7 +31,7 @@ from PIL import ImageChops, ImageOps, ImageStat
 from reportlab.lib.pagesizes import A4
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verification import fold
 from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit, apply_edits
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.documents import ReadSettings, read_document, redact_document
-from spacy_deid.documents.reading import read_as_seen
+from spacy_deid.documents.visible_text import read_as_seen
 from spacy_deid.errors import DeidError
 from spacy_deid.offsets import Edit, apply_edits
 

@@ -26,7 +26,7 @@ from pikepdf import Dictionary, Name
 from PIL import Image
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
-from spacy_deid.documents.verify import fold
+from spacy_deid.documents.verification import fold
 from spacy_deid.errors import DeidError, InputError
 
 pytestmark = needs_tesseract

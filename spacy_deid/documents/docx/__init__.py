@@ -5,8 +5,7 @@ shown is not in the copy: see `docs/guides/documents.md`.
 """
 
 from ..document import Format
-from .extract import extract
-from .write import read, write
+from .text import extract, read, write
 
 __all__ = ["FORMAT"]
 

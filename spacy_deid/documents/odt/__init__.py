@@ -1,8 +1,7 @@
 """OpenDocument texts (.odt): headers, footers, body, notes and comments, edited in place, so that formatting stays."""
 
 from ..document import Format
-from .extract import extract
-from .write import read, write
+from .text import extract, read, write
 
 __all__ = ["FORMAT"]
 

@@ -14,8 +14,8 @@ from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import ReadSettings
-from .colours import views
-from .glyphs import Box
+from .geometry import Box
+from .image_analysis import views
 
 __all__ = ["OcrWord", "check_tesseract", "find_turn", "read_words"]
 

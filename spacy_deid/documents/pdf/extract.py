@@ -9,13 +9,12 @@ import pikepdf
 from PIL import Image
 
 from ..document import Found, WriteSettings
-from ..pages.again import is_read_again, read_again, refuse_codes
-from ..pages.codes import COARSE_DPI
-from ..pages.colours import without_colour
-from ..pages.glyphs import Box
-from .layer import CMAP, GLYPHS, font_program
-from .opening import open_pdf
-from .rendering import render
+from ..pages.barcodes import COARSE_DPI, refuse_codes
+from ..pages.geometry import Box
+from ..pages.image_analysis import without_colour
+from ..pages.ocr import is_read_again, read_again
+from .pdfium import open_pdf, render
+from .write import CMAP, GLYPHS, font_program
 
 __all__ = ["extract"]
 

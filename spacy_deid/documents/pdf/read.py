@@ -7,20 +7,16 @@ from typing import Any
 
 from ...errors import Errors, InputError
 from ..document import Document, Page, ReadSettings
-from ..pages.codes import COARSE_DPI, cover_codes, find_codes, is_words
-from ..pages.colours import without_colour
-from ..pages.frames import is_within, quad_on_page, quarter, to_page
-from ..pages.glyphs import Box, PageParts, Quad, Run
-from ..pages.joining import TextBuilder
+from ..pages.barcodes import COARSE_DPI, cover_codes, find_codes, is_words
+from ..pages.geometry import Box, PageParts, Quad, Run, is_within, quad_on_page, quarter, to_page
+from ..pages.image_analysis import without_colour
+from ..pages.layout import make_runs
 from ..pages.ocr import in_order, read_page, read_picture
-from ..pages.reading import Reading, add_reading
-from ..pages.runs import make_runs
+from ..pages.page_text import Reading, TextBuilder, add_reading
 from ..pages.tesseract import check_tesseract
-from .drawn import with_drawn
-from .glyphs import PageGlyphs, View, read_glyphs
-from .opening import flat_page, open_pdf
-from .pictures import Picture, find_pictures, most_pixels, share
-from .rendering import render
+from .glyphs import PageGlyphs, read_glyphs
+from .pdfium import Picture, View, find_pictures, flat_page, most_pixels, open_pdf, render, share
+from .vector_text import with_drawn
 
 __all__ = ["read"]
 

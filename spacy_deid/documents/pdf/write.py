@@ -1,25 +1,218 @@
-"""PDF out: every page as a picture, painted over, in a new file with a text layer of what is released.
+"""TODO."""
 
-Nothing of the old file is carried over, so nothing need be searched in it: no metadata, forms, scripts, attachments,
-bookmarks, hidden layers, earlier revisions.
-"""
+import io
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any, NamedTuple
 
-from collections.abc import Sequence
-from typing import Any
-
+import numpy as np
+import pikepdf
 from PIL import Image
 
 from ...offsets import Edit
 from ..document import Document, ReadSettings, WriteSettings
-from ..pages.colours import without_colour
-from ..pages.glyphs import PageParts
-from ..pages.paint import paint_page
-from ..pages.released import Release
-from .layer import PictureWriter
-from .opening import flat_page, open_pdf
-from .rendering import render
+from ..pages.geometry import Box, PageParts, Strip, quarter, to_frame, to_page, upright
+from ..pages.image_analysis import without_colour
+from ..pages.painting import Line, Placed, Release, paint_page
+from .pdfium import flat_page, open_pdf, render
 
-__all__ = ["write"]
+GLYPH = 0.5  # width of every glyph of the font, in sizes of it
+SHADES = 0.12  # share of pixels between black and white from which a page is a photograph
+QUALITY = 80
+CMAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def
+/CMapName /Adobe-Identity-UCS def /CMapType 2 def
+1 begincodespacerange <0000> <FFFF> endcodespacerange
+1 beginbfrange <0000> <FFFF> <0000> endbfrange
+endcmap CMapName currentdict /CMap defineresource pop end end"""
+
+GLYPHS = b"\0\1" * 65536  # every character is glyph 1
+
+
+def font_program() -> bytes:
+    """The font of the text layer, of which no glyph can be seen."""
+    return (files("spacy_deid") / "resources" / "documents" / "glyphless.ttf").read_bytes()
+
+
+class Word(NamedTuple):
+    """A word of the text layer: its text, what it covers in the frame of its strip, and the white space behind it."""
+
+    text: str
+    box: Box
+    space: bool
+
+
+class PictureWriter:
+    """Makes a PDF page by page."""
+
+    def __init__(self) -> None:
+        self._pdf = pikepdf.new()
+        self._font = self._pdf.make_indirect(self._make_font())
+
+    def add(self, image: Image.Image, parts: PageParts, lines: Sequence[Line]) -> None:
+        """Add a page. Its text is written upright and the page turned, because readers know little of turned text.
+
+        image (Image): what it shows.
+        parts (PageParts): its size.
+        lines (Sequence[Line]): its text, in order.
+        """
+        turn = Counter(quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
+        width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
+        picture = self._pdf.make_indirect(self._make_picture(upright(image, turn)))
+        content = f"q {width:.3f} 0 0 {height:.3f} 0 0 cm /Im0 Do Q\n".encode()
+        content += b"BT 3 Tr\n" + b"".join(_shown(line, parts, turn, height) for line in lines) + b"ET\n"
+        page = pikepdf.Dictionary(
+            Type=pikepdf.Name.Page,
+            MediaBox=[0, 0, round(width, 3), round(height, 3)],
+            Rotate=turn,
+            Resources=pikepdf.Dictionary(
+                XObject=pikepdf.Dictionary(Im0=picture), Font=pikepdf.Dictionary(F0=self._font)
+            ),
+            Contents=self._pdf.make_stream(content),
+        )
+        self._pdf.pages.append(pikepdf.Page(self._pdf.make_indirect(page)))
+
+    def save(self) -> bytes:
+        """The file."""
+        out = io.BytesIO()
+        self._pdf.save(out, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+        return out.getvalue()
+
+    def _make_picture(self, image: Image.Image) -> pikepdf.Stream:
+        """A picture in the encoding that suits it: few shades of grey packed, anything else as JPEG."""
+        if image.mode == "L" and _is_drawing(image):
+            data, bits, encoding = zlib.compress(_packed(image), 6), 4, pikepdf.Name.FlateDecode
+        else:
+            out = io.BytesIO()
+            image.save(out, "JPEG", quality=QUALITY)
+            data, bits, encoding = out.getvalue(), 8, pikepdf.Name.DCTDecode
+        return self._pdf.make_stream(
+            data,
+            Type=pikepdf.Name.XObject,
+            Subtype=pikepdf.Name.Image,
+            Width=image.width,
+            Height=image.height,
+            ColorSpace=pikepdf.Name.DeviceGray if image.mode == "L" else pikepdf.Name.DeviceRGB,
+            BitsPerComponent=bits,
+            Filter=encoding,
+        )
+
+    def _make_font(self) -> pikepdf.Dictionary:
+        """The font without glyphs: codes are UTF-16, so that any character can be written."""
+        make = self._pdf.make_stream
+        program = font_program()
+        name = pikepdf.Name.Glyphless
+        descriptor = pikepdf.Dictionary(
+            Type=pikepdf.Name.FontDescriptor,
+            FontName=name,
+            FontFile2=make(program, Length1=len(program)),
+            Flags=5,
+            FontBBox=[0, -200, 500, 800],
+            ItalicAngle=0,
+            Ascent=800,
+            Descent=-200,
+            CapHeight=800,
+            StemV=80,
+        )
+        cid = pikepdf.Dictionary(
+            Type=pikepdf.Name.Font,
+            Subtype=pikepdf.Name.CIDFontType2,
+            BaseFont=name,
+            CIDSystemInfo=pikepdf.Dictionary(Registry=b"Adobe", Ordering=b"Identity", Supplement=0),
+            FontDescriptor=self._pdf.make_indirect(descriptor),
+            DW=500,
+            CIDToGIDMap=make(GLYPHS),
+        )
+        return pikepdf.Dictionary(
+            Type=pikepdf.Name.Font,
+            Subtype=pikepdf.Name.Type0,
+            BaseFont=name,
+            Encoding=pikepdf.Name("/Identity-H"),
+            DescendantFonts=[self._pdf.make_indirect(cid)],
+            ToUnicode=make(CMAP),
+        )
+
+
+def _is_drawing(image: Image.Image) -> bool:
+    """Whether a page is black on white with soft edges, and no photograph."""
+    counts = image.histogram()
+    return sum(counts[48:224]) < SHADES * image.width * image.height
+
+
+def _packed(image: Image.Image) -> bytes:
+    """Sixteen shades of grey, two pixels a byte."""
+    shades = (np.asarray(image).astype(np.uint16) + 8) // 17
+    if shades.shape[1] % 2:
+        shades = np.pad(shades, ((0, 0), (0, 1)))
+    return (shades[:, ::2] << 4 | shades[:, 1::2]).astype(np.uint8).tobytes()
+
+
+def _shown(line: Line, parts: PageParts, turn: int, height: float) -> bytes:
+    """The operators that write a line on a page that is turned, and as high as that."""
+    out = []
+    strip = line.strip
+    angle = math.radians(strip.turn - turn)
+    a, b = round(math.cos(angle), 5), -round(math.sin(angle), 5)
+    size = max(strip.bottom - strip.top, 1.0)
+    for word in _words(line):
+        # the line stands a fifth of its height above the lower edge
+        base = Box(word.box.x0, strip.bottom - 0.2 * size, word.box.x0, strip.bottom - 0.2 * size)
+        shown = to_page(base, strip.turn, parts.width, parts.height)
+        x, y, _, _ = to_frame(shown, turn, parts.width, parts.height)
+        units = word.text.encode("utf-16-be", "replace")
+        stretch = 100 * max(word.box.x1 - word.box.x0, 0.1) / (GLYPH * size * len(units) / 2)
+        code = (units + (b"\0 " if word.space else b"")).hex()
+        place = f"{a} {b} {-b} {a} {x:.2f} {height - y:.2f} Tm"
+        out.append(f"/F0 {size:.2f} Tf {stretch:.1f} Tz {place} <{code}> Tj\n")
+    return "".join(out).encode()
+
+
+def _words(line: Line) -> Iterator[Word]:
+    """The words of a line with their places after the edits."""
+    words = [word for place in line.placed for word in _words_of(line.strip, place)]
+    for i, word in enumerate(words):
+        behind = words[i + 1].box.x0 - word.box.x1 if i + 1 < len(words) else 0.0
+        yield word._replace(space=word.space or behind > 0.1 * line.strip.em)
+
+
+def _words_of(strip: Strip, place: Placed) -> Iterator[Word]:
+    """The words of a piece."""
+    piece = place.piece
+    if piece.text is not None:
+        yield from _replaced_words(strip, place, piece.text)
+        return
+    origin = min(strip.left[piece.first : piece.last])
+    width = max(strip.right[piece.first : piece.last]) - origin
+    scale = (place.right - place.left) / width if width else 1.0
+    first = piece.first
+    for i in range(first + 1, piece.last + 1):
+        parted = i < piece.last and _parted(strip, i)
+        if i < piece.last and not parted:
+            continue
+        left = place.left + (min(strip.left[first:i]) - origin) * scale
+        right = place.left + (max(strip.right[first:i]) - origin) * scale
+        text = "".join(strip.texts[first:i])
+        yield Word(text, Box(left, strip.top, right, strip.bottom), parted)
+        first = i
+
+
+def _parted(strip: Strip, i: int) -> bool:
+    """Whether the text has white space before a glyph."""
+    return strip.start[i] > strip.end[i - 1]
+
+
+def _replaced_words(strip: Strip, place: Placed, text: str) -> Iterator[Word]:
+    """The words of a replacement, each with its share of the room."""
+    words = text.split()
+    step = (place.right - place.left) / max(len(" ".join(words)), 1)
+    at = place.left
+    for i, word in enumerate(words):
+        right = at + step * len(word)
+        yield Word(word, Box(at, strip.top, right, strip.bottom), i + 1 < len(words))
+        at = right + step
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:

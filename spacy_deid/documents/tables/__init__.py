@@ -1,5 +1,5 @@
 """Tables: CSV, Excel and Parquet, with a policy for each column."""
 
-from .columns import read_columns
+from .cells import read_columns
 
 __all__ = ["read_columns"]

@@ -17,8 +17,7 @@ from ...offsets import Edit
 from ..archive import open_archive
 from ..document import Document, Format, Found, ReadSettings, WriteSettings
 from ..markup import parse, strings
-from .cells import MOST, Sheet, Tables, edit_tables, make_document, table_text
-from .columns import DROP
+from .cells import DROP, MOST, Sheet, Tables, edit_tables, make_document, table_text
 
 __all__ = ["FORMAT"]
 

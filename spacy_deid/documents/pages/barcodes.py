@@ -1,4 +1,4 @@
-"""Bar codes and matrix codes (QR, Data Matrix, PDF417, Aztec …) in the picture of a page: where they are."""
+"""TODO."""
 
 import math
 import re
@@ -10,10 +10,9 @@ import numpy as np
 import zxingcpp
 from PIL import Image, ImageDraw
 
-from .colours import views
-from .glyphs import Box, Quad
-
-__all__ = ["COARSE_DPI", "coarse", "cover_codes", "find_codes", "is_words"]
+from ...errors import DeidError, Errors
+from .geometry import Box, Quad
+from .image_analysis import views
 
 COARSE_DPI = 100  # resolution at which a page is searched for places that may hold a code
 CELL = 4  # pixels of such a picture that are taken together
@@ -78,6 +77,17 @@ def find_codes(
         for view in views(crop, round(COARSE_DPI * wide)):
             found += [tuple(((x + left) / wide, (y + top) / high) for x, y in quad) for quad in _decode(view, sure)]
     return found
+
+
+def refuse_codes(small: Image.Image, fine: Callable[[], Image.Image], number: int, words: Sequence[Box] = ()) -> None:
+    """Make sure that a page of a copy shows no bar code or matrix code that can be decoded.
+
+    small, fine, words: as in `find_codes`.
+    number (int): the page, from 1.
+    RAISES: DeidError (D727).
+    """
+    if find_codes(small, fine, sure=True, words=words):
+        raise DeidError(Errors.D727.format(page=number))
 
 
 def is_words(line: str) -> bool:

@@ -1,12 +1,11 @@
-"""Marks on a page that look like text: edges, without straight lines, in connected pieces."""
+"""TODO."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from PIL import Image, ImageChops, ImageFilter
 
-from .glyphs import Box
-
-__all__ = ["Mask", "Patch", "edges", "find_patches", "pieces", "without_rules"]
+from .geometry import Box
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 # pixels, at 100 dots an inch
@@ -174,3 +173,129 @@ def _is_frame(part: Mask) -> bool:
     """Whether a mark is a line around nothing, as a check box is."""
     sides = (part[:FRAME], part[-FRAME:], part[:, :FRAME].T, part[:, -FRAME:].T)
     return all(side.any(axis=0).mean() > CLOSED for side in sides) and not part[FRAME:-FRAME, FRAME:-FRAME].any()
+
+
+COLOUR = 24  # difference between the channels of a pixel from which it has a colour
+LOOKED_AT = 100  # dots an inch at which channels are compared
+STRONG = 40  # steps of a channel that the edge of a letter has
+CLEARER = 2  # how much stronger an edge must be in a channel than in grey
+MIN_EDGE_PIXELS = 40  # pixels of such edges: about one letter
+
+
+def without_colour(image: Image.Image) -> Image.Image:
+    """Turn an image grey if nothing on it has a colour.
+
+    image (Image): in grey or RGB.
+    RETURNS (Image): in grey, or the image itself.
+    """
+    if image.mode == "L":
+        return image
+    red, green, blue = image.split()
+    apart = ImageChops.lighter(ImageChops.difference(red, green), ImageChops.difference(green, blue))
+    return image if any(apart.histogram()[COLOUR:]) else image.convert("L")
+
+
+def views(image: Image.Image, dpi: int) -> list[Image.Image]:
+    """Split an image into the grey images that together show all of its text.
+
+    Green on red of the same luminance is invisible in grey. Each channel with edges that are not in grey, and not in a
+    channel that was taken before, is a view of its own.
+
+    image (Image): in grey or RGB.
+    dpi (int): its resolution.
+    RETURNS (list[Image]): in grey; the first is the luminance.
+    """
+    if image.mode == "L":
+        return [image]
+    found = [image.convert("L")]
+    factor = max(1, round(dpi / LOOKED_AT))
+    small = image.reduce(factor)
+    grey = edges(np.asarray(small.convert("L")))
+    channels = [edges(np.asarray(channel)) for channel in small.split()]
+    hidden = [(channel >= STRONG) & (channel >= CLEARER * grey) for channel in channels]
+    hidden = [without_rules(mask) for mask in hidden]
+    while True:
+        counts = [int(mask.sum()) for mask in hidden]
+        best = int(np.argmax(counts))
+        if counts[best] < MIN_EDGE_PIXELS:
+            return found
+        found.append(image.getchannel(best))
+        hidden = [mask & (channels[best] < STRONG) for mask in hidden]
+
+
+HEIGHT = 800  # pixels that the page is made small to
+STEPS = np.arange(-4.0, 4.01, 0.1)  # degrees that are tried
+MIN_SKEW = 0.25  # a smaller inclination hurts nobody
+GAIN = 1.05  # how much sharper the lines must become
+CLEAR = 1.2  # the same for lines of any direction, which other things than text have, too
+COARSE, FINE = np.arange(-90.0, 90.0, 1.0), np.arange(-1.0, 1.01, 0.1)
+STROKE = 15  # pixels that no stroke of a letter is wide
+FEW = 200  # pixels of ink, at least
+BORDER = 0.02  # share of a picture at each edge that is not looked at: frames and shadows
+
+
+def find_skew(image: Image.Image) -> float:
+    """Find the turn that makes lines level: rows of pixels are then full of ink or empty.
+
+    image (Image): in grey or RGB.
+    RETURNS (float): degrees clockwise, 4 at most; 0.0 if the page is level or no lines are seen.
+    """
+    xs, ys = _ink(image, image.height // HEIGHT, 40_000)
+    if len(ys) < FEW:
+        return 0.0
+    scores = [_sharpness(ys + xs * np.tan(np.radians(angle))) for angle in STEPS]
+    best = int(np.argmax(scores))
+    angle = float(STEPS[best])
+    return angle if abs(angle) >= MIN_SKEW and scores[best] > GAIN * scores[len(STEPS) // 2] else 0.0
+
+
+def find_direction(image: Image.Image) -> float:
+    """Find in which direction the lines of an image run, whatever it is.
+
+    image (Image): in grey or RGB.
+    RETURNS (float): degrees clockwise from level, above -90 and at most 90, so text may also stand on its head; 0.0 if
+        the lines are level or none are seen.
+    """
+    wide, high = round(BORDER * image.width), round(BORDER * image.height)
+    inner = image.crop((wide, high, image.width - wide, image.height - high))
+    xs, ys = _ink(inner, max(inner.size) // HEIGHT, 10_000)
+    if len(ys) < FEW:
+        return 0.0
+    # points on a grid lie in rows at 45 degrees too, so they are moved within their pixels
+    xs, ys = np.array((xs, ys)) + np.random.default_rng(0).uniform(-0.5, 0.5, (2, len(xs)))
+
+    def score(angle: float) -> float:
+        return _sharpness(ys * np.cos(np.radians(angle)) - xs * np.sin(np.radians(angle)))
+
+    best = max(COARSE, key=score)
+    best = max(best + FINE, key=score)
+    return float(best) if abs(best) >= MIN_SKEW and score(best) > CLEAR * score(0.0) else 0.0
+
+
+def level(image: Image.Image, skew: float) -> Image.Image:
+    """An image turned clockwise by some degrees, on white."""
+    if not skew:
+        return image
+    white = 255 if image.mode == "L" else (255, 255, 255)
+    return image.rotate(-skew, Image.Resampling.BICUBIC, fillcolor=white)
+
+
+def _ink(image: Image.Image, factor: int, most: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """The dark pixels of a picture made smaller, about `most` of them, counted from its centre.
+
+    Of an area that is wider than a stroke only the edges count, as of the coloured ground that text stands on.
+    """
+    small = image.convert("L").reduce(max(1, factor))
+    values = np.asarray(small)
+    dark = values < 0.5 * (int(values.min()) + int(np.median(values)))
+    inside = np.asarray(Image.fromarray(dark.astype(np.uint8)).filter(ImageFilter.MinFilter(STROKE)))
+    ys, xs = np.nonzero(dark & (inside == 0))
+    step = max(1, len(ys) // most)
+    return xs[::step] - small.width // 2, ys[::step] - small.height // 2
+
+
+def _sharpness(rows: "np.ndarray") -> float:
+    """How much neighbouring rows differ in ink."""
+    rows = np.floor(rows).astype(int)
+    counts = np.bincount(rows - rows.min())
+    return float(np.square(np.diff(counts)).sum())

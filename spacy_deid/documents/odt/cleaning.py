@@ -1,4 +1,4 @@
-"""What is not text is cleaned, when a document is read as when it is written: the text counts on it."""
+"""TODO."""
 
 import re
 from collections.abc import Container, Iterable
@@ -7,11 +7,57 @@ from typing import Any
 from lxml import etree
 
 from ..markup import drop_foreign, remove, unbroken, unwrap
-from .names import DRAW, KNOWN, OFFICE, STYLE, SVG, TABLE, TEXT, XLINK, tags
 
-__all__ = ["HOLDERS", "IMAGE", "LABELS", "clean", "drop_hidden", "hidden_styles"]
+_ODF = "{urn:oasis:names:tc:opendocument:xmlns:"
+OFFICE, TEXT, TABLE = _ODF + "office:1.0}", _ODF + "text:1.0}", _ODF + "table:1.0}"
+DRAW, STYLE, SVG = _ODF + "drawing:1.0}", _ODF + "style:1.0}", _ODF + "svg-compatible:1.0}"
+CONFIG = _ODF + "config:1.0}"
+XLINK = "{http://www.w3.org/1999/xlink}"
+# how the namespaces begin whose elements and attributes are known; those of single programs are left out
+KNOWN = (_ODF[1:], XLINK[1:], "http://purl.org/dc/elements/1.1/", "http://www.w3.org/XML/1998/namespace")
 
-IMAGE = DRAW + "image"
+
+def tags(namespace: str, names: str) -> set[str]:
+    """Tags of a namespace."""
+    return {namespace + name for name in names.split()}
+
+
+_ITEM, _NAME, _SET = CONFIG + "config-item", CONFIG + "name", CONFIG + "config-item-set"
+_CONFIGURATION = "ooo:configuration-settings"  # OpenOffice's name of the set, with the prefix that belongs to it
+_OOO = "http://openoffice.org/2004/office"
+_LOOKS = set(
+    "AddExternalLeading AddFrameOffsets AddParaLineSpacingToTableCells AddParaSpacingToTableCells AddParaTableSpacing "
+    "AddParaTableSpacingAtStart AddVerticalFrameOffsets ApplyParagraphMarkFormatToNumbering "
+    "ClipAsCharacterAnchoredWriterFlyFrames ClippedPictures CollapseEmptyCellPara ConsiderTextWrapOnObjPos "
+    "ContinuousEndnotes DoNotCaptureDrawObjsOnPage DoNotJustifyLinesWithManualBreak DoNotResetParaAttrsForNumFont"
+    " DropCapPunctuation FloattableNomargins HeaderSpacingBelowLastPara IgnoreFirstLineIndentInNumbering "
+    "IgnoreTabsAndBlanksForLineCalculation InvertBorderSpacing MathBaselineAlignment MsWordCompMinLineHeightByFly "
+    "MsWordCompTrailingBlanks PropLineSpacingShrinksFirstLine StylesNoDefault SubtractFlysAnchoredAtFlys "
+    "SurroundTextWrapSmall TabAtLeftIndentForParagraphsInList TabOverMargin TabOverSpacing TabOverflow TableRowKeep "
+    "TabsRelativeToIndent TreatSingleColumnBreakAsPageBreak UnbreakableNumberings UnxForceZeroExtLeading "
+    "UseFormerLineSpacing UseFormerObjectPositioning UseFormerTextWrapping UseOldNumbering "
+    "WrapAsCharFlysLikeInOOXML".split()
+)
+
+
+def clean_settings(root: Any) -> Any:
+    """Write settings anew.
+
+    root (Any): the settings of the original.
+    RETURNS (Any): those that are known.
+    """
+    names = {"office": OFFICE[1:-1], "config": CONFIG[1:-1], "ooo": _OOO}
+    new = etree.Element(OFFICE + "document-settings", nsmap=names)
+    new.set(OFFICE + "version", "1.2")
+    group = etree.SubElement(etree.SubElement(new, OFFICE + "settings"), _SET, {_NAME: _CONFIGURATION})
+    for item in root.iter(_ITEM):
+        if item.get(_NAME) in _LOOKS and item.text in ("true", "false"):
+            kept = etree.SubElement(group, _ITEM, {_NAME: item.get(_NAME), CONFIG + "type": "boolean"})
+            kept.text = item.text
+    return new
+
+
+IMAGE_TAG = DRAW + "image"
 # what holds text that is shown
 HOLDERS = tags(TEXT, "p h span note-citation page-number page-count ruby-base ruby-text") | tags(SVG, "title desc")
 # attributes that are shown: what stands before and behind the numbers of lists
@@ -82,7 +128,7 @@ def clean(root: Any, pictures: dict[str, str]) -> bool:
             element.set(OFFICE + "name", names.setdefault(element.get(OFFICE + "name"), f"{len(names) + 1}"))
         _clean_attributes(element, pictures)
         _clean_text(element)
-    for image in [*root.iter(IMAGE)]:
+    for image in [*root.iter(IMAGE_TAG)]:
         if not image.get(XLINK + "href"):
             remove(image)
     etree.cleanup_namespaces(root)
@@ -106,7 +152,7 @@ def drop_hidden(root: Any, styles: Container[str]) -> bool:
 
 def _clean_attributes(element: Any, pictures: dict[str, str]) -> None:
     """Take out attributes that are not shown. Of addresses those of pictures stay, under new names."""
-    picture = pictures.get(element.get(XLINK + "href", "").removeprefix("./")) if element.tag == IMAGE else None
+    picture = pictures.get(element.get(XLINK + "href", "").removeprefix("./")) if element.tag == IMAGE_TAG else None
     drawn = element.getparent() is not None and element.getparent().tag != OFFICE + "styles"
     for key in [*element.attrib]:
         name = etree.QName(key)

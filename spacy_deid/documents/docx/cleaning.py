@@ -1,4 +1,4 @@
-"""What is not text is cleaned, when a document is read as when it is written: the text counts on it."""
+"""TODO."""
 
 import re
 from collections import Counter
@@ -8,14 +8,139 @@ from typing import Any
 from lxml import etree
 
 from ..markup import drop_foreign, remove, unbroken, unwrap, without
-from ..vocabulary import is_language
-from .changes import accept_changes
-from .fields import flatten_fields
-from .names import ALT_TEXTS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, R, W, w
-from .package import Package, Part
-from .styles import rename_styles
+from ..vocabulary import is_built_in_style, is_language
+from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, Package, Part, R, W, w
 
-__all__ = ["READ", "clean"]
+
+def accept_changes(root: Any) -> None:
+    """Take out rows that were deleted, and join paragraphs whose end was deleted: a word may stand over it.
+
+    root (Any): a tree whose deleted text still stands in marks; it changes.
+    """
+    for row in [*root.iter(W + "tr")]:
+        if row.find(f"{W}trPr/{W}del") is not None:
+            remove(row)
+    for table in [*root.iter(W + "tbl")]:
+        if next(table.iter(W + "tr"), None) is None:
+            remove(table)
+    for paragraph in [*root.iter(W + "p")]:
+        if any(paragraph.find(f"{W}pPr/{W}rPr/{W}{mark}") is not None for mark in ("del", "moveFrom")):
+            _join(paragraph)
+
+
+def _join(paragraph: Any) -> None:
+    """Put what a paragraph holds before what the next one does. It takes the looks of that one, as in Word."""
+    following = paragraph.getnext()
+    if following is None or following.tag != W + "p":
+        return
+    at = int(following.find(W + "pPr") is not None)
+    for child in [*paragraph]:
+        if child.tag != W + "pPr":
+            following.insert(at, child)
+            at += 1
+    remove(paragraph)
+
+
+# numbers of pages, which say nothing of anybody and must be counted anew when the document is laid out
+_KEPT = re.compile(r"\s*(PAGE|NUMPAGES|SECTION|SECTIONPAGES)(\s+\\\*\s*\w+)*\s*")
+_CHAR, _INSTR, _SIMPLE = W + "fldChar", W + "instrText", W + "fldSimple"
+
+
+def flatten_fields(root: Any) -> None:
+    """Take fields out and leave what they show; numbers of pages stay fields.
+
+    root (Any): a tree; it changes.
+    """
+    _flatten_simple(root)
+    open_fields: list[_Field] = []
+    gone: list[Any] = []
+    for element in root.iter(_CHAR, _INSTR, *TEXTS, *CHARACTERS):
+        if element.tag == _CHAR:
+            _meet(element, open_fields, gone)
+        elif element.tag == _INSTR:
+            if open_fields and open_fields[-1].in_code:
+                open_fields[-1].add_code(element)
+            else:
+                gone.append(element)
+        elif any(field.in_code for field in open_fields):
+            gone.append(element)  # text that is worked with, but not shown
+    for field in open_fields:  # never ended: damaged
+        gone += field.elements
+    for element in gone:
+        if element.getparent() is not None:
+            remove(element)
+
+
+class _Field:
+    """A field that was begun and not yet ended."""
+
+    def __init__(self, begin: Any) -> None:
+        self.elements = [begin]
+        self.code = ""
+        self.in_code = True
+
+    def add_code(self, element: Any) -> None:
+        self.elements.append(element)
+        self.code += element.text or ""
+
+
+def _meet(element: Any, open_fields: list[_Field], gone: list[Any]) -> None:
+    """Meet the begin, the middle or the end of a field."""
+    kind = element.get(W + "fldCharType")
+    if kind == "begin":
+        open_fields.append(_Field(element))
+    elif not open_fields:
+        gone.append(element)
+    elif kind == "separate":
+        open_fields[-1].elements.append(element)
+        open_fields[-1].in_code = False
+    else:
+        field = open_fields.pop()
+        field.elements.append(element)
+        if not _KEPT.fullmatch(field.code):
+            gone += field.elements
+
+
+def _flatten_simple(root: Any) -> None:
+    """Leave what simple fields show."""
+    for element in [*root.iter(_SIMPLE)]:
+        if not _KEPT.fullmatch(element.get(W + "instr", "")):
+            unwrap(element)
+
+
+_REFERENCES = w("pStyle rStyle tblStyle basedOn next link styleLink numStyleLink")
+
+
+def rename_styles(package: Package) -> None:
+    """Number styles, and take out names of lists. Names that Word has itself stay: headings are known by them.
+
+    package (Package): the parts; they change.
+    """
+    ids: dict[str, str] = {}
+    for part in package.of("styles"):
+        for style in part.root.iter(W + "style"):
+            old = style.get(W + "styleId", "")
+            style.set(W + "styleId", ids.setdefault(old, f"s{len(ids) + 1}"))
+            _rename(style.find(W + "name"), f"Style {ids[old][1:]}")
+        for exception in [*part.root.iter(W + "lsdException")]:
+            if not is_built_in_style(exception.get(W + "name", "")):
+                remove(exception)
+    for part in package.of("numbering"):
+        for name in [*part.root.iter(W + "name")]:
+            remove(name)
+    for part in package.parts:
+        for reference in [*part.root.iter(*_REFERENCES)] if part.root is not None else ():
+            if reference.get(W + "val") in ids:
+                reference.set(W + "val", ids[reference.get(W + "val")])
+            else:
+                remove(reference)
+
+
+def _rename(name: Any, new: str) -> None:
+    """Give a style another name if it is not one of Word's."""
+    if name is not None and not is_built_in_style(name.get(W + "val", "")):
+        name.set(W + "val", new)
+
 
 # kinds of parts whose text is shown, in the order in which they are read
 READ = ("header", "document", "footer", "footnotes", "endnotes", "comments", "numbering")

@@ -1,4 +1,4 @@
-"""Parquet: columns of text, numbers and dates; the schema's metadata is not carried over."""
+"""TODO."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,7 @@ from typing import Any
 from ...errors import Errors, InputError
 from ...offsets import Edit
 from ..document import Document, Format, Found, ReadSettings, WriteSettings
-from .cells import MOST, Sheet, Tables, edit_tables, make_document, shown, table_text
-from .columns import DROP
-
-__all__ = ["FORMAT"]
+from .cells import DROP, MOST, Sheet, Tables, edit_tables, make_document, shown, table_text
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:

@@ -1,4 +1,4 @@
-"""What was written is opened again and searched for what was removed, before anybody gets it."""
+"""TODO."""
 
 import re
 import unicodedata
@@ -8,11 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import ahocorasick
 
 from ..errors import DeidError, Errors
-from .document import Found, WriteSettings
-from .kinds import format_of
-from .reading import read_as_seen
-
-__all__ = ["fold", "search", "unreleased", "verify"]
+from .document import Found
+from .visible_text import read_as_seen
 
 LONG = 6  # letters of an identifier from which it is looked for within words; shorter ones are parts of many
 _WORD = re.compile(r"[^\W_]+")
@@ -26,28 +23,6 @@ def fold(text: str) -> str:
     """
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(char for char in plain if char.isalnum())
-
-
-def verify(
-    data: bytes,
-    kind: str,
-    removed: Mapping[str, str] | Sequence[str],
-    settings: WriteSettings,
-    released: str = "",
-    identifiers: Sequence[str] = (),
-) -> None:
-    """Search everything that can be got out of a file for removed strings.
-
-    data (bytes): the file.
-    kind (str): its kind.
-    removed (Mapping[str, str] | Sequence[str]): what was removed, with its labels if known.
-    settings (WriteSettings): how thoroughly.
-    released (str): the text that the file should hold. A removed string may stand somewhere as often as it does here:
-        a surrogate may be another's name, a word be a name in one place only.
-    identifiers (Sequence[str]): what may stand nowhere.
-    RAISES: DeidError (D714) for the first string that is found, with place and label, never the string.
-    """
-    search(format_of(kind, "copy").extract(data, settings), removed, released, identifiers)
 
 
 def search(

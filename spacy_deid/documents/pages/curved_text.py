@@ -1,4 +1,4 @@
-"""Text that stands at any angle or runs around a circle: pulled straight for OCR, and its words put back in place."""
+"""TODO."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
-from .glyphs import Box, Glyph
-from .strokes import pieces
+from .geometry import Box, Glyph
+from .image_analysis import pieces
 from .tesseract import OcrWord
-
-__all__ = ["Straight", "count_letters", "glyphs_of", "straightened"]
 
 TRIALS = 400  # circles that are tried
 FEWEST = 6  # letters on a circle, or on the line whose angle is looked for

@@ -1,7 +1,4 @@
-"""Text that a page shows and its text layer does not have: drawn as lines, in patterns, masks and Type 3 fonts.
-
-The page is drawn without its readable text and without its pictures. What is left and looks like text is read by OCR.
-"""
+"""TODO."""
 
 import difflib
 import subprocess
@@ -16,19 +13,15 @@ from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import ReadSettings
-from ..pages.codes import cover_codes
-from ..pages.frames import to_page
-from ..pages.glyphs import Box, Quad, Run
-from ..pages.patches import PatchesRead, read_patches
-from ..pages.reading import Reading
-from ..pages.runs import join_runs
-from ..pages.strokes import find_patches
+from ..pages.barcodes import cover_codes
+from ..pages.geometry import Box, Quad, Run, to_page
+from ..pages.image_analysis import find_patches
+from ..pages.layout import join_runs
+from ..pages.ocr import PatchesRead, read_patches
+from ..pages.page_text import Reading
 from ..pages.tesseract import check_tesseract
-from .glyphs import PageGlyphs, View
-from .objects import is_doubtful, objects
-from .rendering import render
-
-__all__ = ["with_drawn"]
+from .glyphs import PageGlyphs
+from .pdfium import View, is_doubtful, objects, render
 
 DPI = 100  # resolution at which is looked for text
 ALIKE = 0.75  # how alike two readings of one word are

@@ -1,0 +1,275 @@
+"""TODO."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from ...errors import Errors, InputError
+from ...offsets import Edit
+from ..archive import check_elements, open_archive, pack
+from ..document import Document, Found, ReadSettings, WriteSettings
+from ..image import FORMAT as IMAGE
+from ..markup import Spot, parse, serialize
+from ..office import (
+    LEAST_ATTRIBUTE,
+    OfficeParts,
+    add_picture,
+    edit_places,
+    picture_settings,
+    search_xml,
+    write_picture,
+)
+from ..placed_text import PlacedText
+from ..vocabulary import is_built_in_style, is_font
+from .cleaning import (
+    DRAW,
+    HOLDERS,
+    IMAGE_TAG,
+    LABELS,
+    OFFICE,
+    SVG,
+    TABLE,
+    TEXT,
+    XLINK,
+    clean,
+    clean_settings,
+    drop_hidden,
+    hidden_styles,
+)
+
+PARAGRAPHS = {TEXT + "p", TEXT + "h"}
+_LATER = {OFFICE + "annotation", TEXT + "note", TEXT + "ruby-text"}
+_DESCRIPTIONS = {SVG + "title", SVG + "desc"}
+_GAPS = {TABLE + "table-cell": "\t", TABLE + "table-row": "\n", TEXT + "note-citation": " "}
+_LEAST = 3  # letters of what stands beside a number that make it text
+
+
+class Character(NamedTuple):
+    """A place of an element that stands for white space."""
+
+    element: Any
+    character: str
+
+    def get(self) -> str:
+        """The white space."""
+        return self.character
+
+    def set(self, text: str) -> None:
+        """Write something else: the element becomes one that holds text, with blanks that readers do not make one."""
+        if text == self.character:
+            return
+        self.element.tag = TEXT + "span"
+        self.element.attrib.clear()
+        for part in re.split(r"( +)", text):
+            if part.startswith(" "):
+                etree.SubElement(self.element, TEXT + "s", {TEXT + "c": str(len(part))})
+            elif len(self.element):
+                Spot(self.element[-1], "tail").set(part)
+            else:
+                Spot(self.element, "text").set(part)
+
+
+def add_text(root: Any, text: PlacedText) -> None:
+    """Read a part.
+
+    root (Any): a part that is clean.
+    text (PlacedText): gets its text. Notes, comments, frames and descriptions come behind their paragraph.
+    """
+    text.gap("\n\n")
+    for element in root.iter():
+        for key in LABELS:
+            if sum(map(str.isalpha, element.get(key, ""))) >= _LEAST:
+                text.gap("\n")
+                text.add(element.get(key), Spot(element, "@" + key))
+                text.gap("\n\n")
+    _add_block(root, text)
+    text.gap("\n\n")
+
+
+def _add_block(element: Any, text: PlacedText) -> None:
+    """Add what an element holds, then what is anchored in it and would break words."""
+    later: list[Any] = []
+    _add(element, text, later)
+    for item in later:
+        text.gap("\n")
+        _add_block(item, text)
+        text.gap("\n")
+
+
+def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
+    """Add what an element holds; what must come later goes to `later`."""
+    holds = element.tag in HOLDERS
+    if holds:
+        _add_spot(Spot(element, "text"), text)
+    for child in element:
+        if child.tag in PARAGRAPHS or child.tag in _DESCRIPTIONS:
+            before = len(text.pieces)
+            _add_block(child, text)
+            text.gap("\n" if len(text.pieces) > before else "\n\n")
+        elif child.tag in _LATER or child.tag.startswith(DRAW):
+            later.append(child)
+        elif _white(child):
+            text.add(_white(child), Character(child, _white(child)))
+        else:
+            _add(child, text, later)
+            if child.tag in _GAPS:
+                text.gap(_GAPS[child.tag])
+        if holds:
+            _add_spot(Spot(child, "tail"), text)
+
+
+def _add_spot(spot: Spot, text: PlacedText) -> None:
+    """Add a text; a blank that begins a paragraph or follows one is not shown, but where an element stands for it."""
+    after_element = text.pieces and isinstance(text.pieces[-1].place, Character)
+    if spot.get().startswith(" ") and text.at_break and not after_element:
+        spot.set(spot.get()[1:])
+    text.add(spot.get(), spot)
+
+
+def _white(element: Any) -> str:
+    """The white space that an element stands for, "" if none."""
+    if element.tag == TEXT + "s":
+        count = element.get(TEXT + "c", "1")
+        return " " * min(int(count), 1000) if count.isdecimal() else " "
+    return {TEXT + "tab": "\t", TEXT + "line-break": "\n"}.get(element.tag, "")
+
+
+PARTS = ("styles.xml", "content.xml")  # headers and footers stand in the styles
+SETTINGS = "settings.xml"
+MIME = "application/vnd.oasis.opendocument.text"
+_MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+
+
+class _Opened(NamedTuple):
+    """A document that is clean: parts by name, pictures by their names in the copy, what is lost, and settings."""
+
+    roots: dict[str, Any]
+    pictures: dict[str, bytes]
+    notes: list[str]
+    settings: Any = None
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a document.
+
+    data (bytes): the file.
+    name (str): its name, for errors.
+    settings (ReadSettings): limits, and what becomes of pictures.
+    RETURNS (Document): its text.
+    RAISES: InputError if it is damaged or an attack (D715), or if pictures cannot be read here (D716, D717).
+    """
+    opened, text = _open(data, name, settings)
+    notes = opened.notes
+    pictures: dict[str, Document] = {}
+    for key, picture in opened.pictures.items():
+        notes.append(add_picture(picture, key, name, settings, text, pictures))
+    warnings = tuple(note for note in dict.fromkeys(notes) if note)
+    return Document(name, "odt", text.text, (), warnings, OfficeParts(data, settings, pictures))
+
+
+def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, PlacedText]:
+    """Open a document, clean it and read what is no picture."""
+    members = open_archive(data, name, settings)
+    if b"encryption-data" in members.get("META-INF/manifest.xml", b""):
+        raise InputError(Errors.D715.format(path=name, reason="encrypted"))
+    if "content.xml" not in members:
+        raise InputError(Errors.D715.format(path=name, reason="damaged: its text is missing"))
+    check_elements(members.values(), name)
+    roots = {part: parse(members[part], name) for part in PARTS if part in members}
+    if roots["content.xml"].find(f"{OFFICE}body/{OFFICE}text") is None:
+        raise InputError(Errors.D715.format(path=name, reason="not an OpenDocument text"))
+    names: dict[str, str] = {}
+    for root in roots.values():
+        for image in root.iter(IMAGE_TAG):
+            member = image.get(XLINK + "href", "").removeprefix("./")
+            if member in members:
+                names.setdefault(member, f"Pictures/{len(names) + 1}")
+    styles = hidden_styles(roots.values())
+    hidden = [drop_hidden(root, styles) for root in roots.values()]
+    lost = [clean(root, names) for root in roots.values()]
+    notes = ["embedded objects are removed"] * any(lost) + ["hidden texts are removed"] * any(hidden)
+    configured = clean_settings(parse(members[SETTINGS], name)) if SETTINGS in members else None
+    text = PlacedText()
+    for root in roots.values():
+        add_text(root, text)
+    return _Opened(roots, {new: members[old] for old, new in names.items()}, notes, configured), text
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write a document with its formatting.
+
+    document (Document): what `read` gave.
+    edits (Sequence[Edit]): in order. A replacement takes the formatting of the first character that it replaces.
+    settings (WriteSettings): how pictures are painted over.
+    RETURNS (bytes): the file.
+    RAISES: DeidError (D003, D004, D719).
+    """
+    parts: OfficeParts = document.parts
+    opened, text = _open(parts.data, document.name, parts.settings)
+    painted = edit_places(document, text, edits, PARAGRAPHS)
+    members = {"mimetype": MIME.encode()} | {part: serialize(root) for part, root in opened.roots.items()}
+    if opened.settings is not None:
+        members[SETTINGS] = serialize(opened.settings)
+    for key, picture in opened.pictures.items():
+        seen = parts.pictures.get(key)
+        members[key] = write_picture(picture, seen, painted.get(key, []), parts.settings, settings)
+    members["META-INF/manifest.xml"] = _manifest(members)
+    return pack(members, stored="mimetype")
+
+
+def _manifest(members: dict[str, bytes]) -> bytes:
+    """Write what is packed in the file."""
+    key = f"{{{_MANIFEST}}}"
+    root = etree.Element(key + "manifest", nsmap={"manifest": _MANIFEST})
+    root.set(key + "version", "1.2")
+    for member in ["/", *members]:
+        if member == "mimetype":
+            continue
+        entry = etree.SubElement(root, key + "file-entry")
+        kind = MIME if member == "/" else "text/xml" if member.endswith(".xml") else ""
+        entry.set(key + "full-path", member)
+        entry.set(key + "media-type", kind)
+    return serialize(root)
+
+
+# words of the format, as "roman", "black" and "center", and numbers: a patient may be called Roman
+_KEYWORD = re.compile(r"[a-z][A-Za-z\d]*|[\dA-F]+")
+
+# names that LibreOffice gives to automatic styles, columns and lists
+_AUTOMATIC = re.compile(
+    r"([A-Z]{1,2}|Mpm?|dp|WWNum|WW8Num|Table|fr|gr|Sect|ta|co|ro|ce)\d{1,3}(\.[A-Z]?\d{0,3})?(z\d)?"
+)
+
+
+def _is_own(attribute: str, value: str) -> bool:
+    """Whether the value of an attribute is one of the format. Names of styles and the like are somebody's."""
+    if attribute.startswith(("font-name", "font-family")):
+        return is_font(value)
+    if attribute.endswith("name"):
+        return is_built_in_style(value) or is_font(value) or _AUTOMATIC.fullmatch(value) is not None
+    return _KEYWORD.fullmatch(value) is not None
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+    """All text of a file: as it is read, and every text and attribute of every part, whether it is known or not.
+
+    data (bytes): the file.
+    settings (WriteSettings): whether pictures are read again.
+    YIELDS (Found): texts.
+    RAISES: InputError if it cannot be read.
+    """
+    members = open_archive(data, "copy", settings.read)
+    text = PlacedText()
+    for part in PARTS:
+        if part in members:
+            add_text(parse(members[part], "copy"), text)
+    yield Found("text", text.text)
+    for member, content in members.items():
+        yield Found("names of parts", member, LEAST_ATTRIBUTE)
+        if member.startswith("Pictures/"):
+            read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
+            yield from IMAGE.extract(content, picture_settings(settings, read))
+        elif member != "mimetype":
+            yield from search_xml(content, member, _is_own)

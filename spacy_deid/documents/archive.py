@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping
 from ..errors import Errors, InputError
 from .document import ReadSettings
 
-__all__ = ["DAMAGED", "MOST_ELEMENTS", "check_elements", "open_archive", "pack"]
-
-MOST = 5000  # members
-MOST_ELEMENTS = 1_000_000  # of all XML in a file; a thousand pages with much formatting have half of them
-RATIO = 300  # how much larger a member may be than what is packed of it …
-SMALL = 5_000_000  # … if it is larger than this; the XML of a long table packs well
+MAX_MEMBERS = 5000  # members
+MAX_ELEMENTS = 1_000_000  # of all XML in a file; a thousand pages with much formatting have half of them
+MAX_RATIO = 300  # how much larger a member may be than what is packed of it …
+RATIO_MIN_BYTES = 5_000_000  # … if it is larger than this; the XML of a long table packs well
 _HEAD = 4096  # bytes in which XML must begin
 # what damaged files make the reader raise
 _UNPACKING = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
@@ -50,30 +48,32 @@ def check_elements(parts: Iterable[bytes], name: str) -> None:
 
     parts (Iterable[bytes]): the parts of a file, in UTF-8 or UTF-16. Those that do not begin as XML are not counted.
     name (str): name of the file, for the error.
-    RAISES: InputError (D715) if all parts together have more than `MOST_ELEMENTS` elements.
+    RAISES: InputError (D715) if all parts together have more than `MAX_ELEMENTS` elements.
     """
     texts = [part for part in parts if part[:_HEAD].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")]
-    if sum(text.count(b"<") - text.count(b"</") - text.count(b"<\0/") for text in texts) > MOST_ELEMENTS:
+    if sum(text.count(b"<") - text.count(b"</") - text.count(b"<\0/") for text in texts) > MAX_ELEMENTS:
         raise InputError(
             Errors.D715.format(
                 path=name,
-                reason=f"more than {MOST_ELEMENTS:,} elements (paragraphs, stretches of text, cells). Split it",
+                reason=f"more than {MAX_ELEMENTS:,} elements (paragraphs, stretches of text, cells). Split it",
             )
         )
 
 
 def _suspicion(infos: list[zipfile.ZipInfo], largest: int) -> str:
     """Why a ZIP file is not unpacked, "" if it is."""
-    if len(infos) > MOST:
-        return f"{len(infos)} files are packed in it, more than {MOST}"
+    if len(infos) > MAX_MEMBERS:
+        return f"{len(infos)} files are packed in it, more than {MAX_MEMBERS}"
     if len({info.filename for info in infos}) < len(infos):
         return "two files of one name are packed in it"
     if any(info.flag_bits & 1 for info in infos):
         return "encrypted"
     if sum(info.file_size for info in infos) > largest:
         return f"more than {largest} bytes are packed in it"
-    if any(info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1) for info in infos):
-        return f"packed more than {RATIO} times, as no document is"
+    if any(
+        info.file_size > RATIO_MIN_BYTES and info.file_size > MAX_RATIO * max(info.compress_size, 1) for info in infos
+    ):
+        return f"packed more than {MAX_RATIO} times, as no document is"
     return ""
 
 

@@ -110,7 +110,7 @@ class WriteSettings:
     read: ReadSettings = ReadSettings()
 
 
-class Found(NamedTuple):
+class ExtractedText(NamedTuple):
     """A text that can be got out of a file.
 
     place (str): where, without content: "page 3", "metadata".
@@ -120,7 +120,7 @@ class Found(NamedTuple):
 
     place: str
     text: str
-    least: int = 3
+    min_length: int = 3
 
 
 class Format(NamedTuple):
@@ -134,7 +134,7 @@ class Format(NamedTuple):
 
     read: Callable[[bytes, str, ReadSettings], Document]
     write: Callable[[Document, Sequence[Edit], WriteSettings], bytes]
-    extract: Callable[[bytes, WriteSettings], Iterator[Found]]
+    extract: Callable[[bytes, WriteSettings], Iterator[ExtractedText]]
 
 
 def cover_marks(document: Document, edits: Sequence[Edit], kept: Iterable[tuple[int, int]] = ()) -> Sequence[Edit]:

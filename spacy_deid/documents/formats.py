@@ -11,7 +11,7 @@ from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
 from .archive import DAMAGED
 from .document import Document, Format, ReadSettings, WriteSettings, cover_marks
-from .verification import search, unreleased
+from .verification import absent_identifiers, check_removed
 from .visible_text import read_as_seen
 
 # kind → the module of this folder that has its FORMAT. Imported when a file of the kind comes, since each has packages
@@ -82,7 +82,7 @@ def _by_members(data: bytes) -> str:
     return next((kind for folder, kind in _FOLDERS.items() if folder in folders), "unknown")
 
 
-def format_of(kind: str, name: str) -> Format:
+def get_format(kind: str, name: str) -> Format:
     """The format of a kind.
 
     kind (str): the kind.
@@ -114,10 +114,10 @@ def read_document(data: bytes, name: str, settings: ReadSettings | None = None) 
     if not 0 < len(data) <= settings.max_bytes:
         reason = f"more than {settings.max_bytes} bytes" if data else "the file is empty"
         raise InputError(Errors.D715.format(path=name, reason=reason))
-    document = format_of(detect_kind(data, name), name).read(data, name, settings)
+    document = get_format(detect_kind(data, name), name).read(data, name, settings)
     reading = read_as_seen(document.text) if document.kind not in _SEEN else None
     if reading is not None:
-        marks = reading.read_marks(document.marks)
+        marks = reading.visible_marks(document.marks)
         document = replace(document, text=reading.text, marks=marks, reading=reading)
     return replace(document, settings=settings)
 
@@ -154,8 +154,8 @@ def redact_document(
     if document.reading is not None:
         edits = document.reading.raw_edits(edits)
         document = replace(document, text=document.reading.raw, marks=(), reading=None)
-    data = format_of(document.kind, document.name).write(document, edits, settings)
-    verify(data, document.kind, removed, settings, released, [*identifiers, *unreleased(known, released)])
+    data = get_format(document.kind, document.name).write(document, edits, settings)
+    verify(data, document.kind, removed, settings, released, [*identifiers, *absent_identifiers(known, released)])
     return data
 
 
@@ -178,4 +178,4 @@ def verify(
     identifiers (Sequence[str]): what may stand nowhere.
     RAISES: DeidError (D714) for the first string that is found, with place and label, never the string.
     """
-    search(format_of(kind, "copy").extract(data, settings), removed, released, identifiers)
+    check_removed(get_format(kind, "copy").extract(data, settings), removed, released, identifiers)

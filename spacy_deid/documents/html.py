@@ -14,8 +14,8 @@ from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
 from .archive import check_elements
-from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .markup import Spot, append, remove, strings, unbroken, unwrap
+from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from .markup import TextNode, append, remove, strip_invisible, texts_and_attributes, unwrap
 from .placed_text import PlacedText, join_paragraphs
 from .plain import encoding_of
 from .vocabulary import is_font, is_language, is_measure
@@ -196,7 +196,7 @@ def _direction(element: Any) -> str:
 def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
     """Add what stands in lines of its own, then the attributes of what is in it: they would break the words around."""
     text.gap("\n")
-    later: list[Spot] = []
+    later: list[TextNode] = []
     _add(element, text, as_is or element.tag in _AS_IS, later)
     for spot in later:
         text.gap("\n")
@@ -204,10 +204,10 @@ def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
     text.gap("\n")
 
 
-def _add(element: Any, text: PlacedText, as_is: bool, later: list[Spot]) -> None:
+def _add(element: Any, text: PlacedText, as_is: bool, later: list[TextNode]) -> None:
     """Add what an element holds, in order; its attributes go to `later`."""
-    later += [Spot(element, "@" + key) for key in _SHOWN if element.get(key, "").strip()]
-    _add_spot(Spot(element, "text"), text, as_is)
+    later += [TextNode(element, "@" + key) for key in _SHOWN if element.get(key, "").strip()]
+    _add_spot(TextNode(element, "text"), text, as_is)
     for child in element:
         if child.tag in _BLOCKS:
             _add_block(child, text, as_is)
@@ -215,14 +215,14 @@ def _add(element: Any, text: PlacedText, as_is: bool, later: list[Spot]) -> None
             _add(child, text, as_is, later)
             if child.tag in _CELLS:
                 text.gap("\t")
-        _add_spot(Spot(child, "tail"), text, as_is)
+        _add_spot(TextNode(child, "tail"), text, as_is)
 
 
-def _add_spot(spot: Spot, text: PlacedText, as_is: bool) -> None:
+def _add_spot(spot: TextNode, text: PlacedText, as_is: bool) -> None:
     """Add a text. White space is made one blank, as a browser does, in the tree too."""
     if not spot.get():
         return
-    spot.set(unbroken(spot.get()))
+    spot.set(strip_invisible(spot.get()))
     if not as_is:
         shown = re.sub(r"[ \t\r\n\f]+", " ", spot.get())
         spot.set(shown.lstrip(" ") if text.at_break else shown)
@@ -253,14 +253,14 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     return page
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """The text as it is read, and every attribute."""
     root = _parse(data, "copy", settings.read)
-    for attribute, value in strings(root):
+    for attribute, value in texts_and_attributes(root):
         if attribute and attribute not in _SHOWN:
-            yield Found(f"attribute {attribute}", _KEYWORD.sub("", value), _LEAST_ATTRIBUTE)
-    yield Found("comments", " ".join(re.findall(r"<!--(.*?)-->", data.decode("utf-8", "replace"), re.DOTALL)))
-    yield Found("text", _clean_text(root).text)
+            yield ExtractedText(f"attribute {attribute}", _KEYWORD.sub("", value), _LEAST_ATTRIBUTE)
+    yield ExtractedText("comments", " ".join(re.findall(r"<!--(.*?)-->", data.decode("utf-8", "replace"), re.DOTALL)))
+    yield ExtractedText("text", _clean_text(root).text)
 
 
 FORMAT = Format(read, write, extract)

@@ -11,16 +11,14 @@ from PIL import Image, ImageOps
 
 from ..errors import Errors, InputError
 from ..offsets import Edit
-from .document import Document, Format, Found, Page, ReadSettings, WriteSettings
-from .pages.barcodes import coarse, cover_codes, find_codes, refuse_codes
-from .pages.geometry import PageParts, Quad
-from .pages.image_analysis import without_colour
-from .pages.ocr import in_order, is_read_again, read_again, read_page
-from .pages.page_text import Reading, TextBuilder, add_reading
-from .pages.painting import Release, paint_page
+from .document import Document, ExtractedText, Format, Page, ReadSettings, WriteSettings
+from .pages.barcodes import check_no_codes, cover_codes, downscale, find_codes
+from .pages.geometry import PageLayout, Quad
+from .pages.image_analysis import grey_if_colourless
+from .pages.ocr import needs_ocr_check, ocr_copy_pages, read_page, run_in_order
+from .pages.page_text import PageContent, TextBuilder, add_page_content
+from .pages.painting import LineEditor, paint_page
 from .pages.tesseract import check_tesseract
-
-__all__ = ["FORMAT", "picture_codes"]
 
 KINDS = ("PNG", "JPEG", "TIFF")
 LONGEST = 20_000  # pixels of an edge
@@ -41,14 +39,14 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """
     builder = TextBuilder()
     pages: list[Page] = []
-    parts: list[PageParts] = []
+    parts: list[PageLayout] = []
     notes: list[str] = []
     with _opened(data, name, settings) as image:
         check_tesseract(settings.languages, name)
         sizes: list[tuple[int, int]] = []
-        for reading in in_order(_jobs(image, name, settings, sizes), settings.processes):
+        for reading in run_in_order(_jobs(image, name, settings, sizes), settings.processes):
             start = builder.length
-            parts.append(add_reading(builder, reading, *sizes[len(parts)]))
+            parts.append(add_page_content(builder, reading, *sizes[len(parts)]))
             pages.append(Page(len(parts), min(start, builder.length), builder.length, True))
             notes += reading.warnings
     return Document(name, "image", builder.text, tuple(pages), tuple(notes), (data, parts))
@@ -56,14 +54,14 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 def _jobs(
     image: Image.Image, name: str, settings: ReadSettings, sizes: list[tuple[int, int]]
-) -> Iterator[Callable[[], Reading]]:
+) -> Iterator[Callable[[], PageContent]]:
     """What is to be done for each page of a picture."""
     for number, page in enumerate(_pages(image, name, settings), 1):
         sizes.append(page.size)
-        yield partial(_read_page, without_colour(page), settings, name, number)
+        yield partial(_read_page, grey_if_colourless(page), settings, name, number)
 
 
-def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: int) -> Reading:
+def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: int) -> PageContent:
     """Read a page, and find its codes, which are no text."""
     codes = picture_codes(image) if settings.codes == "remove" else []
     cover_codes(image, codes)
@@ -81,7 +79,7 @@ def picture_codes(image: Image.Image) -> list[Quad]:
     image (Image): in grey or RGB.
     RETURNS (list[Quad]): what they cover, in pixels.
     """
-    small = coarse(image, max(image.size) / PAGE_INCHES)
+    small = downscale(image, max(image.size) / PAGE_INCHES)
     scale = image.width / small.width
     return [tuple((x * scale, y * scale) for x, y in quad) for quad in find_codes(small, image.copy)]
 
@@ -96,12 +94,12 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     RAISES: DeidError (D719).
     """
     data, parts = document.parts
-    release = Release(document.text, edits)
+    editor = LineEditor(document.text, edits)
     out = io.BytesIO()
     with _opened(data, document.name, settings.read) as image:
         kind = str(image.format)
         pages = enumerate(_pages(image, document.name, settings.read), 1)
-        painted = (_painted(page, parts[number - 1], release, number, settings) for number, page in pages)
+        painted = (_painted(page, parts[number - 1], editor, number, settings) for number, page in pages)
         first = next(painted)
         if kind == "TIFF":
             first.save(out, kind, compression="tiff_deflate", save_all=True, append_images=painted)
@@ -111,27 +109,27 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _painted(
-    page: Image.Image, part: PageParts, release: Release, number: int, settings: WriteSettings
+    page: Image.Image, part: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
 ) -> Image.Image:
     """The pixels of a page, painted over, and nothing else."""
-    painted, _ = paint_page(page, part, release, number, settings)
+    painted, _ = paint_page(page, part, editor, number, settings)
     bare = Image.new(painted.mode, painted.size)
     bare.paste(painted)
     return bare
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """What is written beside the pixels, and what OCR reads in them."""
     with _opened(data, "copy", settings.read) as image:
         values = [*image.info.values(), *image.getexif().values()]
         # the numbers are sizes and places of stripes, in which any short one stands by chance
-        yield Found("metadata", " ".join(str(value) for value in values if isinstance(value, str | bytes)))
+        yield ExtractedText("metadata", " ".join(str(value) for value in values if isinstance(value, str | bytes)))
         if settings.read.codes == "remove":
             for number, page in enumerate(_pages(image, "copy", settings.read), 1):
-                refuse_codes(coarse(page, max(page.size) / PAGE_INCHES), page.copy, number)
+                check_no_codes(downscale(page, max(page.size) / PAGE_INCHES), page.copy, number)
         numbered = enumerate(_pages(image, "copy", settings.read), 1)
-        pages = ((number, without_colour(page)) for number, page in numbered if is_read_again(number, settings))
-        yield from read_again(pages, settings)
+        pages = ((number, grey_if_colourless(page)) for number, page in numbered if needs_ocr_check(number, settings))
+        yield from ocr_copy_pages(pages, settings)
 
 
 @contextmanager

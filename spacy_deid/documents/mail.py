@@ -19,13 +19,11 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
-from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .formats import FORMATS, SUFFIXES, detect_kind, format_of, redact_document
+from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from .formats import FORMATS, SUFFIXES, detect_kind, get_format, redact_document
 from .placed_text import PlacedText
-from .plain import find_encoded
-from .tables.cells import Tables, shown
-
-__all__ = ["FORMAT"]
+from .plain import find_encoded_files
+from .tables.cells import TableParts, cell_text
 
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
 _LABEL = "a header's name"
@@ -81,7 +79,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     parts = _Parts(headers, [part for part in read_parts if part])
     warnings = [_LOST] if None in read_parts else []
     warnings += [warning for part in parts.parts for warning in part.document.warnings]
-    tables = [part.document.parts for part in parts.parts if isinstance(part.document.parts, Tables)]
+    tables = [part.document.parts for part in parts.parts if isinstance(part.document.parts, TableParts)]
     warnings += [_UNNAMED for table in tables if settings.columns and not table.columns]
     text = _text(parts)
     return Document(name, "eml", text.text, (), tuple(dict.fromkeys(warnings)), parts, tuple(_marks(parts, text)))
@@ -151,7 +149,7 @@ def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
             return _Part(Document(name, "txt", _decoded(leaf, data).replace("\r\n", "\n")))
         if kind == "text/html" and body:
             page = _decoded(leaf, data).encode("utf-8", "replace")
-            return _Part(format_of("html", name).read(codecs.BOM_UTF8 + page, name, settings))
+            return _Part(get_format("html", name).read(codecs.BOM_UTF8 + page, name, settings))
     except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
         return None
     return _read_file(data, _suffix(leaf), name, settings)
@@ -169,16 +167,16 @@ def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> li
     if part is None or part.document.kind not in ("txt", "html"):
         return [part]
     document = part.document
-    files = find_encoded(document.text)
+    files = find_encoded_files(document.text)
     if not files:
         return [part]
     edits = [Edit(file.start, file.end, "", "") for file in files]
     if document.kind == "txt":
         kept = part._replace(document=replace(document, text=apply_edits(document.text, edits), warnings=()))
     else:
-        page = format_of("html", name)
+        page = get_format("html", name)
         kept = part._replace(document=page.read(page.write(document, edits, WriteSettings()), name, settings))
-        if find_encoded(kept.document.text):
+        if find_encoded_files(kept.document.text):
             return [None]
     suffixes = [PurePath(file.name).suffix.lower() for file in files]
     read_files = [_read_file(file.data, end, name, settings) for file, end in zip(files, suffixes, strict=True)]
@@ -197,11 +195,11 @@ def _read_file(data: bytes, suffix: str, name: str, settings: ReadSettings) -> _
 
 def _read_attachment(data: bytes, kind: str, name: str, settings: ReadSettings) -> Document:
     """Read an attachment. Of the policy of columns a table takes what names its columns."""
-    read = format_of(kind, name).read
+    read = get_format(kind, name).read
     document = read(data, name, replace(settings, columns={}))
-    if not settings.columns or not isinstance(document.parts, Tables):
+    if not settings.columns or not isinstance(document.parts, TableParts):
         return document
-    heads = {shown(head) for sheet in document.parts.sheets for head in (sheet.rows[0] if sheet.rows else ())}
+    heads = {cell_text(head) for sheet in document.parts.sheets for head in (sheet.rows[0] if sheet.rows else ())}
     named = {column: action for column, action in settings.columns.items() if column in heads}
     return read(data, name, replace(settings, columns=named)) if named else document
 
@@ -257,8 +255,8 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
         written.append(_write_part(part, local.get(number, []), settings, number - len(parts.headers) + 1))
     message: Message = written[0] if len(written) == 1 and not parts.parts[0].suffix else MIMEMultipart("mixed")
     if isinstance(message, MIMEMultipart):
-        for one in written:
-            message.attach(one)
+        for part_message in written:
+            message.attach(part_message)
     for number, (key, value) in enumerate(parts.headers):
         message[key] = _header(key, _one_line(apply_edits(value, local.get(number, []))))
     return message.as_bytes()
@@ -290,19 +288,19 @@ def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, num
     return attachment
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """Every header, every body, and all that can be got out of each attachment."""
     message = message_from_bytes(data, policy=policy.default)
     document = read(data, "copy", settings.read)
-    yield Found("text", document.text)
+    yield ExtractedText("text", document.text)
     for part in message.walk():
         for key, value in part.items():
-            yield Found(f"header {key}", str(value), 5)
+            yield ExtractedText(f"header {key}", str(value), 5)
     fast = replace(settings, verify_ocr="none")  # pages were read again when the attachment was written
     for leaf in _leaves(message):
         kind = SUFFIXES.get(_suffix(leaf), "")
         if leaf.get_content_disposition() == "attachment" and kind in FORMATS:
-            yield from format_of(kind, "copy").extract(leaf.get_payload(decode=True) or b"", fast)
+            yield from get_format(kind, "copy").extract(leaf.get_payload(decode=True) or b"", fast)
 
 
 FORMAT = Format(read, write, extract)

@@ -8,26 +8,12 @@ from lxml import etree
 
 from ..errors import Errors, InputError
 
-__all__ = [
-    "Spot",
-    "append",
-    "drop_foreign",
-    "keep_space",
-    "parse",
-    "remove",
-    "serialize",
-    "strings",
-    "unbroken",
-    "unwrap",
-    "without",
-]
-
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # where a word may break or must not
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Spot(NamedTuple):
+class TextNode(NamedTuple):
     """A text of an XML tree.
 
     element (Any): the element.
@@ -114,7 +100,7 @@ def append(parent: Any, index: int, text: str | None) -> None:
         parent.text = (parent.text or "") + text
 
 
-def without(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:
+def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:
     """Take elements out.
 
     root (Any): the tree; the root itself stays.
@@ -128,7 +114,7 @@ def without(root: Any, removed: Container[str], unwrapped: Container[str]) -> No
             unwrap(element)
 
 
-def drop_foreign(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
+def drop_unknown_namespaces(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
     """Take out elements and attributes of namespaces that are not known; nobody looks for text in them.
 
     root (Any): the tree; the root itself stays.
@@ -144,12 +130,12 @@ def drop_foreign(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> 
                 del element.attrib[key]
 
 
-def unbroken(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """A text without signs that are not seen and would break words: soft hyphens, joiners, blanks of no width."""
     return _UNSEEN.sub("", text)
 
 
-def strings(root: Any) -> Iterator[tuple[str, str]]:
+def texts_and_attributes(root: Any) -> Iterator[tuple[str, str]]:
     """All text and all attributes of a tree. YIELDS (tuple[str, str]): the attribute's local name or "", the text."""
     for element in root.iter():
         for text in (element.text, element.tail):
@@ -159,6 +145,6 @@ def strings(root: Any) -> Iterator[tuple[str, str]]:
             yield etree.QName(key).localname, value
 
 
-def keep_space(element: Any) -> None:
+def preserve_space(element: Any) -> None:
     """Say that white space at the edges of an element's text counts."""
     element.set(_XML_SPACE, "preserve")

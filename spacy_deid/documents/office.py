@@ -10,9 +10,9 @@ from PIL import Image, ImageOps
 
 from ..errors import DeidError, Errors, InputError
 from ..offsets import Edit, apply_edits
-from .document import Document, Found, ReadSettings, WriteSettings
+from .document import Document, ExtractedText, ReadSettings, WriteSettings
 from .image import FORMAT, picture_codes
-from .markup import parse, strings
+from .markup import parse, texts_and_attributes
 from .pages.barcodes import cover_codes
 from .pages.tesseract import check_tesseract
 from .placed_text import PlacedText, join_paragraphs
@@ -22,7 +22,7 @@ _CONVERTED = ("GIF", "BMP")
 BLANK = (16, 16)
 
 
-class Picture(NamedTuple):
+class EmbeddedPicture(NamedTuple):
     """A place of the text in a picture.
 
     key (str): which picture of the file.
@@ -54,7 +54,7 @@ def add_picture(
         return "pictures that cannot be read are removed"
     inner[key] = document
     text.gap("\n\n")
-    text.add(document.text, Picture(key))
+    text.add(document.text, EmbeddedPicture(key))
     text.gap("\n\n")
     return ""
 
@@ -73,10 +73,10 @@ def write_picture(
     """
     if inner is not None:
         return FORMAT.write(inner, edits, settings)
-    return (_bare(data, read) if read.pictures == "keep" else b"") or blank(data)
+    return (_bare(data, read) if read.pictures == "keep" else b"") or blank_picture(data)
 
 
-def blank(data: bytes) -> bytes:
+def blank_picture(data: bytes) -> bytes:
     """A white picture, as large as another one and in its format if that is known, else a PNG."""
     kind, size = "PNG", BLANK
     try:
@@ -91,7 +91,7 @@ def blank(data: bytes) -> bytes:
     return out.getvalue()
 
 
-def picture_settings(settings: WriteSettings, read: bool) -> WriteSettings:
+def picture_write_settings(settings: WriteSettings, read: bool) -> WriteSettings:
     """How a picture of the copy is verified: by OCR if it was read by OCR."""
     return replace(settings, ocr_pages=(1,) if read else ())
 
@@ -164,7 +164,7 @@ class OfficeParts(NamedTuple):
         return f"OfficeParts({len(self.pictures)} pictures)"
 
 
-def edit_places(
+def edit_in_place(
     document: Document, text: PlacedText, edits: Sequence[Edit], paragraphs: Container[str], properties: str = ""
 ) -> dict[str, list[Edit]]:
     """Make edits in the places that a text stands in.
@@ -179,13 +179,13 @@ def edit_places(
     parts: OfficeParts = document.parts
     for key, inner in parts.pictures.items():
         text.gap("\n\n")
-        text.add(inner.text, Picture(key))
+        text.add(inner.text, EmbeddedPicture(key))
         text.gap("\n\n")
     if text.text != document.text:
         raise DeidError(Errors.D715.format(path=document.name, reason="reads otherwise than before"))
     painted: dict[str, list[Edit]] = {}
     for piece, local in text.edits_by_piece(edits):
-        if isinstance(piece.place, Picture):
+        if isinstance(piece.place, EmbeddedPicture):
             painted[piece.place.key] = local
         else:
             piece.place.set(apply_edits(piece.place.get(), local))
@@ -193,7 +193,7 @@ def edit_places(
     return painted
 
 
-def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[Found]:
+def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[ExtractedText]:
     """Every text and attribute of a part, and all text in one piece.
 
     content (bytes): the part.
@@ -204,13 +204,13 @@ def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) 
     RAISES: InputError (D715) if it is not XML that can be read.
     """
     root = parse(content, "copy")
-    yield Found(member, "".join(root.itertext()), _LEAST_JOINED)
+    yield ExtractedText(member, "".join(root.itertext()), _LEAST_JOINED)
     seen = set()
-    for attribute, value in strings(root):
+    for attribute, value in texts_and_attributes(root):
         if not attribute:
-            yield Found(member, value)
+            yield ExtractedText(member, value)
         elif (attribute, value) not in seen:
             seen.add((attribute, value))
             if not is_own(attribute, value):
                 number = not any(char.isalpha() and char not in "ABCDEF" for char in value)
-                yield Found(f"{member}, {attribute}", value, _LEAST_NUMBER if number else LEAST_ATTRIBUTE)
+                yield ExtractedText(f"{member}, {attribute}", value, _LEAST_NUMBER if number else LEAST_ATTRIBUTE)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from lxml import etree
 
 from ..offsets import Edit, check_edits
-from .markup import Spot, append, remove
+from .markup import TextNode, append, remove
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A stretch of the text that stands in one place of the file.
 
     start, end (int): characters of the text; never empty.
@@ -26,7 +26,7 @@ class PlacedText:
     """A text put together from pieces, with invented white space in between."""
 
     def __init__(self) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[TextPiece] = []
         self._parts: list[str] = []
         self._length = 0
         self._gap = ""
@@ -50,7 +50,7 @@ class PlacedText:
         self._gap = ""
         start = self._length
         self._put(text)
-        self.pieces.append(Piece(start, self._length, place))
+        self.pieces.append(TextPiece(start, self._length, place))
 
     def gap(self, white: str) -> None:
         """Put white space before what comes next. Where several are asked for, the last one holds."""
@@ -60,7 +60,7 @@ class PlacedText:
         self._parts.append(text)
         self._length += len(text)
 
-    def edits_by_piece(self, edits: Sequence[Edit]) -> Iterator[tuple[Piece, list[Edit]]]:
+    def edits_by_piece(self, edits: Sequence[Edit]) -> Iterator[tuple[TextPiece, list[Edit]]]:
         """Say what is to be done in each place.
 
         The first place that an edit touches gets the replacement, from the others their part of it goes. White space
@@ -80,7 +80,7 @@ class PlacedText:
         for i in sorted(found):
             yield self.pieces[i], found[i]
 
-    def closed_gaps(self, edits: Sequence[Edit]) -> Iterator[tuple[Any, Any]]:
+    def joined_places(self, edits: Sequence[Edit]) -> Iterator[tuple[Any, Any]]:
         """Say between which places invented white space is replaced.
 
         edits (Sequence[Edit]): in the order of the text.
@@ -96,7 +96,7 @@ class PlacedText:
                 i += 1
 
 
-def _spread(pieces: Sequence[Piece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
+def _spread(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
     """The edits of single pieces, by their number, that an edit comes to. `first` holds its start or ends before."""
     out: list[tuple[int, Edit]] = []
     replacement = edit.replacement
@@ -123,7 +123,7 @@ def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str
     tags (Container[str]): of paragraphs.
     properties (str): tag of the child that says how a paragraph looks.
     """
-    for before, after in reversed([*text.closed_gaps(edits)]):  # so that no place is moved before it is looked at
+    for before, after in reversed([*text.joined_places(edits)]):  # so that no place is moved before it is looked at
         first, last = _paragraph(before, tags), _paragraph(after, tags)
         if first is None or last is None or first is last:
             continue
@@ -139,9 +139,9 @@ def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str
 def _paragraph(place: Any, tags: Container[str]) -> Any:
     """The paragraph that a place is in, None if there is none or it is an attribute."""
     element = getattr(place, "element", None)
-    if element is None or (isinstance(place, Spot) and place.field[0] == "@"):
+    if element is None or (isinstance(place, TextNode) and place.field[0] == "@"):
         return None
-    if isinstance(place, Spot) and place.field == "tail":
+    if isinstance(place, TextNode) and place.field == "tail":
         element = element.getparent()
     if element.tag in tags:
         return element

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..io import check_encoding, decode, encode
 from ..offsets import Edit, apply_edits
-from .document import Document, Format, Found, ReadSettings, WriteSettings
+from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
 
 # a line may be quoted or indented, as in an answer or a forwarded message
 _BEGIN = re.compile(r"(?P<quote>[>| \t]*)begin(?P<base64>-base64)? +[0-7]{1,6} +(?P<name>\S.*)")
@@ -29,7 +29,7 @@ _ARMORS = (
 )
 
 
-class Encoded(NamedTuple):
+class EncodedFile(NamedTuple):
     """A file in a text.
 
     start, end (int): characters of the text, whole lines.
@@ -46,7 +46,7 @@ class Encoded(NamedTuple):
         return f"Encoded({self.start}, {self.end})"
 
 
-def find_encoded(text: str) -> list[Encoded]:
+def find_encoded_files(text: str) -> list[EncodedFile]:
     """Find files that are written as letters in a text.
 
     Uuencoded files are decoded, also those in base64 (`begin-base64`). BinHex, yEnc, PGP messages, and three or more
@@ -57,12 +57,12 @@ def find_encoded(text: str) -> list[Encoded]:
     RETURNS (list[Encoded]): in the order of the text.
     """
     lines = list(_lines(text))
-    found: list[Encoded] = []
+    found: list[EncodedFile] = []
     i = 0
     while i < len(lines):
         stop, name, data = _block(lines, i)
         if stop > i:
-            found.append(Encoded(lines[i][0], lines[stop - 1][0] + len(lines[stop - 1][1]), name, data))
+            found.append(EncodedFile(lines[i][0], lines[stop - 1][0] + len(lines[stop - 1][1]), name, data))
         i = max(stop, i + 1)
     return found
 
@@ -171,7 +171,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     RAISES: InputError (D400), ConfigError (D401).
     """
     text, encoding = decode(data, encoding_of(data, settings), name)
-    return Document(name, "txt", text, warnings=(_ENCODED,) if find_encoded(text) else (), parts=encoding)
+    return Document(name, "txt", text, warnings=(_ENCODED,) if find_encoded_files(text) else (), parts=encoding)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -186,9 +186,9 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     return encode(apply_edits(document.text, edits), document.parts, document.name)
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """The text of a file, the only thing that is in it."""
-    yield Found("text", decode(data, encoding_of(data, settings.read), "copy")[0])
+    yield ExtractedText("text", decode(data, encoding_of(data, settings.read), "copy")[0])
 
 
 def encoding_of(data: bytes, settings: ReadSettings) -> str:

@@ -8,10 +8,8 @@ from striprtf import striprtf
 
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
-from .document import Document, Format, Found, ReadSettings, WriteSettings
-from .markup import unbroken
-
-__all__ = ["FORMAT"]
+from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from .markup import strip_invisible
 
 _rtf_to_text: Any = striprtf.rtf_to_text  # it has no types
 _WARNING = "formatting, pictures, text boxes and comments are removed"
@@ -54,7 +52,7 @@ def _text(data: bytes, name: str) -> str:
         text = _rtf_to_text(source, errors="replace")
     except (ValueError, IndexError, OverflowError, LookupError):
         raise InputError(Errors.D715.format(path=name, reason="damaged: not RTF that can be read")) from None
-    return unbroken(str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
+    return strip_invisible(str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
 
 
 def _move_notes(source: str) -> str:
@@ -104,10 +102,10 @@ def _as_rtf(character: str) -> str:
     return "".join(f"\\u{code}?" for code in codes)
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """The text, and the file as it is."""
-    yield Found("text", _text(data, "copy"))
-    yield Found("source", data.decode("latin-1"), _LEAST_RAW)
+    yield ExtractedText("text", _text(data, "copy"))
+    yield ExtractedText("source", data.decode("latin-1"), _LEAST_RAW)
 
 
 FORMAT = Format(read, write, extract)

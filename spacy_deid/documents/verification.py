@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import ahocorasick
 
 from ..errors import DeidError, Errors
-from .document import Found
+from .document import ExtractedText
 from .visible_text import read_as_seen
 
 LONG = 6  # letters of an identifier from which it is looked for within words; shorter ones are parts of many
@@ -25,8 +25,8 @@ def fold(text: str) -> str:
     return "".join(char for char in plain if char.isalnum())
 
 
-def search(
-    found: Iterable[Found],
+def check_removed(
+    found: Iterable[ExtractedText],
     removed: Mapping[str, str] | Sequence[str],
     released: str = "",
     identifiers: Sequence[str] = (),
@@ -44,16 +44,16 @@ def search(
     wanted |= strict
     automaton = _automaton(wanted)
     allowed = _count(automaton, released)
-    for place, text, least in _as_seen(found):
+    for place, text, min_length in _as_seen(found):
         spelled = _words(text) if words else ""
-        if any(len(fold(word)) >= least and word in spelled for word in words):
+        if any(len(fold(word)) >= min_length and word in spelled for word in words):
             raise _withheld(place, "an identifier")
         for string, count in _count(automaton, text).items():
-            if len(string) >= least and (string in strict or count > allowed[string]):
+            if len(string) >= min_length and (string in strict or count > allowed[string]):
                 raise _withheld(place, wanted[string] or "a removed string")
 
 
-def _as_seen(found: Iterable[Found]) -> Iterator[Found]:
+def _as_seen(found: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
     """The texts, and those that controls of writing direction turn round also as they are seen."""
     for one in found:
         yield one
@@ -68,7 +68,7 @@ def _withheld(place: str, label: str) -> DeidError:
     return DeidError(Errors.D714.format(place=place, label=label, remedy=remedy))
 
 
-def unreleased(identifiers: Sequence[str], released: str) -> list[str]:
+def absent_identifiers(identifiers: Sequence[str], released: str) -> list[str]:
     """Those identifiers that may stand nowhere in a copy, because its text does not hold them.
 
     identifiers (Sequence[str]): what is known of a patient. Some of it may have stayed: a policy keeps countries, a

@@ -19,7 +19,7 @@ _LONGEST = 3  # letters that the longest word must have
 _WIDEST = 2  # blanks between the letters of a word
 
 
-def wide_blanks(text: str) -> Iterator[tuple[int, int, str]]:
+def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
     """Find the blanks between letters that are set apart.
 
     The narrowest gap of a run stands within words; wider ones stand between them. Where all gaps are alike, a capital
@@ -167,7 +167,7 @@ class Reading:
             start, end = start - 1, end + 1
         return Edit(start, end, edit.label, edit.replacement)
 
-    def read_marks(self, marks: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
+    def visible_marks(self, marks: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
         """Turn marks of the text of the file into marks of the reading; those of nothing that is read go."""
         if not marks:
             return ()
@@ -219,7 +219,7 @@ def _changes(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _CUT.finditer(text):
         if found[0].strip("\u200c\u200d\u200e\u200f") or _joins_latin(text, found.start(), found.end()):
             yield found.start(), found.end(), ""
-    yield from wide_blanks(text)
+    yield from spaced_letter_gaps(text)
     yield from _broken_numbers(text)
     for pattern in _MAIL if "@" in text else ():
         for found in pattern.finditer(text):

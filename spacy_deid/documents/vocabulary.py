@@ -7,8 +7,6 @@ import re
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["is_built_in_style", "is_font", "is_language", "is_measure", "is_ooxml_word"]
-
 _NUMBERED = re.compile(r"(.*\D)\d{1,3}")  # "Arial1": LibreOffice numbers fonts
 _LANGUAGE = re.compile(r"([a-z]{2}|[a-z]{3}(?=-))(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?|x-none|none|")
 _MEASURE = re.compile(r"[-+\d.,\s]*(pt|in|cm|mm|pc|px|em|%|f)?|#?[\dA-Fa-f]{1,6}")

@@ -7,9 +7,9 @@ from typing import Any
 
 from lxml import etree
 
-from ..markup import drop_foreign, remove, unbroken, unwrap, without
+from ..markup import drop_unknown_namespaces, prune, remove, strip_invisible, unwrap
 from ..vocabulary import is_built_in_style, is_language
-from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, Package, Part, R, W, w
+from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, Package, Part, R, W, w_tags
 
 
 def accept_changes(root: Any) -> None:
@@ -108,7 +108,7 @@ def _flatten_simple(root: Any) -> None:
             unwrap(element)
 
 
-_REFERENCES = w("pStyle rStyle tblStyle basedOn next link styleLink numStyleLink")
+_REFERENCES = w_tags("pStyle rStyle tblStyle basedOn next link styleLink numStyleLink")
 
 
 def rename_styles(package: Package) -> None:
@@ -146,7 +146,7 @@ def _rename(name: Any, new: str) -> None:
 READ = ("header", "document", "footer", "footnotes", "endnotes", "comments", "numbering")
 
 # settings that the look of a document depends on; others hold names of files and addresses, variables, versions
-_SETTINGS = w(
+_SETTINGS = w_tags(
     "zoom mirrorMargins defaultTabStop autoHyphenation hyphenationZone evenAndOddHeaders bookFoldPrinting gutterAtTop "
     "characterSpacingControl footnotePr endnotePr compat themeFontLang clrSchemeMapping decimalSymbol listSeparator "
     "displayBackgroundShape noLineBreaksAfter noLineBreaksBefore"
@@ -157,7 +157,7 @@ _ATTRIBUTES = {"author", "initials", "date", "dateUtc", "userId", "providerId", 
 _ATTRIBUTES |= {"src", "althref", "equationxml", "ProcessContent", "PreserveElements", "PreserveAttributes"}
 _ATTRIBUTES |= {"MustUnderstand", "paraId", "textId", "gfxdata", "anchorId", "editId", "spid", "displacedByCustomXml"}
 _LEFT = TEXTS | {W + "instrText"}
-_LANGUAGES = w("lang themeFontLang")
+_LANGUAGES = w_tags("lang themeFontLang")
 _NAMED = {"docPr", "cNvPr"}
 _VML_ID = re.compile(r"_x0000_t\d+")
 _LAYOUT = re.compile(r"[-\d.\s]*|left|right|center|top|bottom|inside|outside")
@@ -196,11 +196,11 @@ def _clean_part(part: Part) -> int:
         for element in [*root]:
             if element.tag not in _SETTINGS:
                 root.remove(element)
-    drop_foreign(root, KNOWN)
+    drop_unknown_namespaces(root, KNOWN)
     flatten_fields(root)
     hidden = _drop_hidden(root)
     accept_changes(root)
-    without(root, DROPPED, UNWRAPPED)
+    prune(root, DROPPED, UNWRAPPED)
     _write_direction(root)
     drop_dead_links(part)
     left = _LEFT if part.kind in READ else set()
@@ -279,7 +279,7 @@ def _clean_text(element: Any, left: set[str]) -> None:
     if not element.text:
         return
     if element.tag in left:
-        element.text = unbroken(element.text)
+        element.text = strip_invisible(element.text)
     elif not _LAYOUT.fullmatch(element.text):
         element.text = None
 

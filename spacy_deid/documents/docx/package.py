@@ -36,7 +36,7 @@ OFFICE = "{urn:schemas-microsoft-com:office:office}"
 MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
-def w(names: str) -> set[str]:
+def w_tags(names: str) -> set[str]:
     """Tags of elements in the main namespace."""
     return {W + name for name in names.split()}
 
@@ -49,10 +49,10 @@ CHARACTERS = {W + "tab": "\t", W + "ptab": "\t", W + "br": "\n", W + "cr": "\n",
 ALT_TEXTS: dict[str, tuple[str, ...]]
 ALT_TEXTS = dict.fromkeys((WP + "docPr", PIC + "cNvPr", A + "cNvPr", WPS + "cNvPr"), ("title", "descr"))
 ALT_TEXTS[V + "textpath"] = ("string",)
-ALT_TEXTS |= dict.fromkeys(w("tblCaption tblDescription lvlText"), (W + "val",))
+ALT_TEXTS |= dict.fromkeys(w_tags("tblCaption tblDescription lvlText"), (W + "val",))
 
 # goes with all that is in it: deleted text, field codes, data of forms, macros, marks that carry names
-DROPPED = w(
+DROPPED = w_tags(
     "del moveFrom delText delInstrText cellDel cellIns cellMerge numberingChange pPrChange rPrChange sectPrChange "
     "tblGridChange tblPrChange tblPrExChange tcPrChange trPrChange moveFromRangeStart moveFromRangeEnd "
     "moveToRangeStart moveToRangeEnd customXmlInsRangeStart customXmlInsRangeEnd customXmlDelRangeStart "
@@ -60,7 +60,7 @@ DROPPED = w(
     "customXmlMoveToRangeEnd bookmarkStart bookmarkEnd permStart permEnd proofErr smartTagPr customXmlPr sdtPr "
     "sdtEndPr altChunk subDoc control object movie fldData ffData docVars divId annotationRef softHyphen"
 )
-DROPPED |= w("aliases altName") | {
+DROPPED |= w_tags("aliases altName") | {
     OFFICE + "signatureline",
     MC + "Fallback",
     A + "hlinkClick",
@@ -68,7 +68,7 @@ DROPPED |= w("aliases altName") | {
     W14 + "conflictDel",
 }
 # leaves what is in it: inserted text, links, content controls
-UNWRAPPED = w("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {W14 + "conflictIns"}
+UNWRAPPED = w_tags("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {W14 + "conflictIns"}
 
 
 MAIN = "document"
@@ -256,14 +256,14 @@ _OWN_NAME = re.compile(
 )
 
 
-def is_own_name(member: str) -> bool:
+def is_generated_name(member: str) -> bool:
     """Whether a part has a name as `Package.save` gives it: a kind and a number."""
     return _OWN_NAME.fullmatch(member) is not None
 
 
-def is_own_value(value: str) -> bool:
+def is_generated_value(value: str) -> bool:
     """Whether a text is one of those that `Package.save` writes into content types and relationships of every copy."""
-    return value in _own_values() or is_own_name(value.removeprefix("/"))
+    return value in _own_values() or is_generated_name(value.removeprefix("/"))
 
 
 @cache

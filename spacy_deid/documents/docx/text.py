@@ -6,22 +6,22 @@ from typing import Any, NamedTuple
 
 from ...offsets import Edit
 from ..archive import open_archive
-from ..document import Document, Found, ReadSettings, WriteSettings
+from ..document import Document, ExtractedText, ReadSettings, WriteSettings
 from ..image import FORMAT as IMAGE
-from ..markup import Spot, keep_space, parse
+from ..markup import TextNode, parse, preserve_space
 from ..office import (
     LEAST_ATTRIBUTE,
     OfficeParts,
     add_picture,
-    edit_places,
-    picture_settings,
+    edit_in_place,
+    picture_write_settings,
     search_xml,
     write_picture,
 )
 from ..placed_text import PlacedText
 from ..vocabulary import is_built_in_style, is_font, is_language, is_measure, is_ooxml_word
 from .cleaning import READ, clean
-from .package import ALT_TEXTS, CHARACTERS, TEXTS, A, Package, W, is_own_name, is_own_value, open_package
+from .package import ALT_TEXTS, CHARACTERS, TEXTS, A, Package, W, is_generated_name, is_generated_value, open_package
 
 _LATER = {W + "txbxContent", W + "rt"}  # text boxes, readings above words
 _PARAGRAPHS = {W + "p", A + "p"}
@@ -30,7 +30,7 @@ _GAPS = {W + "tc": "\t", W + "tr": "\n"}
 _LEAST = 3  # letters that the label of a list must have to be text and not a bullet
 
 
-class Run(NamedTuple):
+class TextElement(NamedTuple):
     """A place of characters: an element that holds text."""
 
     element: Any
@@ -41,12 +41,12 @@ class Run(NamedTuple):
 
     def set(self, text: str) -> None:
         """Write something else."""
-        Spot(self.element, "text").set(text)
+        TextNode(self.element, "text").set(text)
         if self.element.tag != A + "t":  # which knows no attributes
-            keep_space(self.element)
+            preserve_space(self.element)
 
 
-class Character(NamedTuple):
+class CharacterElement(NamedTuple):
     """A place of one character: an element that stands for it."""
 
     element: Any
@@ -61,7 +61,7 @@ class Character(NamedTuple):
         if text != self.character:
             self.element.tag = W + "t"
             self.element.attrib.clear()
-            Run(self.element).set(text)
+            TextElement(self.element).set(text)
 
 
 def add_text(package: Package, text: PlacedText) -> None:
@@ -82,7 +82,7 @@ def _add_block(element: Any, text: PlacedText) -> None:
     _add(element, text, later)
     for item in later:
         text.gap("\n")
-        if not isinstance(item, Spot):
+        if not isinstance(item, TextNode):
             _add_block(item, text)
         elif item.element.tag != W + "lvlText" or sum(map(str.isalpha, item.get())) >= _LEAST:
             text.add(item.get(), item)
@@ -93,11 +93,11 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
     """Add what an element holds; what must come later goes to `later`."""
     for child in element:
         if child.tag in TEXTS:
-            text.add(child.text or "", Run(child))
+            text.add(child.text or "", TextElement(child))
         elif child.tag in CHARACTERS and element.tag != _STOPS:
-            text.add(CHARACTERS[child.tag], Character(child, CHARACTERS[child.tag]))
+            text.add(CHARACTERS[child.tag], CharacterElement(child, CHARACTERS[child.tag]))
         elif child.tag == W + "sym":
-            text.add(_symbol(child), Character(child, _symbol(child)))
+            text.add(_symbol(child), CharacterElement(child, _symbol(child)))
         elif child.tag in _PARAGRAPHS:
             before = len(text.pieces)
             _add_block(child, text)
@@ -105,7 +105,7 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
         elif child.tag in _LATER:
             later.append(child)
         else:
-            later += [Spot(child, "@" + key) for key in ALT_TEXTS.get(child.tag, ()) if child.get(key)]
+            later += [TextNode(child, "@" + key) for key in ALT_TEXTS.get(child.tag, ()) if child.get(key)]
             _add(child, text, later)
             if child.tag in _GAPS:
                 text.gap(_GAPS[child.tag])
@@ -158,7 +158,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     """
     parts: OfficeParts = document.parts
     package, text, _ = _open(parts.data, document.name, parts.settings)
-    painted = edit_places(document, text, edits, {W + "p"}, W + "pPr")
+    painted = edit_in_place(document, text, edits, {W + "p"}, W + "pPr")
     for i, part in enumerate(package.of("image")):
         seen = parts.pictures.get(str(i))
         part.data = write_picture(part.data, seen, painted.get(str(i), []), parts.settings, settings)
@@ -186,7 +186,7 @@ def _is_own(attribute: str, value: str) -> bool:
     """Whether the value of an attribute is one of the format or of Office itself."""
     if attribute in _FONTS and is_font(value):
         return True
-    if is_language(value) or _ID.fullmatch(value) or is_built_in_style(value) or is_own_value(value):
+    if is_language(value) or _ID.fullmatch(value) or is_built_in_style(value) or is_generated_value(value):
         return True
     return is_uri(value) or all(is_ooxml_word(word) or is_measure(word) for word in _BETWEEN.split(value))
 
@@ -197,7 +197,7 @@ def is_uri(value: str) -> bool:
     return bool(_URI.fullmatch(value)) and all(word in _URI_WORDS or is_measure(word) for word in words)
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """All text of a file: as it is read, and every text and attribute of every part, whether it is known or not.
 
     Values and names that every file of the format has are not searched: see `_is_own`.
@@ -209,19 +209,19 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     """
     text = PlacedText()
     add_text(open_package(data, "copy", settings.read), text)
-    yield Found("text", text.text)
+    yield ExtractedText("text", text.text)
     for member, content in open_archive(data, "copy", settings.read).items():
-        if not is_own_name(member):
-            yield Found("names of parts", member, LEAST_ATTRIBUTE)
+        if not is_generated_name(member):
+            yield ExtractedText("names of parts", member, LEAST_ATTRIBUTE)
         if member.endswith((".xml", ".rels")):
             yield from search_xml(content, member, _is_own)
             yield from _names(content, member)
         else:
             read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
-            yield from IMAGE.extract(content, picture_settings(settings, read))
+            yield from IMAGE.extract(content, picture_write_settings(settings, read))
 
 
-def _names(content: bytes, member: str) -> Iterator[Found]:
+def _names(content: bytes, member: str) -> Iterator[ExtractedText]:
     """Names of elements, attributes and namespaces that the format does not have: a stranger may have chosen them."""
     names: set[str] = set()
     for element in parse(content, "copy").iter():
@@ -229,4 +229,4 @@ def _names(content: bytes, member: str) -> Iterator[Found]:
         names.update(prefix for prefix in element.nsmap if prefix)
     for name in {part for tag in names for part in tag.lstrip("{").split("}") if part}:
         if not (is_ooxml_word(name) or is_uri(name)):
-            yield Found(f"{member}, names of elements", name, LEAST_ATTRIBUTE)
+            yield ExtractedText(f"{member}, names of elements", name, LEAST_ATTRIBUTE)

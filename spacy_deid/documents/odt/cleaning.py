@@ -6,7 +6,7 @@ from typing import Any
 
 from lxml import etree
 
-from ..markup import drop_foreign, remove, unbroken, unwrap
+from ..markup import drop_unknown_namespaces, remove, strip_invisible, unwrap
 
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:"
 OFFICE, TEXT, TABLE = _ODF + "office:1.0}", _ODF + "text:1.0}", _ODF + "table:1.0}"
@@ -114,7 +114,7 @@ def clean(root: Any, pictures: dict[str, str]) -> bool:
     RETURNS (bool): whether embedded objects are lost.
     """
     lost = next(root.iter(*_LOST), None) is not None
-    drop_foreign(root, KNOWN, unwrapped=True)
+    drop_unknown_namespaces(root, KNOWN, unwrapped=True)
     for element in [*root.iterdescendants()]:
         of_text = element.tag.startswith(TEXT)
         name = etree.QName(element).localname
@@ -170,9 +170,9 @@ def _clean_text(element: Any) -> None:
     if element.tag not in HOLDERS:
         element.text = None
     elif element.text:
-        element.text = _SPACE.sub(" ", unbroken(element.text))
+        element.text = _SPACE.sub(" ", strip_invisible(element.text))
     parent = element.getparent()
     if parent is None or parent.tag not in HOLDERS:
         element.tail = None
     elif element.tail:
-        element.tail = _SPACE.sub(" ", unbroken(element.tail))
+        element.tail = _SPACE.sub(" ", strip_invisible(element.tail))

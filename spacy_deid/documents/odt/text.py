@@ -9,15 +9,15 @@ from lxml import etree
 from ...errors import Errors, InputError
 from ...offsets import Edit
 from ..archive import check_elements, open_archive, pack
-from ..document import Document, Found, ReadSettings, WriteSettings
+from ..document import Document, ExtractedText, ReadSettings, WriteSettings
 from ..image import FORMAT as IMAGE
-from ..markup import Spot, parse, serialize
+from ..markup import TextNode, parse, serialize
 from ..office import (
     LEAST_ATTRIBUTE,
     OfficeParts,
     add_picture,
-    edit_places,
-    picture_settings,
+    edit_in_place,
+    picture_write_settings,
     search_xml,
     write_picture,
 )
@@ -46,7 +46,7 @@ _GAPS = {TABLE + "table-cell": "\t", TABLE + "table-row": "\n", TEXT + "note-cit
 _LEAST = 3  # letters of what stands beside a number that make it text
 
 
-class Character(NamedTuple):
+class WhiteSpaceElement(NamedTuple):
     """A place of an element that stands for white space."""
 
     element: Any
@@ -66,9 +66,9 @@ class Character(NamedTuple):
             if part.startswith(" "):
                 etree.SubElement(self.element, TEXT + "s", {TEXT + "c": str(len(part))})
             elif len(self.element):
-                Spot(self.element[-1], "tail").set(part)
+                TextNode(self.element[-1], "tail").set(part)
             else:
-                Spot(self.element, "text").set(part)
+                TextNode(self.element, "text").set(part)
 
 
 def add_text(root: Any, text: PlacedText) -> None:
@@ -82,7 +82,7 @@ def add_text(root: Any, text: PlacedText) -> None:
         for key in LABELS:
             if sum(map(str.isalpha, element.get(key, ""))) >= _LEAST:
                 text.gap("\n")
-                text.add(element.get(key), Spot(element, "@" + key))
+                text.add(element.get(key), TextNode(element, "@" + key))
                 text.gap("\n\n")
     _add_block(root, text)
     text.gap("\n\n")
@@ -102,7 +102,7 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
     """Add what an element holds; what must come later goes to `later`."""
     holds = element.tag in HOLDERS
     if holds:
-        _add_spot(Spot(element, "text"), text)
+        _add_spot(TextNode(element, "text"), text)
     for child in element:
         if child.tag in PARAGRAPHS or child.tag in _DESCRIPTIONS:
             before = len(text.pieces)
@@ -111,18 +111,18 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
         elif child.tag in _LATER or child.tag.startswith(DRAW):
             later.append(child)
         elif _white(child):
-            text.add(_white(child), Character(child, _white(child)))
+            text.add(_white(child), WhiteSpaceElement(child, _white(child)))
         else:
             _add(child, text, later)
             if child.tag in _GAPS:
                 text.gap(_GAPS[child.tag])
         if holds:
-            _add_spot(Spot(child, "tail"), text)
+            _add_spot(TextNode(child, "tail"), text)
 
 
-def _add_spot(spot: Spot, text: PlacedText) -> None:
+def _add_spot(spot: TextNode, text: PlacedText) -> None:
     """Add a text; a blank that begins a paragraph or follows one is not shown, but where an element stands for it."""
-    after_element = text.pieces and isinstance(text.pieces[-1].place, Character)
+    after_element = text.pieces and isinstance(text.pieces[-1].place, WhiteSpaceElement)
     if spot.get().startswith(" ") and text.at_break and not after_element:
         spot.set(spot.get()[1:])
     text.add(spot.get(), spot)
@@ -208,7 +208,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     """
     parts: OfficeParts = document.parts
     opened, text = _open(parts.data, document.name, parts.settings)
-    painted = edit_places(document, text, edits, PARAGRAPHS)
+    painted = edit_in_place(document, text, edits, PARAGRAPHS)
     members = {"mimetype": MIME.encode()} | {part: serialize(root) for part, root in opened.roots.items()}
     if opened.settings is not None:
         members[SETTINGS] = serialize(opened.settings)
@@ -252,7 +252,7 @@ def _is_own(attribute: str, value: str) -> bool:
     return _KEYWORD.fullmatch(value) is not None
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """All text of a file: as it is read, and every text and attribute of every part, whether it is known or not.
 
     data (bytes): the file.
@@ -265,11 +265,11 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
     for part in PARTS:
         if part in members:
             add_text(parse(members[part], "copy"), text)
-    yield Found("text", text.text)
+    yield ExtractedText("text", text.text)
     for member, content in members.items():
-        yield Found("names of parts", member, LEAST_ATTRIBUTE)
+        yield ExtractedText("names of parts", member, LEAST_ATTRIBUTE)
         if member.startswith("Pictures/"):
             read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
-            yield from IMAGE.extract(content, picture_settings(settings, read))
+            yield from IMAGE.extract(content, picture_write_settings(settings, read))
         elif member != "mimetype":
             yield from search_xml(content, member, _is_own)

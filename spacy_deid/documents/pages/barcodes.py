@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from ...errors import DeidError, Errors
 from .geometry import Box, Quad
-from .image_analysis import views
+from .image_analysis import grey_views
 
 COARSE_DPI = 100  # resolution at which a page is searched for places that may hold a code
 CELL = 4  # pixels of such a picture that are taken together
@@ -40,7 +40,7 @@ _ALL_LINEAR: Any = zxingcpp.BarcodeFormat.AllLinear
 _LINEAR = {str(code) for code in zxingcpp.barcode_formats_list(_ALL_LINEAR)}
 
 
-def coarse(image: Image.Image, dpi: float) -> Image.Image:
+def downscale(image: Image.Image, dpi: float) -> Image.Image:
     """A picture at the resolution at which places are searched for, or its own if that is lower."""
     scale = min(1.0, COARSE_DPI / dpi)
     size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
@@ -64,7 +64,7 @@ def find_codes(
         code.
     RETURNS (list[Quad]): what is to be covered for each code, in pixels of `small`.
     """
-    boxes = [box for view in views(_without_words(small, words), COARSE_DPI) for box in _suspects(view)]
+    boxes = [box for view in grey_views(_without_words(small, words), COARSE_DPI) for box in _suspects(view)]
     if not boxes:
         return []
     if len(boxes) > MANY:
@@ -74,12 +74,14 @@ def find_codes(
     for box in boxes:
         left, top = int(box.x0 * wide), int(box.y0 * high)
         crop = image.crop((left, top, math.ceil(box.x1 * wide), math.ceil(box.y1 * high)))
-        for view in views(crop, round(COARSE_DPI * wide)):
+        for view in grey_views(crop, round(COARSE_DPI * wide)):
             found += [tuple(((x + left) / wide, (y + top) / high) for x, y in quad) for quad in _decode(view, sure)]
     return found
 
 
-def refuse_codes(small: Image.Image, fine: Callable[[], Image.Image], number: int, words: Sequence[Box] = ()) -> None:
+def check_no_codes(
+    small: Image.Image, fine: Callable[[], Image.Image], number: int, words: Sequence[Box] = ()
+) -> None:
     """Make sure that a page of a copy shows no bar code or matrix code that can be decoded.
 
     small, fine, words: as in `find_codes`.

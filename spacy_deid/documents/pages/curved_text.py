@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from .geometry import Box, Glyph
-from .image_analysis import pieces
+from .image_analysis import connected_components
 from .tesseract import OcrWord
 
 TRIALS = 400  # circles that are tried
@@ -25,7 +25,7 @@ LARGE = 4  # sizes of a letter from which a mark is a drawing, as the ring aroun
 Point = tuple[float, float]
 
 
-class Straight(NamedTuple):
+class StraightenedImage(NamedTuple):
     """An image in which text runs level, and where its points come from.
 
     image (Image): the text.
@@ -47,7 +47,7 @@ def count_letters(image: Image.Image) -> float:
     return sum(long / short if long > WIDE * short and short > thin else 1.0 for short, long in sides)
 
 
-def straightened(image: Image.Image) -> list[Straight]:
+def straighten_text(image: Image.Image) -> list[StraightenedImage]:
     """Pull a text straight in every way in which it may stand.
 
     image (Image): a part of a page with nothing but the text, in grey or RGB.
@@ -65,7 +65,7 @@ def straightened(image: Image.Image) -> list[Straight]:
     return found
 
 
-def glyphs_of(words: Sequence[OcrWord], straight: Straight, scale: float, corner: Point) -> list[Glyph]:
+def place_glyphs(words: Sequence[OcrWord], straight: StraightenedImage, scale: float, corner: Point) -> list[Glyph]:
     """Put words back to where they stand, letter by letter, because their boxes would cover what is beside them.
 
     words (Sequence[OcrWord]): as read in the straightened image.
@@ -94,7 +94,9 @@ def _letters(image: Image.Image) -> list[Box]:
     apart = np.abs(values - np.median(values.reshape(-1, 3), axis=0)).max(axis=2)
     if not apart.max():
         return []
-    marks = [box for box in pieces(apart > INK * apart.max()) if max(box.x1 - box.x0, box.y1 - box.y0) > 4]
+    marks = [
+        box for box in connected_components(apart > INK * apart.max()) if max(box.x1 - box.x0, box.y1 - box.y0) > 4
+    ]
     limit = LARGE * _size(marks) if marks else 0
     return [box for box in marks if limit / LARGE / SPREAD <= max(box.x1 - box.x0, box.y1 - box.y0) <= limit]
 
@@ -125,7 +127,7 @@ def _angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
     return sum(near) / len(near)
 
 
-def _turned(image: Image.Image, degrees: float) -> Straight:
+def _turned(image: Image.Image, degrees: float) -> StraightenedImage:
     """An image turned counterclockwise, as large as it must be to hold all of it."""
     turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=_paper(image))
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
@@ -135,7 +137,7 @@ def _turned(image: Image.Image, degrees: float) -> Straight:
         dx, dy = x - w / 2, y - h / 2
         return old_w / 2 + dx * c - dy * s, old_h / 2 + dx * s + dy * c
 
-    return Straight(turned, back)
+    return StraightenedImage(turned, back)
 
 
 def _paper(image: Image.Image) -> tuple[int, ...] | int:
@@ -195,7 +197,7 @@ def _unrolled(
     size: float,
     middles: "np.ndarray[Any, Any]",
     clockwise: bool,
-) -> Straight:
+) -> StraightenedImage:
     """A ring as a level strip that begins in the widest gap between its letters.
 
     clockwise (bool): whether letters have their feet to the middle and run clockwise; else the other way.
@@ -218,4 +220,4 @@ def _unrolled(
     values = np.asarray(image)
     columns = np.clip((x0 + out * np.cos(turn)).astype(int), 0, image.width - 1)
     rows = np.clip((y0 + out * np.sin(turn)).astype(int), 0, image.height - 1)
-    return Straight(Image.fromarray(values[rows, columns]), back)
+    return StraightenedImage(Image.fromarray(values[rows, columns]), back)

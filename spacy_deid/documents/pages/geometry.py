@@ -71,7 +71,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Strip:
+class LineSegment:
     """A run whose glyphs know their characters in the document's text; what is painted anew if one is removed.
 
     turn (float): as in `Run`.
@@ -96,7 +96,7 @@ class Strip:
 
 
 @dataclass(slots=True)
-class PageParts:
+class PageLayout:
     """A page as it is needed to write it.
 
     width, height (float): as it is shown, in points or, for a picture, in pixels.
@@ -111,7 +111,7 @@ class PageParts:
 
     width: float
     height: float
-    strips: list[Strip]
+    strips: list[LineSegment]
     ocr: bool = False
     skew: float = 0.0
     blanks: list[Box] = field(default_factory=list)
@@ -123,7 +123,7 @@ _TURNS = {90: Image.Transpose.ROTATE_90, 180: Image.Transpose.ROTATE_180, 270: I
 Move = Callable[[float, float], tuple[float, float]]
 
 
-def quarter(turn: float) -> int:
+def nearest_quarter(turn: float) -> int:
     """The quarter nearest to a turn: 0, 90, 180 or 270."""
     return round(turn / 90) * 90 % 360
 
@@ -133,14 +133,14 @@ def _slant(turn: float) -> float:
     return math.radians(turn - round(turn / 90) * 90)
 
 
-def frame_size(turn: float, width: float, height: float) -> tuple[float, float]:
+def rotated_size(turn: float, width: float, height: float) -> tuple[float, float]:
     """Width and height of the frame of a turn. `width` and `height` are the page's."""
-    wide, high = (height, width) if quarter(turn) in (90, 270) else (width, height)
+    wide, high = (height, width) if nearest_quarter(turn) in (90, 270) else (width, height)
     cos, sin = math.cos(_slant(turn)), abs(math.sin(_slant(turn)))
     return wide * cos + high * sin, wide * sin + high * cos
 
 
-def to_frame(box: Box, turn: float, width: float, height: float) -> Box:
+def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
     """Carry a rectangle from the page to the frame of a turn.
 
     box (Box): on the page.
@@ -151,7 +151,7 @@ def to_frame(box: Box, turn: float, width: float, height: float) -> Box:
     if turn == 0:
         return box
     x0, y0, x1, y1 = box
-    match quarter(turn):
+    match nearest_quarter(turn):
         case 90:
             box = Box(y0, width - x1, y1, width - x0)
         case 180:
@@ -161,22 +161,22 @@ def to_frame(box: Box, turn: float, width: float, height: float) -> Box:
     return _hull(tuple(_into(turn, width, height)(x, y) for x, y in _corners(box))) if _slant(turn) else box
 
 
-def to_page(box: Box, turn: float, width: float, height: float) -> Box:
+def rotated_to_page(box: Box, turn: float, width: float, height: float) -> Box:
     """Carry a rectangle from the frame of a turn back to the page.
 
     box, turn, width, height: as in `to_frame`.
     RETURNS (Box): on the page; the smallest around the rectangle if the turn is not a quarter.
     """
-    return _hull(quad_on_page(box, turn, width, height))
+    return _hull(rotated_corners(box, turn, width, height))
 
 
-def quad_on_page(box: Box, turn: float, width: float, height: float) -> Quad:
+def rotated_corners(box: Box, turn: float, width: float, height: float) -> Quad:
     """The corners on the page of a rectangle in the frame of a turn. `width` and `height` are the page's."""
     quad = _corners(box)
     if _slant(turn):
         back = _out_of(turn, width, height)
         quad = tuple(back(x, y) for x, y in quad)
-    match quarter(turn):
+    match nearest_quarter(turn):
         case 90:
             return tuple((width - y, x) for x, y in quad)
         case 180:
@@ -186,7 +186,7 @@ def quad_on_page(box: Box, turn: float, width: float, height: float) -> Quad:
     return quad
 
 
-def is_within(box: Box, quads: Iterable[Quad]) -> bool:
+def is_inside_any(box: Box, quads: Iterable[Quad]) -> bool:
     """Whether the middle of a box lies in one of some rectangles that may stand aslant."""
     x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
     return any(_holds(quad, x, y) for quad in quads)
@@ -199,19 +199,19 @@ def _holds(quad: Quad, x: float, y: float) -> bool:
     return min(sides) >= 0 or max(sides) <= 0
 
 
-def upright(image: Image.Image, turn: float) -> Image.Image:
+def rotate_upright(image: Image.Image, turn: float) -> Image.Image:
     """An image of a page in the frame of a turn, white where the page does not reach."""
     size = image.size
-    image = image.transpose(_TURNS[quarter(turn)]) if quarter(turn) else image
-    return _resampled(image, frame_size(turn, *size), _out_of(turn, *size)) if _slant(turn) else image
+    image = image.transpose(_TURNS[nearest_quarter(turn)]) if nearest_quarter(turn) else image
+    return _resampled(image, rotated_size(turn, *size), _out_of(turn, *size)) if _slant(turn) else image
 
 
-def turned_back(image: Image.Image, turn: float, size: tuple[int, int]) -> Image.Image:
+def rotate_back(image: Image.Image, turn: float, size: tuple[int, int]) -> Image.Image:
     """An image in the frame of a turn as an image of the page. `size` is the page's in pixels."""
     if _slant(turn):
-        flat = (size[1], size[0]) if quarter(turn) in (90, 270) else size
+        flat = (size[1], size[0]) if nearest_quarter(turn) in (90, 270) else size
         image = _resampled(image, flat, _into(turn, *size))
-    return image.transpose(_TURNS[-quarter(turn) % 360]) if quarter(turn) else image
+    return image.transpose(_TURNS[-nearest_quarter(turn) % 360]) if nearest_quarter(turn) else image
 
 
 def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> Image.Image:
@@ -225,12 +225,12 @@ def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> I
 
 def _into(turn: float, width: float, height: float) -> Move:
     """What carries a point of the page turned by its quarter to the frame."""
-    return _moved(-_slant(turn), frame_size(quarter(turn), width, height), frame_size(turn, width, height))
+    return _moved(-_slant(turn), rotated_size(nearest_quarter(turn), width, height), rotated_size(turn, width, height))
 
 
 def _out_of(turn: float, width: float, height: float) -> Move:
     """What carries a point of the frame to the page turned by its quarter."""
-    return _moved(_slant(turn), frame_size(turn, width, height), frame_size(quarter(turn), width, height))
+    return _moved(_slant(turn), rotated_size(turn, width, height), rotated_size(nearest_quarter(turn), width, height))
 
 
 def _moved(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:

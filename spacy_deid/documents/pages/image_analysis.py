@@ -21,7 +21,7 @@ DENSE, DENSER = 0.1, 0.3  # share of a letter's box that its edges cover; a curv
 LETTERS = 1.2  # letters, or what is as wide, that may be a text: two that touch are not twice as wide
 
 
-def edges(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
+def edge_strength(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
     """Measure by how much each pixel differs from the one to its right or the one below.
 
     values (ndarray): height × width, or height × width × channels, of bytes.
@@ -40,7 +40,7 @@ def edges(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.uint8]
     return merged
 
 
-def without_rules(mask: Mask, length: int = STRAIGHT) -> Mask:
+def remove_straight_lines(mask: Mask, length: int = STRAIGHT) -> Mask:
     """Take level and upright lines out of a mask: rules, frames, the edges of boxes.
 
     mask (Mask): height × width.
@@ -66,7 +66,7 @@ def _runs(mask: Mask, length: int) -> Mask:
     return sums[:, length:] - sums[:, :-length] > 0
 
 
-def pieces(mask: Mask) -> list[Box]:
+def connected_components(mask: Mask) -> list[Box]:
     """Find the connected pieces of a mask; pixels that touch at a corner are connected.
 
     mask (Mask): height × width.
@@ -111,7 +111,7 @@ def _boxes(rows: Any, starts: Any, ends: Any, roots: list[int]) -> list[Box]:
     return sorted(boxes, key=lambda box: (box.y0, box.x0))
 
 
-class Patch(NamedTuple):
+class TextPatch(NamedTuple):
     """Marks that stand close together and look like text.
 
     box (Box): what they cover, in pixels.
@@ -122,7 +122,7 @@ class Patch(NamedTuple):
     letters: list[Box]
 
 
-def find_patches(values: "np.ndarray[Any, Any]") -> list[Patch]:
+def detect_text_patches(values: "np.ndarray[Any, Any]") -> list[TextPatch]:
     """Find what looks like text in a picture of 100 dots an inch.
 
     Rules, frames, filled boxes, check boxes, single dots and long curves do not.
@@ -130,20 +130,20 @@ def find_patches(values: "np.ndarray[Any, Any]") -> list[Patch]:
     values (ndarray): height × width × channels, of bytes.
     RETURNS (list[Patch]): from the top.
     """
-    mask = without_rules(edges(values) >= FAINT)
+    mask = remove_straight_lines(edge_strength(values) >= FAINT)
     if not mask.any():
         return []
-    letters = [box for box in pieces(mask) if _is_letter(box, mask)]
+    letters = [box for box in connected_components(mask) if _is_letter(box, mask)]
     near = np.zeros_like(mask)
     for box in letters:
         x0, y0, x1, y1 = (int(value) for value in box)
         room = max(3, (min(y1 - y0, x1 - x0) + 1) // 2)
         near[max(y0 - room, 0) : y1 + room, max(x0 - room, 0) : x1 + room] = True
     patches = []
-    for around in pieces(near):
+    for around in connected_components(near):
         inside = [box for box in letters if around.x0 <= box.x0 < around.x1 and around.y0 <= box.y0 < around.y1]
         if sum(map(_width, inside)) >= LETTERS and any(min(_size(box)) > FLAT for box in inside):
-            patches.append(Patch(around, inside))
+            patches.append(TextPatch(around, inside))
     return patches
 
 
@@ -182,7 +182,7 @@ CLEARER = 2  # how much stronger an edge must be in a channel than in grey
 MIN_EDGE_PIXELS = 40  # pixels of such edges: about one letter
 
 
-def without_colour(image: Image.Image) -> Image.Image:
+def grey_if_colourless(image: Image.Image) -> Image.Image:
     """Turn an image grey if nothing on it has a colour.
 
     image (Image): in grey or RGB.
@@ -195,7 +195,7 @@ def without_colour(image: Image.Image) -> Image.Image:
     return image if any(apart.histogram()[COLOUR:]) else image.convert("L")
 
 
-def views(image: Image.Image, dpi: int) -> list[Image.Image]:
+def grey_views(image: Image.Image, dpi: int) -> list[Image.Image]:
     """Split an image into the grey images that together show all of its text.
 
     Green on red of the same luminance is invisible in grey. Each channel with edges that are not in grey, and not in a
@@ -210,10 +210,10 @@ def views(image: Image.Image, dpi: int) -> list[Image.Image]:
     found = [image.convert("L")]
     factor = max(1, round(dpi / LOOKED_AT))
     small = image.reduce(factor)
-    grey = edges(np.asarray(small.convert("L")))
-    channels = [edges(np.asarray(channel)) for channel in small.split()]
+    grey = edge_strength(np.asarray(small.convert("L")))
+    channels = [edge_strength(np.asarray(channel)) for channel in small.split()]
     hidden = [(channel >= STRONG) & (channel >= CLEARER * grey) for channel in channels]
-    hidden = [without_rules(mask) for mask in hidden]
+    hidden = [remove_straight_lines(mask) for mask in hidden]
     while True:
         counts = [int(mask.sum()) for mask in hidden]
         best = int(np.argmax(counts))
@@ -234,7 +234,7 @@ FEW = 200  # pixels of ink, at least
 BORDER = 0.02  # share of a picture at each edge that is not looked at: frames and shadows
 
 
-def find_skew(image: Image.Image) -> float:
+def estimate_skew(image: Image.Image) -> float:
     """Find the turn that makes lines level: rows of pixels are then full of ink or empty.
 
     image (Image): in grey or RGB.
@@ -249,7 +249,7 @@ def find_skew(image: Image.Image) -> float:
     return angle if abs(angle) >= MIN_SKEW and scores[best] > GAIN * scores[len(STEPS) // 2] else 0.0
 
 
-def find_direction(image: Image.Image) -> float:
+def estimate_line_angle(image: Image.Image) -> float:
     """Find in which direction the lines of an image run, whatever it is.
 
     image (Image): in grey or RGB.
@@ -272,7 +272,7 @@ def find_direction(image: Image.Image) -> float:
     return float(best) if abs(best) >= MIN_SKEW and score(best) > CLEAR * score(0.0) else 0.0
 
 
-def level(image: Image.Image, skew: float) -> Image.Image:
+def deskew(image: Image.Image, skew: float) -> Image.Image:
     """An image turned clockwise by some degrees, on white."""
     if not skew:
         return image

@@ -236,7 +236,7 @@ def _is_prose(rows: list[list[Run]], gutter: float) -> bool:
     return all(len(side) >= ROWS and median(map(_letters, side)) >= LETTERS for side in sides)
 
 
-def wrapped_rows(rows: list[Row]) -> list[bool]:
+def find_wrapped_rows(rows: list[Row]) -> list[bool]:
     """Tell for each row whether it goes on with the sentence of the row before.
 
     It does if the first word of the row would not have fitted at the end of the one before. The longest line of a form

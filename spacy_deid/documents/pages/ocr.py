@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from PIL import Image, ImageDraw, ImageOps
 
 from ...errors import Errors, InputError
-from ..document import Found, ReadSettings, WriteSettings
-from .curved_text import Straight, count_letters, glyphs_of, straightened
-from .geometry import Box, Glyph, Run, frame_size, to_frame, upright
-from .image_analysis import find_direction, find_skew, level, without_colour
+from ..document import ExtractedText, ReadSettings, WriteSettings
+from .curved_text import StraightenedImage, count_letters, place_glyphs, straighten_text
+from .geometry import Box, Glyph, Run, page_to_rotated, rotate_upright, rotated_size
+from .image_analysis import deskew, estimate_line_angle, estimate_skew, grey_if_colourless
 from .layout import make_runs
-from .page_text import Reading
-from .tesseract import OcrWord, check_tesseract, find_turn, read_words
+from .page_text import PageContent
+from .tesseract import OcrWord, check_tesseract, detect_rotation, read_words
 
 POOR = 55.0  # mean confidence below which a page may stand turned, and a person should look
 MOST = 4.0  # degrees of the largest inclination that a page is levelled for
@@ -27,7 +27,9 @@ ORIGIN = Box(0, 0, 0, 0)
 Result = TypeVar("Result")
 
 
-def read_page(image: Image.Image, scale: float, dpi: int, settings: ReadSettings, name: str, number: int) -> Reading:
+def read_page(
+    image: Image.Image, scale: float, dpi: int, settings: ReadSettings, name: str, number: int
+) -> PageContent:
     """Read a page, turned and inclined as it may be.
 
     image (Image): in grey or RGB.
@@ -39,17 +41,17 @@ def read_page(image: Image.Image, scale: float, dpi: int, settings: ReadSettings
     RAISES: InputError (D718) if Tesseract fails or takes too long.
     """
     try:
-        if abs(_beyond_quarter(find_direction(image))) > MOST:
+        if abs(_beyond_quarter(estimate_line_angle(image))) > MOST:
             turned, words = _read_any_way(image, settings, dpi, sparse=False)
-            return Reading([runs_of(words, scale, turned)], ocr=True, warnings=_doubts(words, number))
-        turn, skew = 0, find_skew(image)
-        words = read_words(level(image, skew), settings, dpi)
-        if _looks_turned(words) and (turn := find_turn(image, settings, dpi)):
-            skew = find_skew(upright(image, turn))
-            words = read_words(upright(level(image, skew), turn), settings, dpi)
+            return PageContent([words_to_runs(words, scale, turned)], ocr=True, warnings=_doubts(words, number))
+        turn, skew = 0, estimate_skew(image)
+        words = read_words(deskew(image, skew), settings, dpi)
+        if _looks_turned(words) and (turn := detect_rotation(image, settings, dpi)):
+            skew = estimate_skew(rotate_upright(image, turn))
+            words = read_words(rotate_upright(deskew(image, skew), turn), settings, dpi)
     except subprocess.SubprocessError as error:
         raise _failed(error, settings, name, number) from None
-    return Reading([runs_of(words, scale, turn)], ocr=True, skew=skew, warnings=_doubts(words, number))
+    return PageContent([words_to_runs(words, scale, turn)], ocr=True, skew=skew, warnings=_doubts(words, number))
 
 
 def read_picture(
@@ -77,9 +79,9 @@ def read_picture(
     # the frame of the picture lies in that of the page: the two have one direction, and share the picture's centre
     size = image.width / scale, image.height / scale
     middle = corner.x0 + size[0] / 2, corner.y0 + size[1] / 2
-    x, y, _, _ = to_frame(Box(*middle, *middle), turn, *page)
-    wide, high = frame_size(turn, *size)
-    return runs_of(words, scale, turn, Box(x - wide / 2, y - high / 2, x, y))
+    x, y, _, _ = page_to_rotated(Box(*middle, *middle), turn, *page)
+    wide, high = rotated_size(turn, *size)
+    return words_to_runs(words, scale, turn, Box(x - wide / 2, y - high / 2, x, y))
 
 
 def _read_any_way(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool) -> tuple[float, list[OcrWord]]:
@@ -87,12 +89,12 @@ def _read_any_way(image: Image.Image, settings: ReadSettings, dpi: int, sparse: 
 
     RETURNS (tuple[float, list[OcrWord]]): the turn in which it reads best, and the words in its frame.
     """
-    direction = find_direction(image) or -find_skew(image)
+    direction = estimate_line_angle(image) or -estimate_skew(image)
     turns = [direction, direction + 180]
     turns += [turn for turn in (0.0, 180.0, 90.0, 270.0) if all(_apart(turn, other) > MOST for other in turns)]
     best: tuple[float, float, list[OcrWord]] = (-1.0, 0.0, [])
     for turn in turns:
-        words = read_words(upright(image, turn), settings, dpi, sparse)
+        words = read_words(rotate_upright(image, turn), settings, dpi, sparse)
         if words and not _looks_turned(words):
             return turn % 360, words
         certain = sum((word.confidence / 100) ** 2 * len(word.text) for word in words)
@@ -135,7 +137,7 @@ def _confidence(words: list[OcrWord]) -> float:
     return sum(word.confidence * len(word.text) for word in words) / letters if letters else 0.0
 
 
-def runs_of(words: list[OcrWord], scale: float, turn: float, corner: Box = ORIGIN) -> list[Run]:
+def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box = ORIGIN) -> list[Run]:
     """Make runs of words. A word is one glyph, and all words of a line are as high as the line.
 
     words (list[OcrWord]): in pixels, line by line.
@@ -164,7 +166,7 @@ def _margin(gap: float, em: float) -> float:
     return max(0.0, min(0.15 * em, gap / 2))
 
 
-def in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterator[Result]:
+def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterator[Result]:
     """Do jobs side by side, give their results in order, and have no more of them waiting than are needed for that.
 
     jobs (Iterable[Callable]): made one after the other in this thread.
@@ -194,7 +196,7 @@ MARGIN = 4.0  # points around a patch
 
 
 @dataclass(slots=True)
-class PatchesRead:
+class PatchText:
     """What was read in the patches of a page.
 
     runs (list[Run]): level words.
@@ -203,11 +205,11 @@ class PatchesRead:
     """
 
     runs: list[Run] = field(default_factory=list)
-    slanted: list[Glyph] = field(default_factory=list)
+    rotated_glyphs: list[Glyph] = field(default_factory=list)
     unread: list[Box] = field(default_factory=list)
 
 
-def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> PatchesRead:
+def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> PatchText:
     """Read the patches of a page.
 
     image (Image): the page without what was read elsewhere, in RGB.
@@ -217,7 +219,7 @@ def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, setti
     RETURNS (PatchesRead): what was read.
     RAISES: subprocess.SubprocessError if Tesseract fails, or takes too long for all patches at once.
     """
-    found = PatchesRead()
+    found = PatchText()
     crops = {box: _crop(image, box, scale) for box in patches}
     texts = [box for box in patches if count_letters(crops[box]) >= LETTERS]
     if not texts:
@@ -234,14 +236,14 @@ def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, setti
             turned += 1
             bent, read = _read_turned(crop, _corner(box), scale, settings)
             if read > _letters(own):
-                found.slanted += bent
+                found.rotated_glyphs += bent
                 own = []
         else:
             read = 0
         level += own
         if max(read, _letters(own)) < wanted:
             found.unread.append(box)
-    found.runs = runs_of(level, scale, 0)
+    found.runs = words_to_runs(level, scale, 0)
     return found
 
 
@@ -254,7 +256,7 @@ def _crop(image: Image.Image, box: Box, scale: float) -> Image.Image:
     left, top = _corner(box)
     right, bottom = min((box.x1 + MARGIN) * scale, image.width), min((box.y1 + MARGIN) * scale, image.height)
     part = image.crop((round(left * scale), round(top * scale), round(right), round(bottom)))
-    return ImageOps.autocontrast(without_colour(part))
+    return ImageOps.autocontrast(grey_if_colourless(part))
 
 
 def _read_level(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> list[OcrWord]:
@@ -310,8 +312,8 @@ def _read_turned(
     read = 0
     left = crop.copy()
     for _ in range(ROUNDS):
-        best: tuple[list[OcrWord], Straight] | None = None
-        for straight in straightened(left):
+        best: tuple[list[OcrWord], StraightenedImage] | None = None
+        for straight in straighten_text(left):
             try:
                 words = read_words(straight.image, settings, round(72 * scale), sparse=True)
             except subprocess.SubprocessError:
@@ -323,7 +325,7 @@ def _read_turned(
         if best is None:
             break
         words = [word for word in best[0] if word.confidence >= MIN_CONFIDENCE]
-        glyphs = glyphs_of(words, best[1], scale, corner)
+        glyphs = place_glyphs(words, best[1], scale, corner)
         found += glyphs
         read += _letters(words)
         _erase(left, glyphs, scale, corner)
@@ -343,7 +345,7 @@ def _erase(image: Image.Image, glyphs: Sequence[Glyph], scale: float, corner: tu
 MIN_VERIFIED_LETTERS = 5  # letters of the shortest string that is looked for: OCR makes short ones out of anything
 
 
-def is_read_again(number: int, settings: WriteSettings) -> bool:
+def needs_ocr_check(number: int, settings: WriteSettings) -> bool:
     """Whether a page is to be read.
 
     number (int): the page, from 1.
@@ -352,7 +354,7 @@ def is_read_again(number: int, settings: WriteSettings) -> bool:
     return settings.verify_ocr == "all" or (settings.verify_ocr == "ocr" and number in settings.ocr_pages)
 
 
-def read_again(pages: Iterable[tuple[int, Image.Image]], settings: WriteSettings) -> Iterator[Found]:
+def ocr_copy_pages(pages: Iterable[tuple[int, Image.Image]], settings: WriteSettings) -> Iterator[ExtractedText]:
     """Read pages.
 
     pages (Iterable): numbers and pictures, in grey or RGB.
@@ -361,14 +363,14 @@ def read_again(pages: Iterable[tuple[int, Image.Image]], settings: WriteSettings
     RAISES: InputError (D716, D717, D718).
     """
 
-    def read(number: int, image: Image.Image) -> Found:
+    def read(number: int, image: Image.Image) -> ExtractedText:
         reading = read_page(image, 1.0, settings.dpi, settings.read, "copy", number)
         words = [glyph.text for block in reading.blocks for run in block for glyph in run.glyphs]
-        return Found(f"the picture of page {number}", " ".join(words), MIN_VERIFIED_LETTERS)
+        return ExtractedText(f"the picture of page {number}", " ".join(words), MIN_VERIFIED_LETTERS)
 
-    def jobs() -> Iterator[partial[Found]]:
+    def jobs() -> Iterator[partial[ExtractedText]]:
         for number, image in pages:
             check_tesseract(settings.read.languages, "copy")
             yield partial(read, number, image)
 
-    yield from in_order(jobs(), settings.read.processes)
+    yield from run_in_order(jobs(), settings.read.processes)

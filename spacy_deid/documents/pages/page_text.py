@@ -5,8 +5,8 @@ import unicodedata
 from array import array
 from dataclasses import dataclass, field
 
-from .geometry import Box, Glyph, PageParts, Quad, Run, Strip, frame_size, quarter
-from .layout import Row, has_space, reading_order, wrapped_rows
+from .geometry import Box, Glyph, LineSegment, PageLayout, Quad, Run, nearest_quarter, rotated_size
+from .layout import Row, find_wrapped_rows, has_space, reading_order
 
 HYPHENS = ("-", "\u2010", "\u2011")
 STEP = 3.0  # sizes of the font that the end of the longest line is rounded up to
@@ -21,14 +21,14 @@ class TextBuilder:
         self.length = 0
         self._pieces: list[str] = []
         self._tail = ""
-        self._last_strip: Strip | None = None
+        self._last_strip: LineSegment | None = None
 
     @property
     def text(self) -> str:
         """What was put together."""
         return "".join(self._pieces)
 
-    def add_page(self, rows: list[Row], width: float) -> list[Strip]:
+    def add_page(self, rows: list[Row], width: float) -> list[LineSegment]:
         """Add the rows of a page, or those of one turn of it.
 
         rows (list[Row]): in order.
@@ -38,7 +38,7 @@ class TextBuilder:
         strips = []
         runs = [run for row in rows for run in row.runs]
         margin = width - min((run.box.x0 for run in runs), default=0.0)
-        for row, wrapped in zip(rows, wrapped_rows(rows), strict=True):
+        for row, wrapped in zip(rows, find_wrapped_rows(rows), strict=True):
             self._begin(row, wrapped)
             for j, run in enumerate(row.runs):
                 if j:
@@ -47,13 +47,13 @@ class TextBuilder:
             self._last_strip = strips[-1]
         return strips
 
-    def add_slanted(self, glyphs: list[Glyph]) -> list[Strip]:
+    def add_rotated(self, glyphs: list[Glyph]) -> list[LineSegment]:
         """Add text that is printed aslant over a page. Each glyph is a strip of its own, for they share no line.
 
         glyphs (list[Glyph]): in the order of the file.
         RETURNS (list[Strip]): their strips.
         """
-        strips: list[Strip] = []
+        strips: list[LineSegment] = []
         last: Glyph | None = None
         for glyph in glyphs:
             far = last is None or abs(glyph.box.x0 - last.box.x0) + abs(glyph.box.y0 - last.box.y0) > 3 * glyph.em
@@ -90,7 +90,7 @@ class TextBuilder:
         if self._last_strip.end[-1] < self._last_strip.start[-1]:
             self._last_strip.start[-1] = self._last_strip.end[-1]
 
-    def _add_run(self, run: Run, room: float) -> Strip:
+    def _add_run(self, run: Run, room: float) -> LineSegment:
         """Write the glyphs of a run."""
         left, right = array("f"), array("f")
         starts, ends, texts = array("q"), array("q"), []
@@ -105,7 +105,7 @@ class TextBuilder:
             right.append(glyph.box.x1)
             texts.append(glyph.text)
             last = glyph
-        return Strip(run.turn, run.box.y0, run.box.y1, run.em, room, texts, left, right, starts, ends)
+        return LineSegment(run.turn, run.box.y0, run.box.y1, run.em, room, texts, left, right, starts, ends)
 
     def _write(self, text: str) -> None:
         if text:
@@ -126,7 +126,7 @@ def _room(run: Run, runs: list[Run], margin: float, width: float) -> float:
     if beside:
         return max(box.x1, min(beside) - 0.4 * run.em)
     others = max((other.box.x1 for other in runs if other is not run), default=0.0)
-    if run.turn != quarter(run.turn):
+    if run.turn != nearest_quarter(run.turn):
         return max(box.x1, others)
     edge = max(margin, others)
     return edge if box.x1 <= edge else min(math.ceil(box.x1 / (STEP * run.em)) * STEP * run.em, width)
@@ -152,7 +152,7 @@ def _spelled(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Reading:
+class PageContent:
     """What was read on a page.
 
     blocks (list[list[Run]]): runs that are put in order together, each list of one turn and in its frame.
@@ -166,7 +166,7 @@ class Reading:
     """
 
     blocks: list[list[Run]]
-    slanted: list[Glyph] = field(default_factory=list)
+    rotated_glyphs: list[Glyph] = field(default_factory=list)
     ocr: bool = False
     skew: float = 0.0
     blanks: list[Box] = field(default_factory=list)
@@ -185,7 +185,7 @@ class Reading:
             self.warnings.append(f"page {number}: bar codes are removed")
 
 
-def add_reading(builder: TextBuilder, reading: Reading, width: float, height: float) -> PageParts:
+def add_page_content(builder: TextBuilder, reading: PageContent, width: float, height: float) -> PageLayout:
     """Add a page to the text of a document.
 
     builder (TextBuilder): the text so far.
@@ -193,11 +193,11 @@ def add_reading(builder: TextBuilder, reading: Reading, width: float, height: fl
     width, height (float): of the page.
     RETURNS (PageParts): what is needed to write the page.
     """
-    parts = PageParts(width, height, [], reading.ocr, reading.skew, reading.blanks, reading.codes)
+    parts = PageLayout(width, height, [], reading.ocr, reading.skew, reading.blanks, reading.codes)
     parts.unread = reading.unread
     for runs in reading.blocks:
         if runs:
-            across, _ = frame_size(runs[0].turn, width, height)
+            across, _ = rotated_size(runs[0].turn, width, height)
             parts.strips += builder.add_page(reading_order(runs), across)
-    parts.strips += builder.add_slanted(reading.slanted)
+    parts.strips += builder.add_rotated(reading.rotated_glyphs)
     return parts

@@ -15,14 +15,14 @@ from ...errors import DeidError, Errors
 from ...offsets import Edit
 from ..document import WriteSettings
 from .barcodes import cover_codes
-from .geometry import Box, PageParts, Quad, Strip, quad_on_page, quarter, turned_back, upright
-from .image_analysis import level
+from .geometry import Box, LineSegment, PageLayout, Quad, nearest_quarter, rotate_back, rotate_upright, rotated_corners
+from .image_analysis import deskew
 
 SMALLEST = 0.6  # share of its size that a replacement has at least
 GAP = 0.28  # white space between words, in sizes of the font
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """Glyphs of a strip that stay, or are replaced together.
 
     first, last (int): the glyphs, end exclusive.
@@ -36,15 +36,15 @@ class Piece(NamedTuple):
     gap: bool
 
 
-class Placed(NamedTuple):
+class PlacedPiece(NamedTuple):
     """A piece and where it goes: from `left` to `right` in the frame of the strip."""
 
-    piece: Piece
+    piece: LinePiece
     left: float
     right: float
 
 
-class Release:
+class LineEditor:
     """Carries edits to the strips of a document, which must be asked about in the order of the text.
 
     A replacement is written where the first glyph that it replaces stood, once, even if the rest of the glyphs stand
@@ -60,13 +60,13 @@ class Release:
         self._ends = [edit.end for edit in edits]
         self._written: set[int] = set()
 
-    def pieces(self, strip: Strip) -> list[Piece]:
+    def pieces(self, strip: LineSegment) -> list[LinePiece]:
         """Take a strip apart.
 
         strip (Strip): the strip.
         RETURNS (list[Piece]): pieces from left to right, which have all its glyphs; words that stay are one each.
         """
-        pieces: list[Piece] = []
+        pieces: list[LinePiece] = []
         first = 0
         count = len(strip.texts)
         touched = [self._touches(strip.start[i], strip.end[i]) for i in range(count)]
@@ -76,11 +76,11 @@ class Release:
                 continue
             text = self._written_anew(strip.start[first], strip.end[i - 1]) if touched[first] else None
             gap = first > 0 and self._keeps_space(strip.end[first - 1], strip.start[first])
-            pieces.append(Piece(first, i, text, gap))
+            pieces.append(LinePiece(first, i, text, gap))
             first = i
         return pieces
 
-    def removes(self, strip: Strip) -> list[str]:
+    def removes(self, strip: LineSegment) -> list[str]:
         """The labels of the edits that touch a strip."""
         found = range(self._first(strip.start[0] - 1), len(self.edits))
         return [self.edits[i].label for i in found if self.edits[i].start < strip.end[-1]]
@@ -120,7 +120,9 @@ class Release:
         return start < end and not self._touches(start, end)
 
 
-def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float], float]) -> list[Placed]:
+def place_pieces(
+    strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float]
+) -> list[PlacedPiece]:
     """Find a place for the pieces of a strip, one after the other.
 
     If they need more room than there is, replacements are made smaller, and if that is not enough, all is squeezed.
@@ -141,13 +143,13 @@ def lay_out(strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float
         places, at = _in_a_row(strip, pieces, measure, max(SMALLEST, 1 - (at - origin - room) / written))
     squeeze = min(1.0, room / (at - origin)) if at > origin else 1.0
     return [
-        Placed(piece, origin + (left - origin) * squeeze, origin + (right - origin) * squeeze)
+        PlacedPiece(piece, origin + (left - origin) * squeeze, origin + (right - origin) * squeeze)
         for piece, (left, right) in zip(pieces, places, strict=True)
     ]
 
 
 def _in_a_row(
-    strip: Strip, pieces: Sequence[Piece], measure: Callable[[str, float], float], smaller: float
+    strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float], smaller: float
 ) -> tuple[list[tuple[float, float]], float]:
     """The edges of pieces one after the other, replacements so much smaller, and the end of the last."""
     at = origin = min(strip.left)
@@ -161,7 +163,7 @@ def _in_a_row(
     return places, at
 
 
-def _width(strip: Strip, piece: Piece) -> float:
+def _width(strip: LineSegment, piece: LinePiece) -> float:
     """The width of glyphs that stay."""
     return max(strip.right[piece.first : piece.last]) - min(strip.left[piece.first : piece.last])
 
@@ -174,16 +176,16 @@ PAD = 0.15  # room beside the text of a box, in sizes of the font
 Colour = int | tuple[int, ...]
 
 
-class Line(NamedTuple):
+class EditedLine(NamedTuple):
     """A strip after the edits, for the text layer."""
 
-    strip: Strip
-    placed: list[Placed]
+    strip: LineSegment
+    placed: list[PlacedPiece]
 
 
 def paint_page(
-    image: Image.Image, parts: PageParts, release: Release, number: int, settings: WriteSettings
-) -> tuple[Image.Image, list[Line]]:
+    image: Image.Image, parts: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
+) -> tuple[Image.Image, list[EditedLine]]:
     """Paint over what the edits remove and what is removed whatever they are, and write the replacements.
 
     image (Image): the page in grey or colours, as it was read. It comes out level.
@@ -196,11 +198,11 @@ def paint_page(
     """
     scale = image.width / parts.width
     cover_codes(image, parts.codes, scale)
-    image = level(image, parts.skew)
+    image = deskew(image, parts.skew)
     lines = []
     for strip in parts.strips:
-        pieces = release.pieces(strip)
-        lines.append(Line(strip, lay_out(strip, pieces, measure)))
+        pieces = editor.pieces(strip)
+        lines.append(EditedLine(strip, place_pieces(strip, pieces, measure)))
     blanks = [*parts.blanks, *(parts.unread if settings.unread == "remove" else ())]
     _blank(image, [(box, _colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
     if parts.ocr and settings.unread == "remove":
@@ -208,19 +210,19 @@ def paint_page(
     for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
         changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
         page = image.size
-        if turn != quarter(turn):
+        if turn != nearest_quarter(turn):
             _blank_aslant(image, changed, parts, scale)
-        turned = upright(image, turn)
-        _paint_lines(turned, changed, scale, number, release, settings)
-        back = turned_back(turned, turn, page)
-        if turn == quarter(turn):
+        turned = rotate_upright(image, turn)
+        _paint_lines(turned, changed, scale, number, editor, settings)
+        back = rotate_back(turned, turn, page)
+        if turn == nearest_quarter(turn):
             image = back
         else:
             image.paste(back, mask=_mask(page, [_quad(_reach(line), turn, parts, scale) for line in changed]))
     return image, lines
 
 
-def _blank_aslant(image: Image.Image, lines: list[Line], parts: PageParts, scale: float) -> None:
+def _blank_aslant(image: Image.Image, lines: list[EditedLine], parts: PageLayout, scale: float) -> None:
     """Blank what was removed from lines that stand aslant, before the page is turned: turning blurs what is there."""
     draw = ImageDraw.Draw(image)
     for line in lines:
@@ -230,11 +232,11 @@ def _blank_aslant(image: Image.Image, lines: list[Line], parts: PageParts, scale
             draw.polygon(_quad(box, line.strip.turn, parts, scale), fill=colour)
 
 
-def _quad(box: Box, turn: float, parts: PageParts, scale: float) -> Quad:
+def _quad(box: Box, turn: float, parts: PageLayout, scale: float) -> Quad:
     """The pixels of a page that are corners of a rectangle in the frame of a turn, and a little more."""
     edge = EDGE / scale
     wider = Box(box.x0 - edge, box.y0 - edge, box.x1 + edge, box.y1 + edge)
-    return tuple((x * scale, y * scale) for x, y in quad_on_page(wider, turn, parts.width, parts.height))
+    return tuple((x * scale, y * scale) for x, y in rotated_corners(wider, turn, parts.width, parts.height))
 
 
 def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
@@ -246,13 +248,13 @@ def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
     return mask
 
 
-def _reach(line: Line) -> Box:
+def _reach(line: EditedLine) -> Box:
     """All that a line covers before and after the edits."""
     band = _band(line.strip)
     return band._replace(x1=max(band.x1, *(place.right for place in line.placed)))
 
 
-def _only_text(image: Image.Image, parts: PageParts, scale: float) -> Image.Image:
+def _only_text(image: Image.Image, parts: PageLayout, scale: float) -> Image.Image:
     """A page with nothing on it but the lines that were read."""
     bare = Image.new(image.mode, image.size, _colour(image))
     bands = [_quad(_band(strip), strip.turn, parts, scale) for strip in parts.strips]
@@ -275,7 +277,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(FONT), size)
 
 
-def _is_changed(line: Line) -> bool:
+def _is_changed(line: EditedLine) -> bool:
     return any(place.piece.text is not None for place in line.placed)
 
 
@@ -314,7 +316,7 @@ def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float
 
 
 def _paint_lines(
-    image: Image.Image, lines: list[Line], scale: float, number: int, release: Release, settings: WriteSettings
+    image: Image.Image, lines: list[EditedLine], scale: float, number: int, editor: LineEditor, settings: WriteSettings
 ) -> None:
     """Blank what was removed from all lines, make sure of it, and only then move what stays."""
     colours = [_colour(_crop(image, _pixels(_band(line.strip), scale))) for line in lines]
@@ -323,7 +325,7 @@ def _paint_lines(
         _blank(image, [(box, colour) for box in boxes], scale)
     for line, boxes in zip(lines, removed, strict=True):
         if not all(_is_uniform(_crop(image, _pixels(box, scale)), colours) for box in boxes):
-            label = next(iter(release.removes(line.strip)), "")
+            label = next(iter(editor.removes(line.strip)), "")
             raise DeidError(Errors.D719.format(page=number, label=label))
     kept = [_kept(image, line, scale) for line in lines]
     for line, colour in zip(lines, colours, strict=True):
@@ -332,19 +334,19 @@ def _paint_lines(
         _put(image, line, pictures, colour, scale, settings)
 
 
-def _band(strip: Strip) -> Box:
+def _band(strip: LineSegment) -> Box:
     """All that a strip covers."""
     return Box(min(strip.left), strip.top, max(strip.right), strip.bottom)
 
 
-def _removed(line: Line) -> list[Box]:
+def _removed(line: EditedLine) -> list[Box]:
     """What the removed glyphs of a line cover, over its full height."""
     strip = line.strip
     pieces = [place.piece for place in line.placed if place.piece.text is not None]
     return [_extent(strip, piece) for piece in pieces]
 
 
-def _extent(strip: Strip, piece: Piece) -> Box:
+def _extent(strip: LineSegment, piece: LinePiece) -> Box:
     """What a piece covers before the edits."""
     left, right = strip.left[piece.first : piece.last], strip.right[piece.first : piece.last]
     return Box(min(left), strip.top, max(right), strip.bottom)
@@ -356,7 +358,7 @@ def _is_uniform(part: Image.Image, colours: list[Colour]) -> bool:
     return seen is not None and {colour for _, colour in seen} <= set(colours)
 
 
-def _kept(image: Image.Image, line: Line, scale: float) -> list[Image.Image]:
+def _kept(image: Image.Image, line: EditedLine, scale: float) -> list[Image.Image]:
     """Pictures of the pieces that stay, taken from a page on which the rest is blank."""
     stay = [place.piece for place in line.placed if place.piece.text is None]
     return [_crop(image, _pixels(_extent(line.strip, piece), scale)) for piece in stay]
@@ -364,7 +366,7 @@ def _kept(image: Image.Image, line: Line, scale: float) -> list[Image.Image]:
 
 def _put(
     image: Image.Image,
-    line: Line,
+    line: EditedLine,
     pictures: list[Image.Image],
     colour: Colour,
     scale: float,

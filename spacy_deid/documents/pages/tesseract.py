@@ -15,9 +15,7 @@ from PIL import Image
 from ...errors import Errors, InputError
 from ..document import ReadSettings
 from .geometry import Box
-from .image_analysis import views
-
-__all__ = ["OcrWord", "check_tesseract", "find_turn", "read_words"]
+from .image_analysis import grey_views
 
 PAGE, SPARSE, ORIENTATION = 3, 11, 0  # Tesseract's modes of page segmentation
 SURE = 1.0  # confidence that a turn must have
@@ -66,7 +64,7 @@ def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: boo
     RAISES: subprocess.SubprocessError if Tesseract fails or takes too long.
     """
     found: list[OcrWord] = []
-    for number, view in enumerate(views(image, dpi)):
+    for number, view in enumerate(grey_views(image, dpi)):
         words = _read_view(view, settings, dpi, SPARSE if sparse else PAGE)
         new = [word for word in words if not any(_overlap(word.box, other.box) for other in found)]
         found += [word._replace(line=(number, *word.line)) for word in new]
@@ -99,7 +97,7 @@ def _read_view(image: Image.Image, settings: ReadSettings, dpi: int, mode: int) 
     return words
 
 
-def find_turn(image: Image.Image, settings: ReadSettings, dpi: int) -> int:
+def detect_rotation(image: Image.Image, settings: ReadSettings, dpi: int) -> int:
     """Tell by how many degrees clockwise a page stands turned, by the look of its letters.
 
     RETURNS (int): 0, 90, 180 or 270; 0 if it cannot be told.

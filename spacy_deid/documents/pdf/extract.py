@@ -8,21 +8,19 @@ from typing import Any
 import pikepdf
 from PIL import Image
 
-from ..document import Found, WriteSettings
-from ..pages.barcodes import COARSE_DPI, refuse_codes
+from ..document import ExtractedText, WriteSettings
+from ..pages.barcodes import COARSE_DPI, check_no_codes
 from ..pages.geometry import Box
-from ..pages.image_analysis import without_colour
-from ..pages.ocr import is_read_again, read_again
+from ..pages.image_analysis import grey_if_colourless
+from ..pages.ocr import needs_ocr_check, ocr_copy_pages
 from .pdfium import open_pdf, render
 from .write import CMAP, GLYPHS, font_program
-
-__all__ = ["extract"]
 
 NAME = "copy"
 OWN = {CMAP, GLYPHS, font_program()}  # streams of every copy
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """Texts of pages, titles, metadata, and every string and stream of a PDF.
 
     data (bytes): the file.
@@ -48,9 +46,9 @@ def _refuse_codes(data: bytes, settings: WriteSettings) -> None:
             width, height = page.get_size()
             pixels = settings.read.max_pixels
             shown = partial(render, page, width, height, max_pixels=pixels)
-            small = without_colour(shown(dpi=COARSE_DPI))
+            small = grey_if_colourless(shown(dpi=COARSE_DPI))
             words = list(_text_boxes(page, small.width / width, height))
-            refuse_codes(small, partial(shown, dpi=settings.dpi), index + 1, words)
+            check_no_codes(small, partial(shown, dpi=settings.dpi), index + 1, words)
             page.close()
 
 
@@ -63,24 +61,24 @@ def _text_boxes(page: Any, scale: float, height: float) -> Iterator[Box]:
     textpage.close()
 
 
-def _pictures(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def _pictures(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """What OCR reads on the pages that the settings name."""
     with open_pdf(data, NAME, settings.read) as pdf:
-        yield from read_again(_rendered(pdf, settings), settings)
+        yield from ocr_copy_pages(_rendered(pdf, settings), settings)
 
 
 def _rendered(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Image]]:
     """Pictures of the pages that are read again."""
     for index in range(len(pdf)):
-        if is_read_again(index + 1, settings):
+        if needs_ocr_check(index + 1, settings):
             page = pdf.get_page(index)
             width, height = page.get_size()
             image = render(page, width, height, settings.dpi, settings.read.max_pixels)
-            yield index + 1, without_colour(image)
+            yield index + 1, grey_if_colourless(image)
             page.close()
 
 
-def _pages(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def _pages(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """The text layer, as one text because words and names go on over pages, and bookmarks and attachments."""
     with open_pdf(data, NAME, settings.read) as pdf:
         texts = []
@@ -90,12 +88,12 @@ def _pages(data: bytes, settings: WriteSettings) -> Iterator[Found]:
             texts.append(textpage.get_text_range())
             textpage.close()
             page.close()
-        yield Found("text layer", "\n".join(texts))
-        yield Found("metadata", "\n".join(map(str, pdf.get_metadata_dict().values())))
-        yield Found("bookmarks", "\n".join(entry.get_title() or "" for entry in pdf.get_toc()))
+        yield ExtractedText("text layer", "\n".join(texts))
+        yield ExtractedText("metadata", "\n".join(map(str, pdf.get_metadata_dict().values())))
+        yield ExtractedText("bookmarks", "\n".join(entry.get_title() or "" for entry in pdf.get_toc()))
 
 
-def _objects(data: bytes) -> Iterator[Found]:
+def _objects(data: bytes) -> Iterator[ExtractedText]:
     """Every string, and every stream that is not a picture, unpacked; UTF-16 and single bytes alike."""
     with pikepdf.open(io.BytesIO(data)) as pdf:
         contents = {stream.objgen for page in pdf.pages for stream in _contents(page)}
@@ -124,11 +122,11 @@ def _operands(stream: Any) -> Iterator[Any]:
         yield from instruction.operands
 
 
-def _both(place: str, strings: list[pikepdf.String]) -> Iterator[Found]:
+def _both(place: str, strings: list[pikepdf.String]) -> Iterator[ExtractedText]:
     """Strings as they say they are encoded, and as UTF-16 without a mark."""
     if strings:
-        yield Found(place, "".join(map(str, strings)))
-        yield Found(place, b"".join(map(bytes, strings)).decode("utf-16-be", "replace"))
+        yield ExtractedText(place, "".join(map(str, strings)))
+        yield ExtractedText(place, b"".join(map(bytes, strings)).decode("utf-16-be", "replace"))
 
 
 def _strings(item: Any, depth: int = 0) -> Iterator[pikepdf.String]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pypdfium2.raw as raw
 
-from ..pages.geometry import Box, Glyph, Quad, is_within, to_frame, to_page
-from .pdfium import View, is_doubtful, objects, render
+from ..pages.geometry import Box, Glyph, Quad, is_inside_any, page_to_rotated, rotated_to_page
+from .pdfium import PageView, has_unreliable_shape, page_objects, render
 
 DPI = 100  # resolution at which is looked
 SEEN = 3  # steps of a colour channel that can be seen
@@ -32,7 +32,7 @@ class Ink:
         image = render(page, *size, DPI, max_pixels)
         self._scale = image.width / size[0]
         self._shown = np.asarray(image)
-        texts = [placed.item for placed in objects(page) if placed.kind == raw.FPDF_PAGEOBJ_TEXT]
+        texts = [placed.item for placed in page_objects(page) if placed.kind == raw.FPDF_PAGEOBJ_TEXT]
         _switch(texts, False)
         bare = np.asarray(render(page, *size, DPI, max_pixels))
         _switch(texts, True)
@@ -51,7 +51,7 @@ class Ink:
         part = self._part(self._shown, box, 1).reshape(-1, 3)
         return int((part.max(axis=0) - part.min(axis=0)).max()) if part.size else 0
 
-    def is_within(self, boxes: Iterable[Box]) -> bool:
+    def is_inside_any(self, boxes: Iterable[Box]) -> bool:
         """Whether all text stands in these boxes. If not, they cannot tell what must be painted over."""
         left = self._text >= STRONG
         for box in boxes:
@@ -79,14 +79,14 @@ def _switch(items: Iterable[Any], on: bool) -> None:
         raw.FPDFPageObj_SetIsActive(item, on)
 
 
-def forget_spoken(page: Any) -> None:
+def drop_actual_text(page: Any) -> None:
     """Take away what the file would have read aloud in place of its characters (ISO 32000-1, 14.9.4, ActualText).
 
     pdfium gives it in their stead, with places that do not cover them; and it can be another text than is shown.
 
     page (PdfPage): the page, whose text was not asked for yet.
     """
-    for item, kind, _ in objects(page):
+    for item, kind, _ in page_objects(page):
         if kind == raw.FPDF_PAGEOBJ_TEXT:
             for i in range(raw.FPDFPageObj_CountMarks(item)):
                 raw.FPDFPageObjMark_RemoveParam(item, raw.FPDFPageObj_GetMark(item, i), b"ActualText")
@@ -124,7 +124,7 @@ class PageGlyphs:
     """
 
     turns: dict[float, list[Glyph]]
-    slanted: list[Glyph] = field(default_factory=list)
+    rotated_glyphs: list[Glyph] = field(default_factory=list)
     hidden: list[Box] = field(default_factory=list)
     unmapped: int = 0
     invisible: int = 0
@@ -141,12 +141,12 @@ class PageGlyphs:
             self.turns = {
                 turn: [glyph for glyph in some if id(glyph) not in glyphs] for turn, some in self.turns.items()
             }
-            self.slanted = [glyph for glyph in self.slanted if id(glyph) not in glyphs]
+            self.rotated_glyphs = [glyph for glyph in self.rotated_glyphs if id(glyph) not in glyphs]
 
     @property
     def count(self) -> int:
         """Characters that are seen."""
-        return sum(map(len, self.turns.values())) + len(self.slanted)
+        return sum(map(len, self.turns.values())) + len(self.rotated_glyphs)
 
     def without(self, codes: list[Quad], size: tuple[float, float]) -> "PageGlyphs":
         """What is left without the characters that draw a code, as those of a font of bars do.
@@ -157,14 +157,16 @@ class PageGlyphs:
         if not codes:
             return self
         turns = {
-            turn: [glyph for glyph in glyphs if not is_within(to_page(glyph.box, turn, *size), codes)]
+            turn: [glyph for glyph in glyphs if not is_inside_any(rotated_to_page(glyph.box, turn, *size), codes)]
             for turn, glyphs in self.turns.items()
         }
-        slanted = [glyph for glyph in self.slanted if not is_within(glyph.box, codes)]
-        return replace(self, turns={turn: glyphs for turn, glyphs in turns.items() if glyphs}, slanted=slanted)
+        rotated_glyphs = [glyph for glyph in self.rotated_glyphs if not is_inside_any(glyph.box, codes)]
+        return replace(
+            self, turns={turn: glyphs for turn, glyphs in turns.items() if glyphs}, rotated_glyphs=rotated_glyphs
+        )
 
 
-def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
+def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
     """Read the characters of a page that can be seen.
 
     Text can be in the file and not on the page: white, behind a picture, in a layer that is switched off, outside.
@@ -177,7 +179,7 @@ def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
     """
     found = PageGlyphs({})
     ink = Ink(page, view.size, max_pixels)
-    forget_spoken(page)
+    drop_actual_text(page)
     textpage = page.get_textpage()
     boxes: list[Box] = []
     last: _Char | None = None
@@ -204,12 +206,12 @@ def read_glyphs(page: Any, view: View, max_pixels: int) -> PageGlyphs:
             found.unmapped += char.unmapped
             turn = None if i in bent else char.turn(view)
             glyph = _glyph(char, box, view, turn or 0, space)
-            (found.slanted if turn is None else found.turns.setdefault(turn, [])).append(glyph)
+            (found.rotated_glyphs if turn is None else found.turns.setdefault(turn, [])).append(glyph)
             if char.doubtful:
                 found.doubtful.add(id(glyph))
         space = False
     textpage.close()
-    found.loose = found.unplaced or overlaps > MANY or not ink.is_within(boxes)
+    found.loose = found.unplaced or overlaps > MANY or not ink.is_inside_any(boxes)
     return found
 
 
@@ -237,18 +239,18 @@ def _is_seen(char: "_Char", box: Box, ink: Ink, found: PageGlyphs) -> bool:
     return seen >= SEEN
 
 
-def _glyph(char: "_Char", box: Box, view: View, turn: float, space: bool) -> Glyph:
+def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) -> Glyph:
     """A character as it stands on the page."""
     width, height = view.size
     if turn % 90:
         # the file's box is the upright one around it, so its own is made of the place where it begins and its size
-        x, base, _, _ = to_frame(Box(*view.point(*char.origin), *view.point(*char.origin)), turn, width, height)
+        x, base, _, _ = page_to_rotated(Box(*view.point(*char.origin), *view.point(*char.origin)), turn, width, height)
         edge, em = 0.05 * char.em, char.em
         return Glyph(
             char.text, Box(x - edge, base - ABOVE * em, x + char.advance + edge, base + BELOW * em), base, em, space
         )
     inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
-    return Glyph(char.text, to_frame(inside, turn, width, height), _base(char, view, turn), char.em, space)
+    return Glyph(char.text, page_to_rotated(inside, turn, width, height), _base(char, view, turn), char.em, space)
 
 
 class _Char(NamedTuple):
@@ -272,11 +274,11 @@ class _Char(NamedTuple):
         """Whether its size and place are numbers that can be calculated with."""
         return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST
 
-    def shown(self, view: View) -> Box:
+    def shown(self, view: PageView) -> Box:
         """What it covers on the page as shown."""
         return view.box(*self.box)
 
-    def turn(self, view: View) -> float | None:
+    def turn(self, view: PageView) -> float | None:
         """The degrees that it is turned clockwise as shown; None if it stands aslant and is distorted or huge."""
         x, y = self.direction
         degrees = math.degrees(math.atan2(-y, x)) + view.rotation
@@ -313,10 +315,10 @@ class _Char(NamedTuple):
         return 0.1 * self.em < along < end - BEYOND * self.em and abs(across) < BEYOND * self.em
 
 
-def _base(char: _Char, view: View, turn: float) -> float:
+def _base(char: _Char, view: PageView, turn: float) -> float:
     """Height of the line that a character stands on, in the frame of its turn."""
     x, y = view.point(*char.origin)
-    return to_frame(Box(x, y, x, y), turn, *view.size).y0
+    return page_to_rotated(Box(x, y, x, y), turn, *view.size).y0
 
 
 def _chars(textpage: Any) -> Iterator[_Char]:
@@ -417,7 +419,7 @@ def _owner(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[i
     key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
     if key not in modes:
         mode = raw.FPDFTextObj_GetTextRenderMode(textobject) if key else 0
-        modes[key] = mode, bool(key) and is_doubtful(textobject)
+        modes[key] = mode, bool(key) and has_unreliable_shape(textobject)
     return key, *modes[key]
 
 

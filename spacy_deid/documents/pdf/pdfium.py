@@ -21,7 +21,7 @@ Matrix = tuple[float, float, float, float, float, float]
 IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
-class View(NamedTuple):
+class PageView(NamedTuple):
     """How a page is shown: its box in the file's coordinates, and its rotation.
 
     left, bottom, right, top (float): the part that is shown.
@@ -56,7 +56,7 @@ class View(NamedTuple):
         return Box(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
 
-class Placed(NamedTuple):
+class PageObject(NamedTuple):
     """An object of a page: pdfium's handle, its kind, and how its own coordinates lie in the file's."""
 
     item: Any
@@ -64,7 +64,7 @@ class Placed(NamedTuple):
     matrix: Matrix
 
 
-def objects(page: Any) -> Iterator[Placed]:
+def page_objects(page: Any) -> Iterator[PageObject]:
     """Every object of a page that is no drawing itself.
 
     page (PdfPage): the page.
@@ -73,7 +73,7 @@ def objects(page: Any) -> Iterator[Placed]:
     yield from _placed(page.raw, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, IDENTITY, 0)
 
 
-def _placed(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int) -> Iterator[Placed]:
+def _placed(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int) -> Iterator[PageObject]:
     for i in range(count(holder)):
         item = get(holder, i)
         kind = raw.FPDFPageObj_GetType(item)
@@ -81,12 +81,12 @@ def _placed(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int) -> It
         raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
         placed = _times((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
         if kind != raw.FPDF_PAGEOBJ_FORM:
-            yield Placed(item, kind, placed)
+            yield PageObject(item, kind, placed)
         elif depth < DEPTH:
             yield from _placed(item, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, placed, depth + 1)
 
 
-def is_doubtful(item: Any) -> bool:
+def has_unreliable_shape(item: Any) -> bool:
     """Whether the shapes of a text object may be others than its characters.
 
     A glyph of a Type 3 font is a drawing, of whole words if the file likes. A pattern can fill glyphs with text; of
@@ -111,12 +111,12 @@ def is_doubtful(item: Any) -> bool:
 def _times(first: Matrix, second: Matrix) -> Matrix:
     """One transformation after the other."""
     a, b, c, d, e, f = first
-    x, y = point(second, e, f)
+    x, y = transform_point(second, e, f)
     p, q, r, s, _, _ = second
     return a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, x, y
 
 
-def point(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
+def transform_point(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
     """Where a transformation takes a point."""
     a, b, c, d, e, f = matrix
     return a * x + c * y + e, b * x + d * y + f
@@ -164,7 +164,7 @@ def _check(pdf: Any, name: str, settings: ReadSettings) -> None:
 
 
 @contextmanager
-def flat_page(pdf: Any, index: int, name: str) -> Iterator[Any]:
+def open_flattened_page(pdf: Any, index: int, name: str) -> Iterator[Any]:
     """A page with its form fields and annotations drawn on it, so that what they show is text like any other.
 
     pdf (PdfDocument): the document.
@@ -206,14 +206,14 @@ def render(page: Any, width: float, height: float, dpi: int, max_pixels: int) ->
 SMALL = 5.0  # points; nothing can be read in a smaller picture
 
 
-class Picture(NamedTuple):
+class PagePicture(NamedTuple):
     """A picture on a page: what it covers, and its dots an inch."""
 
     box: Box
     dpi: float
 
 
-def find_pictures(page: Any, view: View) -> list[Picture]:
+def find_pictures(page: Any, view: PageView) -> list[PagePicture]:
     """Find the pictures of a page. Those that touch are taken as one: scanners cut pages into stripes.
 
     page (PdfPage): the page, flattened.
@@ -221,22 +221,22 @@ def find_pictures(page: Any, view: View) -> list[Picture]:
     RETURNS (list[Picture]): on the page; of several taken as one the dots of the finest.
     """
     width, height = view.size
-    found: list[Picture] = []
-    for item, kind, matrix in objects(page):
+    found: list[PagePicture] = []
+    for item, kind, matrix in page_objects(page):
         if kind != raw.FPDF_PAGEOBJ_IMAGE:
             continue
         # a picture is the unit square of its coordinates (ISO 32000-1, 8.9.5)
-        points = [view.point(*point(matrix, x, y)) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
+        points = [view.point(*transform_point(matrix, x, y)) for x, y in ((0, 0), (1, 0), (0, 1), (1, 1))]
         xs, ys = [x for x, _ in points], [y for _, y in points]
         box = Box(max(min(xs), 0), max(min(ys), 0), min(max(xs), width), min(max(ys), height))
         if not all(map(math.isfinite, (*xs, *ys, *matrix))):  # it could be anywhere
             box, matrix = Box(0, 0, width, height), (width, 0.0, 0.0, height, 0.0, 0.0)
         if box.x1 > box.x0 and box.y1 > box.y0:
-            found.append(Picture(box, _dots(item, matrix)))
+            found.append(PagePicture(box, _dots(item, matrix)))
     return [one for one in _united(found) if min(one.box.x1 - one.box.x0, one.box.y1 - one.box.y0) >= SMALL]
 
 
-def share(pictures: list[Picture], view: View) -> float:
+def covered_share(pictures: list[PagePicture], view: PageView) -> float:
     """What share of a page is covered, by pictures that do not overlap."""
     width, height = view.size
     return sum((box.x1 - box.x0) * (box.y1 - box.y0) for box, _ in pictures) / (width * height)
@@ -256,26 +256,26 @@ def _pixels(item: Any) -> tuple[int, int]:
     return wide.value, high.value
 
 
-def most_pixels(page: Any) -> int:
+def largest_picture_pixels(page: Any) -> int:
     """How many pixels the largest picture of a page has. Nothing is unpacked for it.
 
     page (PdfPage): the page.
     RETURNS (int): width times height, 0 without pictures.
     """
-    pictures = (_pixels(item) for item, kind, _ in objects(page) if kind == raw.FPDF_PAGEOBJ_IMAGE)
+    pictures = (_pixels(item) for item, kind, _ in page_objects(page) if kind == raw.FPDF_PAGEOBJ_IMAGE)
     return max((wide * high for wide, high in pictures), default=0)
 
 
-def _united(pictures: list[Picture]) -> list[Picture]:
+def _united(pictures: list[PagePicture]) -> list[PagePicture]:
     """Pictures that touch as one around them."""
-    united: list[Picture] = []
+    united: list[PagePicture] = []
     for picture in pictures:
         while touching := [other for other in united if _touch(other.box, picture.box)]:
             united = [other for other in united if other not in touching]
             boxes = [picture.box, *(other.box for other in touching)]
             lows = [min(box[i] for box in boxes) for i in (0, 1)]
             around = Box(*lows, *(max(box[i] for box in boxes) for i in (2, 3)))
-            picture = Picture(around, max(picture.dpi, *(other.dpi for other in touching)))
+            picture = PagePicture(around, max(picture.dpi, *(other.dpi for other in touching)))
         united.append(picture)
     return united
 

@@ -8,17 +8,33 @@ from typing import Any
 from ...errors import Errors, InputError
 from ..document import Document, Page, ReadSettings
 from ..pages.barcodes import COARSE_DPI, cover_codes, find_codes, is_words
-from ..pages.geometry import Box, PageParts, Quad, Run, is_within, quad_on_page, quarter, to_page
-from ..pages.image_analysis import without_colour
+from ..pages.geometry import (
+    Box,
+    PageLayout,
+    Quad,
+    Run,
+    is_inside_any,
+    nearest_quarter,
+    rotated_corners,
+    rotated_to_page,
+)
+from ..pages.image_analysis import grey_if_colourless
 from ..pages.layout import make_runs
-from ..pages.ocr import in_order, read_page, read_picture
-from ..pages.page_text import Reading, TextBuilder, add_reading
+from ..pages.ocr import read_page, read_picture, run_in_order
+from ..pages.page_text import PageContent, TextBuilder, add_page_content
 from ..pages.tesseract import check_tesseract
 from .glyphs import PageGlyphs, read_glyphs
-from .pdfium import Picture, View, find_pictures, flat_page, most_pixels, open_pdf, render, share
-from .vector_text import with_drawn
-
-__all__ = ["read"]
+from .pdfium import (
+    PagePicture,
+    PageView,
+    covered_share,
+    find_pictures,
+    largest_picture_pixels,
+    open_flattened_page,
+    open_pdf,
+    render,
+)
+from .vector_text import add_vector_text
 
 UNMAPPED = 0.3  # share of characters without meaning from which a text layer cannot be used
 COVERED = 0.5  # share of a page that a picture must cover for the page to be a scan
@@ -27,7 +43,7 @@ SCANNED = 0.9  # share of a page that a scan covers, so that nothing beside it n
 CODE_DPI = 300  # resolution at which codes are decoded
 COARSE = 200  # dots an inch that are always taken
 LARGEST = 14_400  # points along an edge, the most that a page may have (ISO 32000-1, annex C)
-Job = Callable[[], Reading]
+Job = Callable[[], PageContent]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -41,13 +57,13 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """
     builder = TextBuilder()
     pages: list[Page] = []
-    parts: list[PageParts] = []
+    parts: list[PageLayout] = []
     warnings: list[str] = []
     with open_pdf(data, name, settings) as pdf:
         sizes: list[tuple[float, float]] = []
-        for reading in in_order(_jobs(pdf, name, settings, sizes), settings.processes):
+        for reading in run_in_order(_jobs(pdf, name, settings, sizes), settings.processes):
             start = builder.length
-            parts.append(add_reading(builder, reading, *sizes[len(parts)]))
+            parts.append(add_page_content(builder, reading, *sizes[len(parts)]))
             pages.append(Page(len(parts), min(start, builder.length), builder.length, reading.ocr))
             warnings += reading.warnings
     return Document(name, "pdf", builder.text, tuple(pages), tuple(warnings), (data, parts))
@@ -56,32 +72,32 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, float]]) -> Iterator[Job]:
     """What is to be done for each page. Only this thread asks pdfium, which knows no threads."""
     for index in range(len(pdf)):
-        with flat_page(pdf, index, name) as page:
+        with open_flattened_page(pdf, index, name) as page:
             left, bottom, right, top = page.get_bbox()
-            view = View(left, bottom, right, top, page.get_rotation())
+            view = PageView(left, bottom, right, top, page.get_rotation())
             sizes.append(view.size)
             _check_size(page, view, settings, name, index + 1)
             found, pictures = read_glyphs(page, view, settings.max_pixels), find_pictures(page, view)
             codes = _find_codes(page, view, found, settings) if settings.codes == "remove" else []
-            if settings.ocr == "always" or _is_scan(found, share(pictures, view)):
+            if settings.ocr == "always" or _is_scan(found, covered_share(pictures, view)):
                 job = _page_job(page, view, pictures, codes, settings, name, index + 1)
             else:
                 found, boxes = found.without(codes, view.size), [picture.box for picture in pictures]
                 job = partial(_text_page, found)
                 if boxes:
                     job = _pictures_job(page, view, found, boxes, codes, settings, name, index + 1)
-                job = with_drawn(job, page, view, found, codes, settings, name, index + 1)
+                job = add_vector_text(job, page, view, found, codes, settings, name, index + 1)
             yield partial(_with_codes, job, codes, index + 1) if codes else job
 
 
-def _find_codes(page: Any, view: View, found: PageGlyphs, settings: ReadSettings) -> list[Quad]:
+def _find_codes(page: Any, view: PageView, found: PageGlyphs, settings: ReadSettings) -> list[Quad]:
     """The bar codes and matrix codes that a page shows, whatever they are drawn with.
 
     found (PageGlyphs): its text, whose lines of words are not searched.
     """
     width, height = view.size
     shown = partial(render, page, width, height, max_pixels=settings.max_pixels)
-    small = without_colour(shown(dpi=COARSE_DPI))
+    small = grey_if_colourless(shown(dpi=COARSE_DPI))
     scale = width / small.width
     runs = [run for turn, glyphs in found.turns.items() if turn == 0 for run in make_runs(glyphs, turn)]
     words = [Box(*(edge / scale for edge in run.box)) for run in runs if is_words(run.text)]
@@ -89,14 +105,14 @@ def _find_codes(page: Any, view: View, found: PageGlyphs, settings: ReadSettings
     return [tuple((x * scale, y * scale) for x, y in quad) for quad in codes]
 
 
-def _with_codes(job: Job, codes: list[Quad], number: int) -> Reading:
+def _with_codes(job: Job, codes: list[Quad], number: int) -> PageContent:
     """What a job reads, with the codes of the page."""
     reading = job()
     reading.add_codes(codes, number)
     return reading
 
 
-def _check_size(page: Any, view: View, settings: ReadSettings, name: str, number: int) -> None:
+def _check_size(page: Any, view: PageView, settings: ReadSettings, name: str, number: int) -> None:
     """Refuse a page that cannot be shown, before it is drawn.
 
     RAISES: InputError (D718).
@@ -106,7 +122,7 @@ def _check_size(page: Any, view: View, settings: ReadSettings, name: str, number
         reason = "nothing of it is shown: its boxes do not meet"
     elif not max(view.size) <= LARGEST:  # nor if it is no number
         reason = f"larger than {LARGEST} points"
-    elif most_pixels(page) > settings.max_pixels:
+    elif largest_picture_pixels(page) > settings.max_pixels:
         reason = f"has a picture of more than {settings.max_pixels} pixels"
     if reason:
         raise InputError(Errors.D718.format(path=name, page=number, reason=reason))
@@ -118,16 +134,16 @@ def _is_scan(found: PageGlyphs, covered: float) -> bool:
     return unusable or not found.count or (covered >= COVERED and found.count < FEW)
 
 
-def _text_page(found: PageGlyphs) -> Reading:
+def _text_page(found: PageGlyphs) -> PageContent:
     """A page from its text layer: the text of the commonest turn first, what stands aslant last."""
-    turns = sorted(found.turns.items(), key=lambda item: (item[0] != quarter(item[0]), -len(item[1])))
-    return Reading([make_runs(glyphs, turn) for turn, glyphs in turns], found.slanted, blanks=found.hidden)
+    turns = sorted(found.turns.items(), key=lambda item: (item[0] != nearest_quarter(item[0]), -len(item[1])))
+    return PageContent([make_runs(glyphs, turn) for turn, glyphs in turns], found.rotated_glyphs, blanks=found.hidden)
 
 
 def _page_job(
     page: Any,
-    view: View,
-    pictures: list[Picture],
+    view: PageView,
+    pictures: list[PagePicture],
     codes: list[Quad],
     settings: ReadSettings,
     name: str,
@@ -135,19 +151,21 @@ def _page_job(
 ) -> Job:
     """Read a page by OCR, unless there is nothing on it. More dots than a scan has cost time and show nothing."""
     finest = max((picture.dpi for picture in pictures), default=0.0)
-    dpi = settings.dpi if share(pictures, view) < SCANNED else min(settings.dpi, max(COARSE, math.ceil(finest)))
-    image = without_colour(render(page, *view.size, dpi, settings.max_pixels))
+    dpi = (
+        settings.dpi if covered_share(pictures, view) < SCANNED else min(settings.dpi, max(COARSE, math.ceil(finest)))
+    )
+    image = grey_if_colourless(render(page, *view.size, dpi, settings.max_pixels))
     scale = image.width / view.size[0]
     cover_codes(image, codes, scale)
     if len(image.getcolors(2) or (0, 0)) < 2:
-        return partial(Reading, [])
+        return partial(PageContent, [])
     check_tesseract(settings.languages, name)
     return partial(read_page, image, scale, round(72 * scale), settings, name, number)
 
 
 def _pictures_job(
     page: Any,
-    view: View,
+    view: PageView,
     found: PageGlyphs,
     pictures: list[Box],
     codes: list[Quad],
@@ -160,7 +178,7 @@ def _pictures_job(
         blanks = pictures if settings.pictures == "remove" else []
         return partial(_with_pictures, found, [], blanks, view.size, number)
     check_tesseract(settings.languages, name)
-    image = without_colour(render(page, *view.size, settings.dpi, settings.max_pixels))
+    image = grey_if_colourless(render(page, *view.size, settings.dpi, settings.max_pixels))
     scale = image.width / view.size[0]
     cover_codes(image, codes, scale)
     jobs: list[Callable[[], list[Run]]] = []
@@ -177,14 +195,21 @@ def _with_pictures(
     blanks: list[Box],
     page: tuple[float, float],
     number: int,
-) -> Reading:
+) -> PageContent:
     """A page from its text layer and its pictures. What is text already is not read again in a picture behind it."""
     reading = _text_page(found)
     reading.blanks = [*reading.blanks, *blanks]
-    printed = [quad_on_page(run.box, run.turn, *page) for block in reading.blocks for run in block]
+    printed = [rotated_corners(run.box, run.turn, *page) for block in reading.blocks for run in block]
     for job in jobs:
         runs = (
-            (run.turn, [glyph for glyph in run.glyphs if not is_within(to_page(glyph.box, run.turn, *page), printed)])
+            (
+                run.turn,
+                [
+                    glyph
+                    for glyph in run.glyphs
+                    if not is_inside_any(rotated_to_page(glyph.box, run.turn, *page), printed)
+                ],
+            )
             for run in job()
         )
         reading.blocks.append([Run(glyphs, turn) for turn, glyphs in runs if glyphs])

@@ -14,25 +14,25 @@ from PIL import Image
 from ...errors import Errors, InputError
 from ..document import ReadSettings
 from ..pages.barcodes import cover_codes
-from ..pages.geometry import Box, Quad, Run, to_page
-from ..pages.image_analysis import find_patches
+from ..pages.geometry import Box, Quad, Run, rotated_to_page
+from ..pages.image_analysis import detect_text_patches
 from ..pages.layout import join_runs
-from ..pages.ocr import PatchesRead, read_patches
-from ..pages.page_text import Reading
+from ..pages.ocr import PatchText, read_patches
+from ..pages.page_text import PageContent
 from ..pages.tesseract import check_tesseract
 from .glyphs import PageGlyphs
-from .pdfium import View, is_doubtful, objects, render
+from .pdfium import PageView, has_unreliable_shape, page_objects, render
 
 DPI = 100  # resolution at which is looked for text
 ALIKE = 0.75  # how alike two readings of one word are
 ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "centre", "right")
-Job = Callable[[], Reading]
+Job = Callable[[], PageContent]
 
 
-def with_drawn(
+def add_vector_text(
     job: Job,
     page: Any,
-    view: View,
+    view: PageView,
     found: PageGlyphs,
     codes: list[Quad],
     settings: ReadSettings,
@@ -57,7 +57,7 @@ def with_drawn(
         image = render(page, *view.size, DPI, settings.max_pixels)
         scale = image.width / view.size[0]
         cover_codes(image, codes, scale)
-        patches = [Box(*(value / scale for value in patch.box)) for patch in find_patches(np.asarray(image))]
+        patches = [Box(*(value / scale for value in patch.box)) for patch in detect_text_patches(np.asarray(image))]
         if not patches:
             return job
         check_tesseract(settings.languages, name)
@@ -68,18 +68,18 @@ def with_drawn(
 
 def _has_drawings(page: Any) -> bool:
     """Whether a page has anything but readable text and pictures."""
-    return any(not _is_explained(item, kind) for item, kind, _ in objects(page))
+    return any(not _is_explained(item, kind) for item, kind, _ in page_objects(page))
 
 
 def _is_explained(item: Any, kind: int) -> bool:
     """Whether an object is a picture, which is read by itself, or text that can be believed."""
-    return kind == raw.FPDF_PAGEOBJ_IMAGE or (kind == raw.FPDF_PAGEOBJ_TEXT and not is_doubtful(item))
+    return kind == raw.FPDF_PAGEOBJ_IMAGE or (kind == raw.FPDF_PAGEOBJ_TEXT and not has_unreliable_shape(item))
 
 
 @contextmanager
 def _only_drawn(page: Any) -> Iterator[None]:
     """Leave readable text and pictures out of a page while it is drawn."""
-    explained = [item for item, kind, _ in objects(page) if _is_explained(item, kind)]
+    explained = [item for item, kind, _ in page_objects(page) if _is_explained(item, kind)]
     for item in explained:
         raw.FPDFPageObj_SetIsActive(item, False)
     try:
@@ -93,12 +93,12 @@ def _read(
     job: Job,
     image: Image.Image,
     patches: list[Box],
-    view: View,
+    view: PageView,
     found: PageGlyphs,
     settings: ReadSettings,
     name: str,
     number: int,
-) -> Reading:
+) -> PageContent:
     """Read the patches, then the page, and put both together."""
     try:
         drawn = read_patches(image, patches, image.width / view.size[0], settings)
@@ -113,14 +113,14 @@ def _read(
         reading.blocks.append(drawn.runs)
     elif drawn.runs:
         level[:] = join_runs([*level, *drawn.runs])
-    reading.slanted = [*reading.slanted, *drawn.slanted]
+    reading.rotated_glyphs = [*reading.rotated_glyphs, *drawn.rotated_glyphs]
     reading.unread = [*reading.unread, *drawn.unread]
     places = dict.fromkeys(_place(box, view) for box in drawn.unread)
     reading.warnings += [f"page {number}: what looks like text could not be read, {place}" for place in places]
     return reading
 
 
-def _place(box: Box, view: View) -> str:
+def _place(box: Box, view: PageView) -> str:
     """Where on the page a box is, in words."""
     width, height = view.size
     column = min(int((box.x0 + box.x1) / 2 / width * 3), 2)
@@ -128,10 +128,12 @@ def _place(box: Box, view: View) -> str:
     return f"{ROWS[row]} {COLUMNS[column]}"
 
 
-def _reconcile(found: PageGlyphs, drawn: PatchesRead, view: View) -> None:
+def _reconcile(found: PageGlyphs, drawn: PatchText, view: PageView) -> None:
     """Decide between glyphs and OCR where both have a text: for the file's if they are alike, else for the shapes."""
-    glyphs = [(glyph, to_page(glyph.box, turn, *view.size)) for turn, some in found.turns.items() for glyph in some]
-    glyphs += [(glyph, glyph.box) for glyph in found.slanted]
+    glyphs = [
+        (glyph, rotated_to_page(glyph.box, turn, *view.size)) for turn, some in found.turns.items() for glyph in some
+    ]
+    glyphs += [(glyph, glyph.box) for glyph in found.rotated_glyphs]
     if not glyphs:
         return
     middles = np.array([((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2) for _, box in glyphs])
@@ -149,7 +151,7 @@ def _reconcile(found: PageGlyphs, drawn: PatchesRead, view: View) -> None:
     for run in drawn.runs:
         run.glyphs = [glyph for glyph in run.glyphs if stays(glyph.text, glyph.box)]
     drawn.runs = [_measured(run) for run in drawn.runs if run.glyphs]
-    for glyph in drawn.slanted:
+    for glyph in drawn.rotated_glyphs:
         stays(glyph.text, glyph.box)
     found.forget(refuted)
 

@@ -14,10 +14,18 @@ from PIL import Image
 
 from ...offsets import Edit
 from ..document import Document, ReadSettings, WriteSettings
-from ..pages.geometry import Box, PageParts, Strip, quarter, to_frame, to_page, upright
-from ..pages.image_analysis import without_colour
-from ..pages.painting import Line, Placed, Release, paint_page
-from .pdfium import flat_page, open_pdf, render
+from ..pages.geometry import (
+    Box,
+    LineSegment,
+    PageLayout,
+    nearest_quarter,
+    page_to_rotated,
+    rotate_upright,
+    rotated_to_page,
+)
+from ..pages.image_analysis import grey_if_colourless
+from ..pages.painting import EditedLine, LineEditor, PlacedPiece, paint_page
+from .pdfium import open_flattened_page, open_pdf, render
 
 GLYPH = 0.5  # width of every glyph of the font, in sizes of it
 SHADES = 0.12  # share of pixels between black and white from which a page is a photograph
@@ -45,23 +53,23 @@ class Word(NamedTuple):
     space: bool
 
 
-class PictureWriter:
+class PageImageWriter:
     """Makes a PDF page by page."""
 
     def __init__(self) -> None:
         self._pdf = pikepdf.new()
         self._font = self._pdf.make_indirect(self._make_font())
 
-    def add(self, image: Image.Image, parts: PageParts, lines: Sequence[Line]) -> None:
+    def add(self, image: Image.Image, parts: PageLayout, lines: Sequence[EditedLine]) -> None:
         """Add a page. Its text is written upright and the page turned, because readers know little of turned text.
 
         image (Image): what it shows.
         parts (PageParts): its size.
         lines (Sequence[Line]): its text, in order.
         """
-        turn = Counter(quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
+        turn = Counter(nearest_quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
         width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
-        picture = self._pdf.make_indirect(self._make_picture(upright(image, turn)))
+        picture = self._pdf.make_indirect(self._make_picture(rotate_upright(image, turn)))
         content = f"q {width:.3f} 0 0 {height:.3f} 0 0 cm /Im0 Do Q\n".encode()
         content += b"BT 3 Tr\n" + b"".join(_shown(line, parts, turn, height) for line in lines) + b"ET\n"
         page = pikepdf.Dictionary(
@@ -150,7 +158,7 @@ def _packed(image: Image.Image) -> bytes:
     return (shades[:, ::2] << 4 | shades[:, 1::2]).astype(np.uint8).tobytes()
 
 
-def _shown(line: Line, parts: PageParts, turn: int, height: float) -> bytes:
+def _shown(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
     """The operators that write a line on a page that is turned, and as high as that."""
     out = []
     strip = line.strip
@@ -160,8 +168,8 @@ def _shown(line: Line, parts: PageParts, turn: int, height: float) -> bytes:
     for word in _words(line):
         # the line stands a fifth of its height above the lower edge
         base = Box(word.box.x0, strip.bottom - 0.2 * size, word.box.x0, strip.bottom - 0.2 * size)
-        shown = to_page(base, strip.turn, parts.width, parts.height)
-        x, y, _, _ = to_frame(shown, turn, parts.width, parts.height)
+        shown = rotated_to_page(base, strip.turn, parts.width, parts.height)
+        x, y, _, _ = page_to_rotated(shown, turn, parts.width, parts.height)
         units = word.text.encode("utf-16-be", "replace")
         stretch = 100 * max(word.box.x1 - word.box.x0, 0.1) / (GLYPH * size * len(units) / 2)
         code = (units + (b"\0 " if word.space else b"")).hex()
@@ -170,7 +178,7 @@ def _shown(line: Line, parts: PageParts, turn: int, height: float) -> bytes:
     return "".join(out).encode()
 
 
-def _words(line: Line) -> Iterator[Word]:
+def _words(line: EditedLine) -> Iterator[Word]:
     """The words of a line with their places after the edits."""
     words = [word for place in line.placed for word in _words_of(line.strip, place)]
     for i, word in enumerate(words):
@@ -178,7 +186,7 @@ def _words(line: Line) -> Iterator[Word]:
         yield word._replace(space=word.space or behind > 0.1 * line.strip.em)
 
 
-def _words_of(strip: Strip, place: Placed) -> Iterator[Word]:
+def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
     """The words of a piece."""
     piece = place.piece
     if piece.text is not None:
@@ -199,12 +207,12 @@ def _words_of(strip: Strip, place: Placed) -> Iterator[Word]:
         first = i
 
 
-def _parted(strip: Strip, i: int) -> bool:
+def _parted(strip: LineSegment, i: int) -> bool:
     """Whether the text has white space before a glyph."""
     return strip.start[i] > strip.end[i - 1]
 
 
-def _replaced_words(strip: Strip, place: Placed, text: str) -> Iterator[Word]:
+def _replaced_words(strip: LineSegment, place: PlacedPiece, text: str) -> Iterator[Word]:
     """The words of a replacement, each with its share of the room."""
     words = text.split()
     step = (place.right - place.left) / max(len(" ".join(words)), 1)
@@ -225,19 +233,21 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     RAISES: DeidError (D719).
     """
     data, pages = document.parts
-    release = Release(document.text, edits)
-    writer = PictureWriter()
+    editor = LineEditor(document.text, edits)
+    writer = PageImageWriter()
     with open_pdf(data, document.name, ReadSettings(max_pages=len(pages))) as pdf:
         for index, parts in enumerate(pages):
-            with flat_page(pdf, index, document.name) as page:
-                image = without_colour(render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels))
-            writer.add(*_painted(image, parts, release, index + 1, settings))
+            with open_flattened_page(pdf, index, document.name) as page:
+                image = grey_if_colourless(
+                    render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels)
+                )
+            writer.add(*_painted(image, parts, editor, index + 1, settings))
     return writer.save()
 
 
 def _painted(
-    image: Image.Image, parts: PageParts, release: Release, number: int, settings: WriteSettings
-) -> tuple[Image.Image, PageParts, list[Any]]:
+    image: Image.Image, parts: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
+) -> tuple[Image.Image, PageLayout, list[Any]]:
     """A page painted over, with what the writer needs."""
-    painted, lines = paint_page(image, parts, release, number, settings)
+    painted, lines = paint_page(image, parts, editor, number, settings)
     return painted, parts, lines

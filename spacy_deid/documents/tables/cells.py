@@ -58,7 +58,7 @@ def label_of(action: str) -> str:
 
 
 TITLE = -1  # row of a sheet's name
-MOST = 20_000_000  # cells of a table, empty ones too
+MAX_CELLS = 20_000_000  # cells of a table, empty ones too
 
 
 class Cell(NamedTuple):
@@ -83,11 +83,11 @@ class Sheet:
     def actions(self, columns: Mapping[str, str]) -> list[str]:
         """What becomes of each column, as wide as the widest row."""
         width = max(map(len, self.rows), default=0)
-        heads = [shown(head) for head in self.rows[0]] if self.rows else []
+        heads = [cell_text(head) for head in self.rows[0]] if self.rows else []
         return [columns.get(head, TEXT) for head in heads] + [TEXT] * (width - len(heads))
 
 
-class Tables(NamedTuple):
+class TableParts(NamedTuple):
     """What is needed to write a file of tables.
 
     sheets (list[Sheet]): the tables.
@@ -97,13 +97,13 @@ class Tables(NamedTuple):
 
     sheets: list[Sheet]
     columns: Mapping[str, str]
-    about: Any = None
+    extra: Any = None
 
     def __repr__(self) -> str:
         return f"Tables({len(self.sheets)} sheets)"
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A cell as text."""
     if value is None:
         return ""
@@ -113,7 +113,7 @@ def shown(value: Any) -> str:
 
 
 def make_document(
-    name: str, kind: str, sheets: list[Sheet], settings: ReadSettings, about: Any = None, warnings: Iterable[str] = ()
+    name: str, kind: str, sheets: list[Sheet], settings: ReadSettings, extra: Any = None, warnings: Iterable[str] = ()
 ) -> Document:
     """Make the document of a file of tables.
 
@@ -125,10 +125,10 @@ def make_document(
     RETURNS (Document): with a mark for each cell of a column that has a label.
     RAISES: InputError (D722).
     """
-    heads = [shown(head) for sheet in sheets for head in (sheet.rows[0] if sheet.rows else ())]
+    heads = [cell_text(head) for sheet in sheets for head in (sheet.rows[0] if sheet.rows else ())]
     check_columns(settings.columns, heads, name)
     text, marks = table_text(sheets, settings.columns)
-    parts = Tables(sheets, settings.columns, about)
+    parts = TableParts(sheets, settings.columns, extra)
     return Document(name, kind, text.text, (), tuple(dict.fromkeys(warnings)), parts, marks)
 
 
@@ -146,7 +146,7 @@ def table_text(
                 if actions[column] == DROP or (actions[column] == KEEP and index):
                     continue
                 before = len(text.pieces)
-                _add(text, shown(value), Cell(number, index, column))
+                _add(text, cell_text(value), Cell(number, index, column))
                 if index and label_of(actions[column]) and len(text.pieces) > before:
                     marks.append((*text.pieces[-1][:2], label_of(actions[column])))
     return text, tuple(marks)
@@ -159,7 +159,7 @@ def _add(text: PlacedText, shown_text: str, cell: Cell) -> None:
         text.add(shown_text, cell)
 
 
-def edit_tables(tables: Tables, edits: Sequence[Edit]) -> list[Sheet]:
+def edit_tables(tables: TableParts, edits: Sequence[Edit]) -> list[Sheet]:
     """Make edits in copies of tables, without the columns that are dropped.
 
     tables (Tables): the tables.
@@ -174,7 +174,7 @@ def edit_tables(tables: Tables, edits: Sequence[Edit]) -> list[Sheet]:
         if cell.row == TITLE:
             sheet.title = apply_edits(sheet.title, local)
         else:
-            sheet.rows[cell.row][cell.column] = apply_edits(shown(sheet.rows[cell.row][cell.column]), local)
+            sheet.rows[cell.row][cell.column] = apply_edits(cell_text(sheet.rows[cell.row][cell.column]), local)
     for sheet, original in zip(sheets, tables.sheets, strict=True):
         kept = [action != DROP for action in original.actions(tables.columns)]
         sheet.rows = [[value for value, keep in zip(row, kept, strict=False) if keep] for row in sheet.rows]

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...errors import Errors, InputError
 from ...offsets import Edit
-from ..document import Document, Format, Found, ReadSettings, WriteSettings
-from .cells import DROP, MOST, Sheet, Tables, edit_tables, make_document, shown, table_text
+from ..document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from .cells import DROP, MAX_CELLS, Sheet, TableParts, cell_text, edit_tables, make_document, table_text
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
@@ -26,7 +26,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     open_columns = [column for column in nested if settings.columns.get(column) not in ("keep", DROP)]
     if open_columns:
         raise InputError(Errors.D723.format(path=name, columns=", ".join(open_columns)))
-    return make_document(name, "parquet", [_as_sheet(table, name)], settings, table)
+    return make_document(name, "parquet", [_to_sheet(table, name)], settings, table)
 
 
 def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
@@ -38,8 +38,8 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
         raise InputError(Errors.D713.format(path=name, package="pyarrow")) from None
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows * file.metadata.num_columns > MOST:
-            raise InputError(Errors.D715.format(path=name, reason=f"more than {MOST} cells"))
+        if file.metadata.num_rows * file.metadata.num_columns > MAX_CELLS:
+            raise InputError(Errors.D715.format(path=name, reason=f"more than {MAX_CELLS} cells"))
         groups = range(file.metadata.num_row_groups)
         if sum(file.metadata.row_group(i).total_byte_size for i in groups) > settings.max_bytes:
             reason = f"more than {settings.max_bytes} bytes are packed in it"
@@ -60,7 +60,7 @@ def _is_flat(kind: Any) -> bool:
     )
 
 
-def _as_sheet(table: Any, name: str) -> Sheet:
+def _to_sheet(table: Any, name: str) -> Sheet:
     """The cells row by row."""
     columns = [_values(table.column(i), f"{name}, column {i + 1}") for i in range(table.num_columns)]
     return Sheet([list(table.column_names), *map(list, zip(*columns, strict=True))])
@@ -89,14 +89,14 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     import pyarrow as pa
     from pyarrow import parquet
 
-    tables: Tables = document.parts
+    tables: TableParts = document.parts
     kept = [i for i, action in enumerate(tables.sheets[0].actions(tables.columns)) if action != DROP]
     heads, *rows = edit_tables(tables, edits)[0].rows
     arrays = []
     for place, i in enumerate(kept):
         values = [row[place] for row in rows]
         old = [row[i] for row in tables.sheets[0].rows[1:]]
-        arrays.append(_column(values, values == old, tables.about.column(i)))
+        arrays.append(_column(values, values == old, tables.extra.column(i)))
     out = io.BytesIO()
     parquet.write_table(pa.Table.from_arrays(arrays, names=[str(head) for head in heads]), out)
     return out.getvalue()
@@ -107,18 +107,18 @@ def _column(values: list[Any], same: bool, column: Any) -> Any:
     import pyarrow as pa
 
     if not same:
-        return pa.array([None if value is None else shown(value) for value in values], type=pa.string())
+        return pa.array([None if value is None else cell_text(value) for value in values], type=pa.string())
     if pa.types.is_dictionary(column.type):  # which may hold values that stand in no row
         return column.cast(column.type.value_type).dictionary_encode()
     return column
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """All cells but those of columns that are kept as they are, and the metadata."""
     table = _load(data, "copy", settings.read)
-    yield Found("a cell", table_text([_as_sheet(table, "copy")], settings.read.columns)[0].text)
+    yield ExtractedText("a cell", table_text([_to_sheet(table, "copy")], settings.read.columns)[0].text)
     for value in (table.schema.metadata or {}).values():
-        yield Found("metadata", value.decode("utf-8", "replace"))
+        yield ExtractedText("metadata", value.decode("utf-8", "replace"))
 
 
 FORMAT = Format(read, write, extract)

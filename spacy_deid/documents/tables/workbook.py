@@ -15,11 +15,9 @@ from openpyxl.utils import column_index_from_string, get_column_letter
 from ...errors import Errors, InputError
 from ...offsets import Edit
 from ..archive import open_archive
-from ..document import Document, Format, Found, ReadSettings, WriteSettings
-from ..markup import parse, strings
-from .cells import DROP, MOST, Sheet, Tables, edit_tables, make_document, table_text
-
-__all__ = ["FORMAT"]
+from ..document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from ..markup import parse, texts_and_attributes
+from .cells import DROP, MAX_CELLS, Sheet, TableParts, edit_tables, make_document, table_text
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TITLE = str.maketrans("[]:*?/\\'", "()-----_")
@@ -35,7 +33,7 @@ _STRICT = b"http://purl.oclc.org/ooxml/"
 _HEAD = 4096
 
 
-class _Look(NamedTuple):
+class _Formatting(NamedTuple):
     """How the cells of a sheet look: widths of columns, and number format and boldness of cells."""
 
     widths: dict[int, float]
@@ -55,8 +53,8 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     sheets, looks = [], []
     book = _load(data, name)
     for table in book.worksheets:
-        sheets.append(_as_sheet(table, name))
-        looks.append(_look_of(table))
+        sheets.append(_to_sheet(table, name))
+        looks.append(_formatting_of(table))
     notes = [f"{what} are removed" for part, what in _PARTS.items() if any(part in m.lower() for m in members)]
     if any(b"<f>" in part or b"<f " in part for m, part in members.items() if "worksheets/" in m):
         notes.append("formulas are written as the values that they had")
@@ -100,7 +98,7 @@ def _constants() -> frozenset[tuple[str, str]]:
     out = io.BytesIO()
     book.save(out)
     members = open_archive(out.getvalue(), "empty", ReadSettings())
-    return frozenset(pair for part in members.values() for pair in strings(parse(part, "empty")))
+    return frozenset(pair for part in members.values() for pair in texts_and_attributes(parse(part, "empty")))
 
 
 def _load(data: bytes, name: str) -> Any:
@@ -118,19 +116,19 @@ def _cells(table: Any) -> list[Any]:
     return [cell for cell in table._cells.values() if cell.value is not None]
 
 
-def _as_sheet(table: Any, name: str) -> Sheet:
+def _to_sheet(table: Any, name: str) -> Sheet:
     """The cells of a sheet row by row."""
     cells = _cells(table)
     height, width = max((cell.row for cell in cells), default=0), max((cell.column for cell in cells), default=0)
-    if height * width > MOST:
-        raise InputError(Errors.D715.format(path=name, reason=f"a sheet reaches over more than {MOST} cells"))
+    if height * width > MAX_CELLS:
+        raise InputError(Errors.D715.format(path=name, reason=f"a sheet reaches over more than {MAX_CELLS} cells"))
     rows: list[list[Any]] = [[None] * width for _ in range(height)]
     for cell in cells:
         rows[cell.row - 1][cell.column - 1] = cell.value
     return Sheet(rows, table.title)
 
 
-def _look_of(table: Any) -> _Look:
+def _formatting_of(table: Any) -> _Formatting:
     """Take the looks of a sheet that hold no text."""
     sizes = table.column_dimensions.items()
     widths = {column_index_from_string(letter): size.width for letter, size in sizes if size.width}
@@ -140,7 +138,7 @@ def _look_of(table: Any) -> _Look:
             wanted = cell.number_format if cell.is_date else "General"
             plain = wanted if '"' not in wanted and "\\" not in wanted else "yyyy-mm-dd"
             looks[cell.row, cell.column] = (plain, bool(cell.font.b))
-    return _Look(widths, looks)
+    return _Formatting(widths, looks)
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
@@ -152,20 +150,20 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     RETURNS (bytes): the file.
     RAISES: DeidError (D003, D004).
     """
-    tables: Tables = document.parts
+    tables: TableParts = document.parts
     book = Workbook()
     book.remove(book.active)
     for i, sheet in enumerate(edit_tables(tables, edits)):
         table = book.create_sheet(sheet.title.translate(_TITLE)[:_LONGEST_TITLE] or f"Sheet{i + 1}")
         kept = [n for n, action in enumerate(tables.sheets[i].actions(tables.columns), 1) if action != DROP]
-        _fill(table, sheet, tables.about[i], kept)
+        _fill(table, sheet, tables.extra[i], kept)
     book.properties.creator = book.properties.lastModifiedBy = ""
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
 
 
-def _fill(table: Any, sheet: Sheet, look: _Look, kept: Sequence[int]) -> None:
+def _fill(table: Any, sheet: Sheet, look: _Formatting, kept: Sequence[int]) -> None:
     """Write the cells of a sheet. `kept` are the original numbers of its columns."""
     for column, original in enumerate(kept, 1):
         if original in look.widths:
@@ -184,17 +182,19 @@ def _fill(table: Any, sheet: Sheet, look: _Look, kept: Sequence[int]) -> None:
                 cell.font = Font(bold=True)
 
 
-def extract(data: bytes, settings: WriteSettings) -> Iterator[Found]:
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """All cells but those of columns that are kept as they are, and all that stands in the parts around them."""
     members = _checked(data, "copy", settings.read)
-    sheets = [_as_sheet(table, "copy") for table in _load(data, "copy").worksheets]
-    yield Found("a cell", table_text(sheets, settings.read.columns)[0].text)
+    sheets = [_to_sheet(table, "copy") for table in _load(data, "copy").worksheets]
+    yield ExtractedText("a cell", table_text(sheets, settings.read.columns)[0].text)
     for member, content in members.items():
         if "worksheets/" in member or member.endswith("sharedStrings.xml"):
             continue  # the cells
-        for attribute, value in strings(parse(content, "copy")) if member.endswith((".xml", ".rels")) else ():
+        for attribute, value in (
+            texts_and_attributes(parse(content, "copy")) if member.endswith((".xml", ".rels")) else ()
+        ):
             if (attribute, value) not in _constants():
-                yield Found(member, value, _LEAST_ATTRIBUTE if attribute else 3)
+                yield ExtractedText(member, value, _LEAST_ATTRIBUTE if attribute else 3)
 
 
 FORMAT = Format(read, write, extract)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..documents.visible_text import Reading
+from ..documents.visible_text import VisibleText
 from ..offsets import apply_edits, map_offsets
 from ..vault.vault import changes_from_edits
 from .review import Proposed
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["as_written"]
 
 
-def as_written(reading: Reading, released: "Released") -> "Released":
+def as_written(reading: VisibleText, released: "Released") -> "Released":
     """Carry what was done in the reading of a note over to the note.
 
-    reading (Reading): what `read_as_seen` gave for the note.
+    reading (VisibleText): what `read_as_seen` gave for the note.
     released (Released): what the pipeline made of the reading.
     RETURNS (Released): with text, offsets and undoing of the note.
     """
@@ -38,7 +38,7 @@ def as_written(reading: Reading, released: "Released") -> "Released":
     )
 
 
-def _moved(row: dict[str, Any], reading: Reading) -> dict[str, Any]:
+def _moved(row: dict[str, Any], reading: VisibleText) -> dict[str, Any]:
     """A row of a trace with offsets of the note, also in its evidence."""
     start, end = reading.raw_span(row["start"], row["end"])
     moved = {**row, "start": start, "end": end}

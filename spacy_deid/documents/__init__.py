@@ -1,4 +1,7 @@
-"""Documents: PDF, pictures, Word and other files in, redacted copies of the same kind out. Knows nothing of spaCy."""
+"""Read PDF, image, office, mail and table files as text, and write edited copies in the same format.
+
+The package does not depend on spaCy.
+"""
 
 from .document import Document, Page, ReadSettings, WriteSettings
 from .formats import SUFFIXES, read_document, redact_document, verify

@@ -1,4 +1,4 @@
-"""ZIP files in which other formats are packed: opened only if they are no bomb, never unpacked to a disk."""
+"""ZIP archives: checked for decompression bombs, then read and written in memory."""
 
 import io
 import lzma
@@ -11,24 +11,25 @@ from ..errors import Errors, InputError
 from .document import ReadSettings
 
 MAX_MEMBERS = 5000  # members
-MAX_ELEMENTS = 1_000_000  # of all XML in a file; a thousand pages with much formatting have half of them
-MAX_RATIO = 300  # how much larger a member may be than what is packed of it …
-RATIO_MIN_BYTES = 5_000_000  # … if it is larger than this; the XML of a long table packs well
-_HEAD = 4096  # bytes in which XML must begin
-# what damaged files make the reader raise
+MAX_ELEMENTS = 1_000_000  # in all XML parts of a file; 1,000 richly formatted pages have about half as many
+MAX_RATIO = 300  # highest compression ratio of a member …
+RATIO_MIN_BYTES = 5_000_000  # … that is larger than this; the XML of long tables compresses well
+_HEAD = 4096  # bytes within which XML must start
+# exceptions that `zipfile` raises for damaged files
 _UNPACKING = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error)
 DAMAGED = (*_UNPACKING, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
 _PLAIN_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]:
-    """Read the members of a ZIP file. What they say of their size is looked at before any is unpacked.
+    """Read the members of a ZIP archive. Declared sizes are checked before anything is decompressed.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): has the largest size of all members together.
-    RETURNS (dict[str, bytes]): members by name.
-    RAISES: InputError (D715) if it is damaged, encrypted or a bomb, or holds two members of one name.
+    name (str): file name, for error messages.
+    settings (ReadSettings): `max_bytes` limits the total decompressed size.
+    RETURNS (dict[str, bytes]): the content of each member, by name.
+    RAISES: InputError (D715) if the archive is damaged, encrypted, a decompression bomb, or contains two members with
+        the same name.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -40,49 +41,49 @@ def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, by
     except DAMAGED as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(Errors.D715.format(path=name, reason="damaged: it cannot be unpacked")) from None
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the archive cannot be decompressed")) from None
 
 
 def check_elements(parts: Iterable[bytes], name: str) -> None:
-    """Make sure that XML or HTML has not so many elements that reading it takes minutes. Counts without parsing.
+    """Raise an error if XML or HTML has so many elements that parsing would take minutes. Counts tags without parsing.
 
-    parts (Iterable[bytes]): the parts of a file, in UTF-8 or UTF-16. Those that do not begin as XML are not counted.
-    name (str): name of the file, for the error.
-    RAISES: InputError (D715) if all parts together have more than `MAX_ELEMENTS` elements.
+    parts (Iterable[bytes]): the parts of a file, in UTF-8 or UTF-16. Parts that do not start like XML are not counted.
+    name (str): file name, for the error message.
+    RAISES: InputError (D715) if the parts have more than `MAX_ELEMENTS` elements in total.
     """
     texts = [part for part in parts if part[:_HEAD].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")]
     if sum(text.count(b"<") - text.count(b"</") - text.count(b"<\0/") for text in texts) > MAX_ELEMENTS:
         raise InputError(
             Errors.D715.format(
                 path=name,
-                reason=f"more than {MAX_ELEMENTS:,} elements (paragraphs, stretches of text, cells). Split it",
+                reason=f"more than {MAX_ELEMENTS:,} elements (paragraphs, text runs, cells). Split the file",
             )
         )
 
 
 def _suspicion(infos: list[zipfile.ZipInfo], largest: int) -> str:
-    """Why a ZIP file is not unpacked, "" if it is."""
+    """Return the reason why an archive must not be decompressed, or ""."""
     if len(infos) > MAX_MEMBERS:
-        return f"{len(infos)} files are packed in it, more than {MAX_MEMBERS}"
+        return f"{len(infos)} members, more than {MAX_MEMBERS}"
     if len({info.filename for info in infos}) < len(infos):
-        return "two files of one name are packed in it"
+        return "two members have the same name"
     if any(info.flag_bits & 1 for info in infos):
         return "encrypted"
     if sum(info.file_size for info in infos) > largest:
-        return f"more than {largest} bytes are packed in it"
+        return f"more than {largest} bytes after decompression"
     if any(
         info.file_size > RATIO_MIN_BYTES and info.file_size > MAX_RATIO * max(info.compress_size, 1) for info in infos
     ):
-        return f"packed more than {MAX_RATIO} times, as no document is"
+        return f"compressed by more than {MAX_RATIO}:1, as in a decompression bomb"
     return ""
 
 
 def pack(members: Mapping[str, bytes], stored: str = "") -> bytes:
-    """Write a ZIP file, without dates.
+    """Write a ZIP archive. All members get the same fixed date.
 
-    members (Mapping[str, bytes]): in the order that they take.
-    stored (str): the member that is not to be compressed.
-    RETURNS (bytes): the file.
+    members (Mapping[str, bytes]): content by member name, in the order to write.
+    stored (str): name of the member to store uncompressed.
+    RETURNS (bytes): the archive.
     """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

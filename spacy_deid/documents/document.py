@@ -1,4 +1,6 @@
-"""TODO."""
+"""The `Document` that every file format is read into, the settings for reading and writing, and declared
+identifiers.
+"""
 
 import unicodedata
 from bisect import bisect_right
@@ -7,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ..offsets import Edit, check_edits
-from .visible_text import Reading
+from .visible_text import VisibleText
 
 
 class Page(NamedTuple):
     """A page of a document.
 
-    number (int): counted from 1.
-    start, end (int): characters of the text.
-    ocr (bool): whether the text was read from a picture.
+    number (int): page number, starting at 1.
+    start, end (int): character offsets of the page in the document's text.
+    ocr (bool): whether the text of the page comes from OCR.
     """
 
     number: int
@@ -26,19 +28,20 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """A file as one text. Its repr shows neither text nor name, which may be a patient's.
+    """A file as one text. The `repr` shows neither the text nor the file name, which may contain a patient's name.
 
-    name (str): name of the file, for errors.
-    kind (str): "pdf", "docx", "txt", … as in `SUFFIXES`.
-    text (str): what is searched for PHI. Words do not break at the ends of lines, columns and pages. It is what a
-        person reads: letters set apart are words, and characters that nobody sees are not in it.
-    pages (tuple[Page, ...]): pages in order; none for a format without pages.
-    warnings (tuple[str, ...]): what a person should look at. Never content.
-    parts (Any): what the format needs to find each character in the file again; only its module looks in.
-    marks (tuple[tuple[int, int, str], ...]): start, end and label of what the file declares to be an identifier, as
-        the cells of a column with the policy "label:PATIENT". No copy is written with a mark that no edit covers.
-    settings (ReadSettings | None): how the file was read; None if `read_document` did not read it.
-    reading (Reading | None): where the characters of the text stand in that of the file; None if they are the same.
+    name (str): file name, for error messages.
+    kind (str): format of the file ("pdf", "docx", "txt", …), one of the values of `SUFFIXES`.
+    text (str): the text to search for PHI, as a person sees it: words broken at the end of a line, column or page are
+        joined, spaced-out letters form words, and invisible characters are left out.
+    pages (tuple[Page, ...]): pages in order; empty for formats without pages.
+    warnings (tuple[str, ...]): what a person should check. Never contains text of the document.
+    parts (Any): data that the format needs to map characters back to the file. Only the format's module reads it.
+    marks (tuple[tuple[int, int, str], ...]): start, end and label of each identifier that the file itself declares,
+        such as the cells of a column with the policy "label:PATIENT". No copy is written unless edits cover every
+        mark.
+    settings (ReadSettings | None): the settings used to read the file; None if it was not read by `read_document`.
+    visible (VisibleText | None): maps `text` to the original text of the file; None if the two are identical.
     """
 
     name: str = field(repr=False)
@@ -49,29 +52,29 @@ class Document:
     parts: Any = field(default=None, repr=False)
     marks: tuple[tuple[int, int, str], ...] = ()
     settings: "ReadSettings | None" = field(default=None, repr=False)
-    reading: Reading | None = field(default=None, repr=False)
+    visible: VisibleText | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
     """How files are read.
 
-    encoding (str): of plain text that has no byte-order mark.
-    languages (tuple[str, ...]): of the OCR, by Tesseract's names: "spa", "eng", "fin".
-    dpi (int): resolution at which pages are read by OCR.
-    processes (int): processes that read pages by OCR at once.
-    page_seconds (int): time that OCR may take for a page.
-    max_pages (int): a document of more pages is refused.
-    max_pixels (int): a picture of more pixels is refused before it is unpacked.
-    max_bytes (int): a file is refused if it, or what is packed in it, is larger.
-    ocr (str): which pages are read by OCR: "auto" those without usable text, "always" every page.
-    pictures (str): what becomes of pictures on pages that have text: "ocr" reads them, "remove" paints them over,
-        "keep" leaves them as they are.
-    codes (str): what becomes of bar codes and matrix codes on pages and in pictures: "remove" paints them over, and
-        a copy in which one is left is withheld; "keep" does not look for them.
-    columns (Mapping[str, str]): what becomes of the columns of a table, by their names: "text" is searched, each cell
-        by itself; "label:NAME" is of that label, whatever a cell says; "keep" stays as it is, unsearched; "drop" is
-        left out. A column that is not named is text.
+    encoding (str): encoding of plain text without a byte-order mark.
+    languages (tuple[str, ...]): OCR languages by their Tesseract codes: "spa", "eng", "fin".
+    dpi (int): resolution for OCR, in dots per inch.
+    processes (int): number of pages processed by OCR in parallel.
+    page_seconds (int): time limit for OCR of one page, in seconds.
+    max_pages (int): documents with more pages are refused.
+    max_pixels (int): images with more pixels are refused before they are decompressed.
+    max_bytes (int): files are refused if they, or their decompressed content, are larger.
+    ocr (str): pages to read by OCR: "auto" for those without a usable text layer, "always" for all.
+    pictures (str): what to do with pictures on pages that have text: "ocr" reads them, "remove" blanks them, "keep"
+        leaves them unchanged.
+    codes (str): what to do with barcodes and matrix codes on pages and in pictures: "remove" blanks them and withholds
+        a copy in which a code can still be decoded; "keep" does not look for them.
+    columns (Mapping[str, str]): what to do with each column of a table, by column name: "text" searches each cell
+        separately; "label:NAME" treats every cell as an identifier with this label; "keep" copies the column without
+        searching it; "drop" leaves it out. Columns that are not listed are treated as "text".
     """
 
     encoding: str = "utf-8"
@@ -92,14 +95,14 @@ class ReadSettings:
 class WriteSettings:
     """How redacted copies are written and verified.
 
-    dpi (int): resolution of the pages of a PDF.
-    mark (str): how a replacement looks on a page: "box" draws it in a frame, "black" in white on black, "plain" as if
-        it had always stood there, which is what surrogates want.
-    unread (str): what becomes of what was not read: on a page read by OCR everything but the text, as handwriting,
-        stamps and photographs; on other pages what looks like text and could not be read. "keep" or "remove".
-    verify_ocr (str): which pages are read by OCR once more after writing: those that came from "ocr", "all", "none".
-    ocr_pages (tuple[int, ...]): which pages came from OCR; `redact_document` fills it in.
-    read (ReadSettings): how the copy is read again for verifying; `codes` should be that of the original.
+    dpi (int): resolution of the pages of a PDF copy, in dots per inch.
+    mark (str): appearance of a replacement on a page: "box" draws a frame around it, "black" writes white on black,
+        "plain" imitates the original text, which suits surrogates.
+    unread (str): "keep" or "remove" content that was not read: on pages read by OCR everything except the text
+        (handwriting, stamps, photographs), on other pages regions that look like text but could not be read.
+    verify_ocr (str): pages to check by OCR after writing: those that were read by OCR ("ocr"), "all" or "none".
+    ocr_pages (tuple[int, ...]): pages that were read by OCR; set by `redact_document`.
+    read (ReadSettings): how the copy is read again for verification; `codes` should be the same as for the original.
     """
 
     dpi: int = 200
@@ -111,11 +114,11 @@ class WriteSettings:
 
 
 class ExtractedText(NamedTuple):
-    """A text that can be got out of a file.
+    """A text extracted from a file for verification.
 
-    place (str): where, without content: "page 3", "metadata".
-    text (str): what stands there.
-    least (int): letters and digits of the shortest string that is searched for in it.
+    place (str): where the text was found, without content: "page 3", "metadata".
+    text (str): the text.
+    min_length (int): shorter strings, counted in letters and digits, are not searched for in this text.
     """
 
     place: str
@@ -124,12 +127,13 @@ class ExtractedText(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A kind of file. Each has a module that gives one as `FORMAT`.
+    """A file format. Each format module exports one as `FORMAT`.
 
     read (Callable): (data, name, settings) → Document. RAISES: InputError.
-    write (Callable): (document, edits, settings) → bytes of the same kind. The edits are in order.
-    extract (Callable): (data, settings) → all text that can be got out of a file, for verifying: running text,
-        metadata, streams, attachments. Text that belongs together comes in one piece, because it is searched by piece.
+    write (Callable): (document, edits, settings) → file content in the same format. Edits are in the order of the
+        text.
+    extract (Callable): (data, settings) → every text in a file, for verification: running text, metadata, streams,
+        attachments. Each string is searched separately, so text that belongs together is yielded as one string.
     """
 
     read: Callable[[bytes, str, ReadSettings], Document]
@@ -138,17 +142,18 @@ class Format(NamedTuple):
 
 
 def cover_marks(document: Document, edits: Sequence[Edit], kept: Iterable[tuple[int, int]] = ()) -> Sequence[Edit]:
-    """Unite the marks of a document with edits of its text.
+    """Add edits for the declared identifiers of a document that the given edits do not cover.
 
-    A mark that no edit touches becomes an edit with the tag of its label. Of a mark that edits cover in part, the
-    rest becomes one, unless it is only blanks and punctuation. An edit that puts back what it replaces covers nothing.
+    A mark that no edit touches becomes an edit that inserts the tag of its label. If edits cover a mark in part, the
+    rest becomes an edit too, unless it is only white space and punctuation. An edit whose replacement equals the
+    original text covers nothing.
 
     document (Document): the document with its marks.
     edits (Sequence[Edit]): edits in the order of the text.
-    kept (Iterable[tuple[int, int]]): start and end of what a policy or a reviewer decided to release. Marks do not
-        apply there.
-    RETURNS (Sequence[Edit]): edits in the order of the text; those given if the marks add none.
-    RAISES: DeidError if the edits are outside the text (D003), overlap or are out of order (D004).
+    kept (Iterable[tuple[int, int]]): start and end of spans that a policy or a reviewer decided to release. Marks are
+        ignored there.
+    RETURNS (Sequence[Edit]): edits in the order of the text; the given edits if the marks add none.
+    RAISES: DeidError if edits are outside the text (D003), overlap or are not in order (D004).
     """
     text = document.text
     check_edits(edits, len(text))
@@ -173,7 +178,7 @@ def cover_marks(document: Document, edits: Sequence[Edit], kept: Iterable[tuple[
 
 
 def _unite(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The stretches that are not empty, sorted, with those that overlap or touch joined."""
+    """Merge overlapping or adjacent ranges. Empty ranges are dropped and the result is sorted."""
     united: list[tuple[int, int]] = []
     for start, end in sorted((start, end) for start, end in stretches if start < end):
         if united and start <= united[-1][1]:
@@ -184,7 +189,7 @@ def _unite(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _gaps(start: int, end: int, covered: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The stretches from start to end that are not covered."""
+    """Yield the parts of the range `start` to `end` that are not covered."""
     i = bisect_right(covered, start, key=lambda stretch: stretch[1])
     while start < end:
         first, stop = covered[i] if i < len(covered) else (end, end)
@@ -194,11 +199,11 @@ def _gaps(start: int, end: int, covered: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _holds(stretches: Sequence[tuple[int, int]], at: int) -> bool:
-    """Whether an offset lies strictly inside one of the stretches."""
+    """Whether an offset is strictly inside one of the ranges."""
     i = bisect_right(stretches, at, key=lambda stretch: stretch[0]) - 1
     return i >= 0 and stretches[i][0] < at < stretches[i][1]
 
 
 def _is_separator(text: str) -> bool:
-    """Whether a text has nothing but white space and punctuation."""
+    """Whether a text consists of white space and punctuation only."""
     return all(char.isspace() or unicodedata.category(char)[0] == "P" for char in text)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Detect the format of a file, read it, and write a verified copy."""
 
 import io
 import zipfile
@@ -14,8 +14,8 @@ from .document import Document, Format, ReadSettings, WriteSettings, cover_marks
 from .verification import absent_identifiers, check_removed
 from .visible_text import read_as_seen
 
-# kind → the module of this folder that has its FORMAT. Imported when a file of the kind comes, since each has packages
-# of its own.
+# format → module of this package that exports it as FORMAT. Modules are imported on first use, because they need
+# different packages.
 FORMATS = {"txt": "plain", "pdf": "pdf", "image": "image", "docx": "docx"}
 FORMATS |= {"html": "html", "rtf": "rtf", "eml": "mail", "odt": "odt"}
 FORMATS |= {"csv": "tables.delimited", "xlsx": "tables.workbook", "parquet": "tables.parquet"}
@@ -24,7 +24,7 @@ SUFFIXES = {".txt": "txt", ".text": "txt", ".pdf": "pdf", ".png": "image", ".jpg
 SUFFIXES |= {".tif": "image", ".tiff": "image", ".docx": "docx", ".odt": "odt", ".xlsx": "xlsx", ".rtf": "rtf"}
 SUFFIXES |= {".html": "html", ".htm": "html", ".eml": "eml", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
-# kinds without magic bytes of their own: the suffix says which, and the format itself finds out if it lies
+# formats without magic bytes: the suffix decides, and reading fails if it is wrong
 _TEXTS = {"txt", "html", "eml", "csv"}
 _MAGIC = {b"\x89PNG\r\n\x1a\n": "image", b"\xff\xd8\xff": "image", b"II*\0": "image", b"MM\0*": "image"}
 _MAGIC |= {
@@ -37,12 +37,12 @@ _ODT = b"application/vnd.oasis.opendocument.text"
 
 
 def detect_kind(data: bytes, name: str) -> str:
-    """Tell the kind of a file.
+    """Detect the format of a file from its content and check it against the file name suffix.
 
     data (bytes): the file.
-    name (str): its name, with the suffix that it was given.
-    RETURNS (str): the kind.
-    RAISES: InputError if no format knows the suffix (D711) or the content is of another kind (D712).
+    name (str): file name with its suffix.
+    RETURNS (str): the format, a key of `FORMATS`.
+    RAISES: InputError if the suffix is not supported (D711) or the content has a different format (D712).
     """
     suffix = PurePath(name).suffix.lower()
     said = SUFFIXES.get(suffix)
@@ -56,8 +56,8 @@ def detect_kind(data: bytes, name: str) -> str:
 
 
 def _by_content(data: bytes) -> str:
-    """The kind that the bytes speak of; "txt" if no other and they look like text, else "unknown"."""
-    # readers of PDF look for its mark in the first kilobyte
+    """Detect the format from the content: "txt" if it looks like text of any kind, else "unknown"."""
+    # PDF readers accept the signature anywhere in the first kilobyte
     if b"%PDF-" in data[:1024]:
         return "pdf"
     kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
@@ -70,7 +70,7 @@ def _by_content(data: bytes) -> str:
 
 
 def _by_members(data: bytes) -> str:
-    """The kind of a ZIP file, told by what is packed in it."""
+    """Detect the format of a ZIP archive from the names of its members."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
@@ -83,12 +83,12 @@ def _by_members(data: bytes) -> str:
 
 
 def get_format(kind: str, name: str) -> Format:
-    """The format of a kind.
+    """Import the module of a format.
 
-    kind (str): the kind.
-    name (str): name of the file, for the error.
-    RETURNS (Format): how it is read, written and searched.
-    RAISES: InputError (D713) if packages that it needs are not installed.
+    kind (str): the format, a key of `FORMATS`.
+    name (str): file name, for the error message.
+    RETURNS (Format): functions to read, write and verify such files.
+    RAISES: InputError (D713) if a required package is not installed.
     """
     try:
         found: Format = import_module(f"{__package__}.{FORMATS[kind]}").FORMAT
@@ -97,28 +97,28 @@ def get_format(kind: str, name: str) -> Format:
     return found
 
 
-_SEEN = {"pdf", "image"}  # read from the page, so their text is what is seen
+_SEEN = {"pdf", "image"}  # read from the rendered page, so the text is already the visible text
 
 
 def read_document(data: bytes, name: str, settings: ReadSettings | None = None) -> Document:
     """Read a file.
 
     data (bytes): the file.
-    name (str): its name. Only the suffix is used, and the name stands in errors.
-    settings (ReadSettings | None): how it is read.
-    RETURNS (Document): its text.
-    RAISES: InputError if it is empty or too large (D715), of no known kind (D711), of another kind than its name says
-        (D712), or cannot be read.
+    name (str): file name. Only the suffix is used; error messages contain the name.
+    settings (ReadSettings | None): how to read the file; None for the defaults.
+    RETURNS (Document): the document.
+    RAISES: InputError if the file is empty or too large (D715), its suffix is not supported (D711), its content does
+        not match the suffix (D712), or it cannot be read.
     """
     settings = settings or ReadSettings()
     if not 0 < len(data) <= settings.max_bytes:
         reason = f"more than {settings.max_bytes} bytes" if data else "the file is empty"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     document = get_format(detect_kind(data, name), name).read(data, name, settings)
-    reading = read_as_seen(document.text) if document.kind not in _SEEN else None
-    if reading is not None:
-        marks = reading.visible_marks(document.marks)
-        document = replace(document, text=reading.text, marks=marks, reading=reading)
+    visible = read_as_seen(document.text) if document.kind not in _SEEN else None
+    if visible is not None:
+        marks = visible.visible_marks(document.marks)
+        document = replace(document, text=visible.text, marks=marks, visible=visible)
     return replace(document, settings=settings)
 
 
@@ -130,30 +130,31 @@ def redact_document(
     known: Sequence[str] = (),
     kept: Iterable[tuple[int, int]] = (),
 ) -> bytes:
-    """Write a copy of a file with edits made, and verify it.
+    """Apply edits to a document, write it as a file of the same format, and verify the result.
 
     Marks of the document that the edits leave uncovered are replaced by the tag of their label; see `cover_marks`.
     `spacy_deid.redact` runs a pipeline on a document and then calls this function.
 
-    document (Document): what `read_document` gave.
-    edits (Sequence[Edit]): what to replace, in the order of the text.
-    settings (WriteSettings | None): how it is written; None for the defaults, with the copy read again for verifying
-        as the document was read.
-    identifiers (Sequence[str]): what must stand nowhere in the copy, as the patient's names and numbers.
-    known (Sequence[str]): what is known of the patient. It must stand nowhere that the released text does not have it.
-    kept (Iterable[tuple[int, int]]): start and end of what a policy or a reviewer decided to release although the
-        document marks it.
-    RETURNS (bytes): a file of the same kind.
-    RAISES: DeidError if the edits are wrong (D003, D004) or the copy still holds something (D714, D719).
+    document (Document): a document from `read_document`.
+    edits (Sequence[Edit]): replacements in the order of the text.
+    settings (WriteSettings | None): how to write the copy; None for the defaults and the read settings of the
+        document.
+    identifiers (Sequence[str]): strings that must not occur anywhere in the copy, such as the patient's names and
+        numbers.
+    known (Sequence[str]): known identifiers of the patient. Those that do not occur in the released text must not
+        occur anywhere else in the copy.
+    kept (Iterable[tuple[int, int]]): start and end of marked spans that a policy or a reviewer decided to release.
+    RETURNS (bytes): the content of the new file.
+    RAISES: DeidError if the edits are invalid (D003, D004) or the copy still contains removed text (D714, D719).
     """
     edits = cover_marks(document, edits, kept)
     settings = settings or WriteSettings(read=document.settings or ReadSettings())
     settings = replace(settings, ocr_pages=tuple(page.number for page in document.pages if page.ocr))
     released = apply_edits(document.text, edits)
     removed = {document.text[edit.start : edit.end]: edit.label for edit in edits}
-    if document.reading is not None:
-        edits = document.reading.raw_edits(edits)
-        document = replace(document, text=document.reading.raw, marks=(), reading=None)
+    if document.visible is not None:
+        edits = document.visible.raw_edits(edits)
+        document = replace(document, text=document.visible.raw, marks=(), visible=None)
     data = get_format(document.kind, document.name).write(document, edits, settings)
     verify(data, document.kind, removed, settings, released, [*identifiers, *absent_identifiers(known, released)])
     return data
@@ -167,15 +168,15 @@ def verify(
     released: str = "",
     identifiers: Sequence[str] = (),
 ) -> None:
-    """Search everything that can be got out of a file for removed strings.
+    """Search everything that can be extracted from a file for removed strings.
 
     data (bytes): the file.
-    kind (str): its kind.
-    removed (Mapping[str, str] | Sequence[str]): what was removed, with its labels if known.
-    settings (WriteSettings): how thoroughly.
-    released (str): the text that the file should hold. A removed string may stand somewhere as often as it does here:
-        a surrogate may be another's name, a word be a name in one place only.
-    identifiers (Sequence[str]): what may stand nowhere.
-    RAISES: DeidError (D714) for the first string that is found, with place and label, never the string.
+    kind (str): its format.
+    removed (Mapping[str, str] | Sequence[str]): removed strings, optionally with their labels.
+    settings (WriteSettings): how thoroughly to check.
+    released (str): the text that the file should contain. A removed string may occur as often as it does in this text:
+        a surrogate can equal another patient's name, and a word can be a name in one place only.
+    identifiers (Sequence[str]): strings that must not occur at all.
+    RAISES: DeidError (D714) for the first string found, with its place and label but without the string itself.
     """
     check_removed(get_format(kind, "copy").extract(data, settings), removed, released, identifiers)

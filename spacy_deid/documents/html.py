@@ -1,4 +1,4 @@
-"""TODO."""
+"""HTML: visible text is edited in place; scripts, styles, comments, links and pictures are removed."""
 
 import codecs
 import re
@@ -20,7 +20,7 @@ from .placed_text import PlacedText, join_paragraphs
 from .plain import encoding_of
 from .vocabulary import is_font, is_language, is_measure
 
-# parts of the names of properties, and values
+# parts of property names, and keywords used as values
 _CSS_NAMES = set(
     "align background border bottom break caption center clear collapse color column decoration display family "
     "float font height image indent inside layout left letter line list margin max min opacity overflow padding "
@@ -40,17 +40,17 @@ _CSS_WORDS = set(
 
 
 def clean_style(style: str) -> str:
-    """Take out of a style what somebody made up: a name could stand in place of a word of CSS.
+    """Remove from a style attribute everything that is not standard CSS, since custom words could contain names.
 
-    style (str): what the attribute "style" says.
-    RETURNS (str): the declarations whose words are all of CSS, colours, sizes or names of known fonts, in lower case.
+    style (str): value of the "style" attribute.
+    RETURNS (str): in lower case, the declarations that use only CSS keywords, colours, sizes and names of known fonts.
     """
     declarations = (part.partition(":") for part in style.lower().split(";"))
     return ";".join(f"{name}:{value}" for name, _, value in declarations if value and _is_css(name, value))
 
 
 def _is_css(name: str, value: str) -> bool:
-    """Whether a declaration of a style has no word that somebody made up."""
+    """Whether a CSS declaration contains only standard words."""
     words = re.split(r"[\s,]+", value.strip())
     known = all(word in _CSS_WORDS or word in colormap or is_measure(word) for word in words)
     return set(name.strip().split("-")) <= _CSS_NAMES and (known or (name.strip() == "font-family" and is_font(value)))
@@ -61,13 +61,13 @@ _DROPPED = set(
     "frameset area map xml basefont bgsound".split()
 )
 _PICTURES = set("img picture svg canvas object embed video audio iframe applet".split())
-# what stands in lines of its own
+# elements that start on a new line
 _BLOCKS = set(
     "address article aside blockquote body br caption center dd details dialog div dl dt fieldset figcaption figure "
     "footer form h1 h2 h3 h4 h5 h6 head header hr legend li main nav ol optgroup option p pre section select summary "
     "table tbody textarea tfoot thead title tr ul".split()
 )
-# what is no tag can be an address between angle brackets; what browsers take for text or not would be shown otherwise
+# unknown tags may be e-mail addresses in angle brackets; browsers disagree on whether these hold text
 _RAW = set("noscript noembed noframes plaintext xmp listing template".split())
 _PARAGRAPHS = {"p", "li"}
 _CELLS = {"td", "th"}
@@ -80,19 +80,19 @@ _KEPT = set(
 _SIMPLE = re.compile(r"[\w\s#%.,:;-]*")
 _HIDDEN = {"hidden", "password", "file", "image"}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-_HEAD = 4096  # bytes in which the encoding may be said
+_HEAD = 4096  # bytes searched for an encoding declaration
 _LEAST_ATTRIBUTE = 5
-_DEEPEST = 400  # elements in one another
-_KEYWORD = re.compile(r"(?<![\w@.-])[a-z][a-z\d-]*(?![\w@.-])")  # of HTML and CSS: a patient may be called Black
+_DEEPEST = 400  # levels of nested elements
+_KEYWORD = re.compile(r"(?<![\w@.-])[a-z][a-z\d-]*(?![\w@.-])")  # of HTML and CSS; also names, as Black
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a page.
+    """Read an HTML page.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): encoding, if the page does not say it.
-    RETURNS (Document): the text that is shown, and texts in attributes, such as descriptions of pictures.
+    name (str): file name, for error messages.
+    settings (ReadSettings): the encoding to use if the page does not declare one.
+    RETURNS (Document): the visible text and the text of attributes such as image descriptions.
     RAISES: InputError (D400, D715).
     """
     root = _parse(data, name, settings)
@@ -103,22 +103,22 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _parse(data: bytes, name: str, settings: ReadSettings) -> Any:
-    """Parse a page, whatever mistakes it has."""
+    """Parse a page, tolerating syntax errors."""
     page = decode(data, _encoding(data, name, settings), name)[0].removeprefix("\ufeff")
-    check_elements([b"<" + page.encode("utf-8", "replace")], name)  # a page may begin with text
+    check_elements([b"<" + page.encode("utf-8", "replace")], name)  # a page may start with text
     parser = _parser()
     try:
         root = document_fromstring(page.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        raise InputError(Errors.D715.format(path=name, reason="nothing in it that is shown")) from None
+        raise InputError(Errors.D715.format(path=name, reason="it has no visible content")) from None
     cut = any(mistake.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for mistake in parser.error_log)
     if cut or _is_deep(root):
-        raise InputError(Errors.D715.format(path=name, reason=f"more than {_DEEPEST} elements in one another"))
+        raise InputError(Errors.D715.format(path=name, reason=f"more than {_DEEPEST} levels of nested elements"))
     return root
 
 
 def _is_deep(root: Any) -> bool:
-    """Whether more elements are in one another than any page has, which would not be read to its end."""
+    """Whether elements are nested more than `_DEEPEST` levels deep. The parser truncates such pages."""
     depth = 0
     for event, _ in etree.iterwalk(root, ("start", "end")):
         depth += 1 if event == "start" else -1
@@ -128,7 +128,7 @@ def _is_deep(root: Any) -> bool:
 
 
 def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
-    """The encoding of a page: by its byte-order mark, else as it says, else that of the settings."""
+    """Return the encoding of a page: from its byte-order mark, else its declaration, else the settings."""
     encoding = encoding_of(data, settings)
     if data.startswith(codecs.BOM_UTF8) or encoding in ("utf-16", "utf-32"):
         return encoding if encoding in ("utf-16", "utf-32") else "utf-8"
@@ -138,19 +138,19 @@ def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
     try:
         encoding = check_encoding(said[1].decode())
     except ConfigError:
-        raise InputError(Errors.D715.format(path=name, reason="it names an encoding that is not known")) from None
+        raise InputError(Errors.D715.format(path=name, reason="it declares an unknown encoding")) from None
     return "cp1252" if encoding in ("iso8859-1", "ascii") else encoding  # as browsers do
 
 
 def _parser() -> Any:
-    """A parser without network."""
+    """Create an HTML parser without network access."""
     from lxml.html import HTMLParser
 
     return HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
 
 
 def _clean_text(root: Any) -> PlacedText:
-    """Clean a page and read it."""
+    """Clean the tree of a page in place and return its text."""
     for element in root.iter():
         _write_direction(element)
     for element in [*root.iterdescendants()]:
@@ -172,7 +172,9 @@ def _clean_text(root: Any) -> PlacedText:
 
 
 def _write_direction(element: Any) -> None:
-    """Write what turns a text round as characters, which `read_as_seen` knows: `<bdo dir="rtl">`, and styles."""
+    """Replace a direction override (`<bdo dir="rtl">` or a style) by the control characters that `read_as_seen`
+    resolves.
+    """
     style = element.get("style", "").lower()
     if element.tag != "bdo" and "-override" not in style:
         return
@@ -187,14 +189,14 @@ def _write_direction(element: Any) -> None:
 
 
 def _direction(element: Any) -> str:
-    """The direction of writing that an element sets, "" if none."""
+    """Return the text direction that an element sets, or ""."""
     found = re.search(r"(?<![\w-])direction\s*:\s*(rtl|ltr)", element.get("style", "").lower())
     said = element.get("dir", "").strip().lower()
     return found[1] if found else said if said in ("rtl", "ltr") else ""
 
 
 def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
-    """Add what stands in lines of its own, then the attributes of what is in it: they would break the words around."""
+    """Add the text of a block element, then its attribute texts, which would otherwise split words."""
     text.gap("\n")
     later: list[TextNode] = []
     _add(element, text, as_is or element.tag in _AS_IS, later)
@@ -205,7 +207,7 @@ def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
 
 
 def _add(element: Any, text: PlacedText, as_is: bool, later: list[TextNode]) -> None:
-    """Add what an element holds, in order; its attributes go to `later`."""
+    """Add the text of an element and its children in order. Attributes are appended to `later`."""
     later += [TextNode(element, "@" + key) for key in _SHOWN if element.get(key, "").strip()]
     _add_spot(TextNode(element, "text"), text, as_is)
     for child in element:
@@ -219,7 +221,7 @@ def _add(element: Any, text: PlacedText, as_is: bool, later: list[TextNode]) -> 
 
 
 def _add_spot(spot: TextNode, text: PlacedText, as_is: bool) -> None:
-    """Add a text. White space is made one blank, as a browser does, in the tree too."""
+    """Add a text node. White space is collapsed as in a browser, in the tree as well."""
     if not spot.get():
         return
     spot.set(strip_invisible(spot.get()))
@@ -230,12 +232,12 @@ def _add_spot(spot: TextNode, text: PlacedText, as_is: bool) -> None:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a page as UTF-8.
+    """Write an edited page in UTF-8.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): not needed.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): not used.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004).
     """
     data, reading = document.parts
@@ -254,7 +256,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """The text as it is read, and every attribute."""
+    """Yield the visible text, every attribute and every comment."""
     root = _parse(data, "copy", settings.read)
     for attribute, value in texts_and_attributes(root):
         if attribute and attribute not in _SHOWN:

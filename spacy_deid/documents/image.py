@@ -1,4 +1,4 @@
-"""Pictures: PNG, JPEG and TIFF with one or more pages, read by OCR and painted over."""
+"""PNG, JPEG and TIFF images: read by OCR and redacted by painting over pixels."""
 
 import io
 import warnings
@@ -21,21 +21,21 @@ from .pages.painting import LineEditor, paint_page
 from .pages.tesseract import check_tesseract
 
 KINDS = ("PNG", "JPEG", "TIFF")
-LONGEST = 20_000  # pixels of an edge
-SHARP = 2200  # pixels of a page's height below which it is enlarged for reading
-ENLARGED = 3  # at most so many times
-PAGE_INCHES = 11.0  # a picture is taken for a page, which tells about how large its letters are
+LONGEST = 20_000  # pixels along an edge
+SHARP = 2200  # height in pixels that lower pages are enlarged to for OCR
+ENLARGED = 3  # largest factor
+PAGE_INCHES = 11.0  # assumed height of a page, to estimate the resolution
 WHITE = (255, 255, 255)
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a picture by OCR.
+    """Read an image by OCR.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): limits, and how OCR is done.
-    RETURNS (Document): its text. Parts are the file and the parts of its pages.
-    RAISES: InputError if it is damaged or too large (D715) or cannot be read (D716, D717, D718).
+    name (str): file name, for error messages.
+    settings (ReadSettings): limits and OCR settings.
+    RETURNS (Document): the text. `parts` contains the file and the layout of each page.
+    RAISES: InputError if the image is damaged or too large (D715) or OCR fails (D716, D717, D718).
     """
     builder = TextBuilder()
     pages: list[Page] = []
@@ -55,14 +55,14 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 def _jobs(
     image: Image.Image, name: str, settings: ReadSettings, sizes: list[tuple[int, int]]
 ) -> Iterator[Callable[[], PageContent]]:
-    """What is to be done for each page of a picture."""
+    """Yield one OCR task per page and append the page sizes, in pixels, to `sizes`."""
     for number, page in enumerate(_pages(image, name, settings), 1):
         sizes.append(page.size)
         yield partial(_read_page, grey_if_colourless(page), settings, name, number)
 
 
 def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: int) -> PageContent:
-    """Read a page, and find its codes, which are no text."""
+    """Read a page by OCR. Barcodes are located and blanked first."""
     codes = picture_codes(image) if settings.codes == "remove" else []
     cover_codes(image, codes)
     scale = min(ENLARGED, max(1, round(SHARP / max(image.height, 1))))
@@ -74,10 +74,10 @@ def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: in
 
 
 def picture_codes(image: Image.Image) -> list[Quad]:
-    """Find the bar codes and matrix codes of a picture, whose resolution nobody knows.
+    """Find the barcodes and matrix codes in an image of unknown resolution.
 
-    image (Image): in grey or RGB.
-    RETURNS (list[Quad]): what they cover, in pixels.
+    image (Image): greyscale or RGB image.
+    RETURNS (list[Quad]): the corners of each region to cover, in pixels.
     """
     small = downscale(image, max(image.size) / PAGE_INCHES)
     scale = image.width / small.width
@@ -85,11 +85,11 @@ def picture_codes(image: Image.Image) -> list[Quad]:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Paint over what is removed and save the pixels alone, without EXIF or any other data.
+    """Paint over removed text and save only the pixels, without EXIF or other metadata.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): how replacements look.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): appearance of replacements.
     RETURNS (bytes): a file of the same format.
     RAISES: DeidError (D719).
     """
@@ -111,7 +111,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 def _painted(
     page: Image.Image, part: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
 ) -> Image.Image:
-    """The pixels of a page, painted over, and nothing else."""
+    """Return the redacted pixels of a page as a new image without metadata."""
     painted, _ = paint_page(page, part, editor, number, settings)
     bare = Image.new(painted.mode, painted.size)
     bare.paste(painted)
@@ -119,10 +119,10 @@ def _painted(
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """What is written beside the pixels, and what OCR reads in them."""
+    """Yield the metadata of an image and the text that OCR reads in it."""
     with _opened(data, "copy", settings.read) as image:
         values = [*image.info.values(), *image.getexif().values()]
-        # the numbers are sizes and places of stripes, in which any short one stands by chance
+        # numbers are sizes and offsets of strips, which contain any short number by coincidence
         yield ExtractedText("metadata", " ".join(str(value) for value in values if isinstance(value, str | bytes)))
         if settings.read.codes == "remove":
             for number, page in enumerate(_pages(image, "copy", settings.read), 1):
@@ -134,33 +134,33 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 @contextmanager
 def _opened(data: bytes, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
-    """Open a picture; its size is looked at before it is unpacked.
+    """Open an image and check its size before decompressing it.
 
     RAISES: InputError (D715).
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow warns of tags that it skips
+        warnings.simplefilter("ignore")  # Pillow warns about tags that it skips
         try:
             image = Image.open(io.BytesIO(data), formats=KINDS)
         except Image.DecompressionBombError:
             raise _refused(name, settings) from None
-        except Exception:  # a damaged file raises whatever comes to the parser that meets it
-            raise InputError(Errors.D715.format(path=name, reason="no picture that can be read")) from None
+        except Exception:  # Pillow raises many types of exceptions for damaged files
+            raise InputError(Errors.D715.format(path=name, reason="the image cannot be read")) from None
         with image:
             yield image
 
 
 def _refused(name: str, settings: ReadSettings) -> InputError:
-    """The error for a picture that is too large."""
+    """Return the error for an image that is too large."""
     reason = f"larger than {settings.max_pixels} pixels, or {LONGEST} along an edge"
     return InputError(Errors.D715.format(path=name, reason=reason))
 
 
 def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
-    """The pages of a picture as they are shown, in grey or colours, without what is transparent."""
+    """Yield the pages of an image as displayed, in greyscale or RGB, with transparent areas on white."""
     count = _count(image, name)
     if count > settings.max_pages:
-        reason = f"{count} pages, more than the {settings.max_pages} that are allowed"
+        reason = f"{count} pages, more than the allowed {settings.max_pages}"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     for index in range(count):
         try:
@@ -178,15 +178,15 @@ def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Im
 
 
 def _count(image: Image.Image, name: str) -> int:
-    """How many pages a picture has; of a moving one only the first picture is read and written."""
+    """Return the number of pages. For formats other than TIFF only the first frame is read and written."""
     try:
         return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
     except Exception:  # as in `_opened`
-        raise InputError(Errors.D715.format(path=name, reason="no picture that can be read")) from None
+        raise InputError(Errors.D715.format(path=name, reason="the image cannot be read")) from None
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    """A picture in grey or RGB."""
+    """Convert an image to greyscale or RGB."""
     if image.has_transparency_data:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, (*WHITE, 255)), image).convert("RGB")
@@ -196,7 +196,7 @@ def _plain(image: Image.Image) -> Image.Image:
 
 
 def _scaled(image: Image.Image) -> Image.Image:
-    """A picture of many shades in grey, from its darkest to its lightest: few use all shades that they could have."""
+    """Convert an image with more than 8 bits per pixel to greyscale, scaled from its darkest to its lightest pixel."""
     values = np.nan_to_num(np.asarray(image).astype(np.float32), copy=False)
     values -= values.min()
     values *= 255 / (float(values.max()) or 1.0)

@@ -1,4 +1,4 @@
-"""E-mail (.eml): headers that are shown, bodies and attachments, written as a new message."""
+"""E-mail messages (.eml): visible headers, bodies and attachments, written as a new message."""
 
 import codecs
 import mimetypes
@@ -31,14 +31,14 @@ _LOST = "attachments that cannot be read are removed"
 _UNNAMED = "an attached table has none of the columns that the policy of columns names"
 _BODIES = ("text/plain", "text/html")
 _DEEPEST = 20
-_LONGEST = 50_000  # characters of the headers of a part, which cost far more than their length to take apart
+_LONGEST = 50_000  # characters of the headers of a part; parsing time grows faster than length
 
 
 class _Part(NamedTuple):
-    """A part of a message that is carried over.
+    """A part of a message that is copied.
 
-    document (Document): what it is read as; plain text as "txt".
-    suffix (str): of the file that it is as an attachment; "" for a body.
+    document (Document): its content; plain text bodies have the format "txt".
+    suffix (str): file name suffix of an attachment; "" for a body.
     """
 
     document: Document
@@ -46,7 +46,7 @@ class _Part(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What is needed to write: headers with their values, and the parts."""
+    """The headers with their values and the parts of a message, needed to write it."""
 
     headers: list[tuple[str, str]]
     parts: list[_Part]
@@ -55,12 +55,13 @@ class _Parts(NamedTuple):
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a message.
 
+    Of alternative bodies the HTML version is read. Files encoded in a body, for example by uuencode, are treated as
+    attachments.
+
     data (bytes): the file.
-    name (str): its name, for errors.
+    name (str): file name, for error messages.
     settings (ReadSettings): how attachments are read.
-    RETURNS (Document): headers, bodies and attachments, with the marks of attached tables. Of a text that comes as
-        plain text and as HTML, the HTML. A file that is written as letters in a body, as by uuencode, is an
-        attachment.
+    RETURNS (Document): headers, bodies and attachments as text, with the marks of attached tables.
     RAISES: InputError (D715).
     """
     data = _in_utf_8(data)
@@ -69,8 +70,8 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
         message = message_from_bytes(data, policy=policy.default)
         headers = [(key, _one_line(str(value))) for key in _HEADERS for value in message.get_all(key, [])]
         leaves = list(_leaves(message))
-    except Exception:  # what damaged headers make the parser raise is of many kinds
-        raise InputError(Errors.D715.format(path=name, reason="damaged: not a message that can be read")) from None
+    except Exception:  # the parser raises many types of exceptions for damaged headers
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the message cannot be parsed")) from None
     if not headers:
         raise InputError(Errors.D715.format(path=name, reason="not a message: it has no headers"))
     read_parts = [
@@ -86,29 +87,29 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _check(data: bytes, name: str) -> None:
-    """Make sure that a message is no attack, before its headers are taken apart. RAISES: InputError (D715)."""
+    """Refuse a message whose parsing could exhaust time or memory. RAISES: InputError (D715)."""
     try:
         message = message_from_bytes(data, policy=policy.compat32)
         longest = max(sum(len(str(value)) for _, value in part.raw_items()) for part in message.walk())
         depth = _depth(message)
-    except Exception:  # what damaged headers make the parser raise is of many kinds
-        raise InputError(Errors.D715.format(path=name, reason="damaged: not a message that can be read")) from None
+    except Exception:  # the parser raises many types of exceptions for damaged headers
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the message cannot be parsed")) from None
     if longest > _LONGEST:
         raise InputError(Errors.D715.format(path=name, reason=f"headers of more than {_LONGEST} characters"))
     if depth > _DEEPEST:
         raise InputError(
-            Errors.D715.format(path=name, reason=f"more than {_DEEPEST} messages or parts in one another")
+            Errors.D715.format(path=name, reason=f"more than {_DEEPEST} levels of nested messages or parts")
         )
 
 
 def _depth(part: Any) -> int:
-    """How many parts are in one another."""
+    """Return the nesting depth of the parts of a message."""
     inner = part.get_payload() if part.is_multipart() else ()
     return 1 + max(map(_depth, inner), default=0)
 
 
 def _in_utf_8(data: bytes) -> bytes:
-    """A message whose headers are UTF-8 if they are more than ASCII; old programs write those of Windows."""
+    """Convert headers that are not valid UTF-8 from Windows-1252, which old mail programs write unencoded."""
     blank = re.search(rb"\n\r?\n", data)
     head, rest = (data[: blank.start()], data[blank.start() :]) if blank else (data, b"")
     try:
@@ -119,12 +120,12 @@ def _in_utf_8(data: bytes) -> bytes:
 
 
 def _one_line(text: str) -> str:
-    """A header's value without line ends, which would begin another header."""
+    """Replace line ends in a header value, which would start another header."""
     return re.sub(r"[\r\n\0]+", " ", text)
 
 
 def _leaves(message: Any) -> Iterator[Any]:
-    """The parts of a message that hold something. Of alternatives the one in HTML is taken, else the plain text."""
+    """Yield the parts of a message that have content. Of alternatives, yield HTML if there is any, else plain text."""
     if message.get_content_maintype() != "multipart":
         yield message
         return
@@ -138,7 +139,7 @@ def _leaves(message: Any) -> Iterator[Any]:
 
 
 def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
-    """Read a part. RETURNS (_Part | None): None for one that cannot be read."""
+    """Read a part. RETURNS (_Part | None): None if it cannot be read."""
     kind = leaf.get_content_type()
     body = kind in _BODIES and leaf.get_content_disposition() != "attachment"
     try:
@@ -156,13 +157,13 @@ def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
 
 
 def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> list[_Part | None]:
-    """Take files that are written as letters, as by uuencode, out of the text of a part.
+    """Separate encoded files (uuencode and others) from the text of a part.
 
-    part (_Part | None): what `_read_part` gave.
-    name (str): name of the message, for errors.
-    settings (ReadSettings): how the files are read.
-    RETURNS (list[_Part | None]): the part without the files, then the files as attachments; None for each file that
-        cannot be decoded or read, and for a page that cannot be read without its files.
+    part (_Part | None): a part from `_read_part`.
+    name (str): file name of the message, for error messages.
+    settings (ReadSettings): how the encoded files are read.
+    RETURNS (list[_Part | None]): the part without encoded files, then the files as attachments. None stands for a file
+        that cannot be decoded or read, and for an HTML page that cannot be read without its files.
     """
     if part is None or part.document.kind not in ("txt", "html"):
         return [part]
@@ -184,7 +185,7 @@ def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> li
 
 
 def _read_file(data: bytes, suffix: str, name: str, settings: ReadSettings) -> _Part | None:
-    """Read an attachment. RETURNS (_Part | None): None if it is empty, of no known kind, or cannot be read."""
+    """Read an attachment. RETURNS (_Part | None): None if it is empty, of an unsupported format or unreadable."""
     if SUFFIXES.get(suffix) not in FORMATS or not data:
         return None
     try:
@@ -194,7 +195,7 @@ def _read_file(data: bytes, suffix: str, name: str, settings: ReadSettings) -> _
 
 
 def _read_attachment(data: bytes, kind: str, name: str, settings: ReadSettings) -> Document:
-    """Read an attachment. Of the policy of columns a table takes what names its columns."""
+    """Read an attachment. To a table, apply the column policies that match its column names."""
     read = get_format(kind, name).read
     document = read(data, name, replace(settings, columns={}))
     if not settings.columns or not isinstance(document.parts, TableParts):
@@ -205,7 +206,7 @@ def _read_attachment(data: bytes, kind: str, name: str, settings: ReadSettings) 
 
 
 def _marks(parts: _Parts, text: PlacedText) -> Iterator[tuple[int, int, str]]:
-    """The marks of all parts, as places in the text of the message."""
+    """Yield the marks of all parts, with offsets in the text of the message."""
     starts = {piece.place: piece.start for piece in text.pieces}
     for number, part in enumerate(parts.parts, len(parts.headers)):
         for start, end, label in part.document.marks:
@@ -213,7 +214,7 @@ def _marks(parts: _Parts, text: PlacedText) -> Iterator[tuple[int, int, str]]:
 
 
 def _decoded(leaf: Any, data: bytes) -> str:
-    """The text of a body. Where it is not in the encoding that it names, UTF-8 and Windows' are tried."""
+    """Decode a body. If the declared encoding does not fit, try UTF-8, then Windows-1252."""
     for encoding in (leaf.get_content_charset("utf-8"), "utf-8"):
         with suppress(LookupError, UnicodeError):
             return data.decode(encoding)
@@ -221,13 +222,15 @@ def _decoded(leaf: Any, data: bytes) -> str:
 
 
 def _suffix(leaf: Any) -> str:
-    """The suffix of an attachment, by its name, else by its type."""
+    """Return the suffix of an attachment from its file name, else from its content type."""
     suffix = PurePath(leaf.get_filename() or "").suffix.lower()
     return suffix if suffix in SUFFIXES else mimetypes.guess_extension(leaf.get_content_type()) or ""
 
 
 def _text(parts: _Parts) -> PlacedText:
-    """The text of a message. A place is the number of a header, or of a part behind all headers."""
+    """Join headers and parts into one text. Each place is the index of a header, or of a part counted after all
+    headers.
+    """
     text = PlacedText()
     for number, (key, value) in enumerate(parts.headers):
         text.gap("\n")
@@ -240,12 +243,12 @@ def _text(parts: _Parts) -> PlacedText:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a new message. Attachments are named by their number.
+    """Write a new message. Attachments are renamed to their number.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
     settings (WriteSettings): how attachments are written.
-    RETURNS (bytes): the file.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004, D714, D719).
     """
     parts: _Parts = document.parts
@@ -263,19 +266,23 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _header(key: str, value: str) -> str:
-    """Write a header's value. A tag in the place of an address is none, so it is written as words that are shown."""
+    """Encode a header value. A tag in an address header is not a valid address, so it is written as an encoded
+    word.
+    """
     try:
         plain = value.isascii() and str(policy.default.header_factory(key, value)) == value
-    except Exception:  # the parser of addresses raises errors of many kinds
+    except Exception:  # the address parser raises many types of exceptions
         plain = False
     return value if plain else Header(value, "utf-8", header_name=key).encode()
 
 
 def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, number: int) -> Any:
-    """Write a body or an attachment. It is verified by itself, since its pages may have to be read again."""
+    """Write a body or an attachment. Each is verified separately, because its pages may have to be checked by OCR."""
     if part.document.kind == "txt" and part.document.parts is None:
         return MIMEText(apply_edits(part.document.text, edits), "plain", "utf-8")
-    data = redact_document(replace(part.document, marks=()), edits, settings)  # the message's marks include them
+    data = redact_document(
+        replace(part.document, marks=()), edits, settings
+    )  # they are among the marks of the message
     if not part.suffix:
         return MIMEText(data.decode(), "html", "utf-8")
     if part.document.kind == "eml":
@@ -289,14 +296,14 @@ def _write_part(part: _Part, edits: Sequence[Edit], settings: WriteSettings, num
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Every header, every body, and all that can be got out of each attachment."""
+    """Yield every header, the text, and everything that can be extracted from the attachments."""
     message = message_from_bytes(data, policy=policy.default)
     document = read(data, "copy", settings.read)
     yield ExtractedText("text", document.text)
     for part in message.walk():
         for key, value in part.items():
             yield ExtractedText(f"header {key}", str(value), 5)
-    fast = replace(settings, verify_ocr="none")  # pages were read again when the attachment was written
+    fast = replace(settings, verify_ocr="none")  # pages were checked by OCR when the attachment was written
     for leaf in _leaves(message):
         kind = SUFFIXES.get(_suffix(leaf), "")
         if leaf.get_content_disposition() == "attachment" and kind in FORMATS:

@@ -1,4 +1,4 @@
-"""XML that comes from strangers: parsed without entities and network, cleaned, its texts replaced in place."""
+"""XML and HTML trees from untrusted files: safe parsing, removal of elements, and replacement of text in place."""
 
 import re
 from collections.abc import Container, Iterator
@@ -9,28 +9,28 @@ from lxml import etree
 from ..errors import Errors, InputError
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # where a word may break or must not
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # optional and forbidden line breaks
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class TextNode(NamedTuple):
-    """A text of an XML tree.
+    """A text in an XML tree.
 
     element (Any): the element.
-    field (str): "text", "tail", or the name of an attribute with "@" before it.
+    field (str): "text", "tail", or the name of an attribute prefixed with "@".
     """
 
     element: Any
     field: str
 
     def get(self) -> str:
-        """What stands there."""
+        """Return the text."""
         if self.field[0] == "@":
             return str(self.element.get(self.field[1:], ""))
         return str(getattr(self.element, self.field) or "")
 
     def set(self, text: str) -> None:
-        """Write something else. Characters that XML cannot hold become U+FFFD."""
+        """Replace the text. Characters that are not allowed in XML become U+FFFD."""
         text = _ILLEGAL.sub("\ufffd", text)
         if self.field[0] == "@":
             self.element.set(self.field[1:], text)
@@ -39,12 +39,13 @@ class TextNode(NamedTuple):
 
 
 def parse(data: bytes, name: str) -> Any:
-    """Parse XML.
+    """Parse XML without resolving entities or accessing the network.
 
-    data (bytes): the document.
-    name (str): name of the file, for errors.
-    RETURNS (Any): the root, without comments and processing instructions.
-    RAISES: InputError (D715) if it is not well-formed, too deep, or declares a document type, as entity attacks do.
+    data (bytes): the XML document.
+    name (str): file name, for error messages.
+    RETURNS (Any): the root element, without comments and processing instructions.
+    RAISES: InputError (D715) if the XML is not well-formed, nested too deeply, or declares a document type, as
+        entity-expansion attacks do.
     """
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True, huge_tree=False
@@ -52,21 +53,21 @@ def parse(data: bytes, name: str) -> Any:
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError):
-        raise InputError(Errors.D715.format(path=name, reason="damaged: XML that cannot be read is in it")) from None
+        raise InputError(Errors.D715.format(path=name, reason="damaged: it contains malformed XML")) from None
     if root.getroottree().docinfo.internalDTD is not None:
-        reason = "XML with a document type of its own is in it, as in attacks with entities"
+        reason = "its XML declares a document type, as in entity-expansion attacks"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     return root
 
 
 def serialize(root: Any) -> bytes:
-    """Write XML as UTF-8."""
+    """Write XML in UTF-8."""
     data: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
     return data
 
 
 def remove(element: Any) -> None:
-    """Take an element out with all that is in it; the text behind it stays."""
+    """Remove an element and its content. The text after the element is kept."""
     parent = element.getparent()
     if parent is not None:
         append(parent, parent.index(element), element.tail)
@@ -75,7 +76,7 @@ def remove(element: Any) -> None:
 
 
 def unwrap(element: Any) -> None:
-    """Take an element out and leave what is in it in its place."""
+    """Replace an element by its content."""
     parent = element.getparent()
     if parent is None:
         return
@@ -91,7 +92,7 @@ def unwrap(element: Any) -> None:
 
 
 def append(parent: Any, index: int, text: str | None) -> None:
-    """Append text to what stands before a child."""
+    """Append text before the child at `index`."""
     if not text:
         return
     if index:
@@ -101,11 +102,11 @@ def append(parent: Any, index: int, text: str | None) -> None:
 
 
 def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:
-    """Take elements out.
+    """Remove elements by tag.
 
-    root (Any): the tree; the root itself stays.
-    removed (Container[str]): tags of elements that go with all that is in them.
-    unwrapped (Container[str]): tags of elements that leave what is in them.
+    root (Any): the tree; the root itself is kept.
+    removed (Container[str]): tags of elements to remove together with their content.
+    unwrapped (Container[str]): tags of elements to replace by their content.
     """
     for element in [*root.iterdescendants()]:
         if element.tag in removed:
@@ -115,11 +116,11 @@ def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None
 
 
 def drop_unknown_namespaces(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
-    """Take out elements and attributes of namespaces that are not known; nobody looks for text in them.
+    """Remove elements and attributes of unknown namespaces, whose text is not searched.
 
-    root (Any): the tree; the root itself stays.
-    known (tuple[str, ...]): how known namespaces begin.
-    unwrapped (bool): whether such elements leave what is in them.
+    root (Any): the tree; the root itself is kept.
+    known (tuple[str, ...]): prefixes of the known namespaces.
+    unwrapped (bool): whether the content of removed elements is kept.
     """
     for element in [*root.iter()]:
         if element is not root and not (etree.QName(element).namespace or "").startswith(known):
@@ -131,12 +132,15 @@ def drop_unknown_namespaces(root: Any, known: tuple[str, ...], unwrapped: bool =
 
 
 def strip_invisible(text: str) -> str:
-    """A text without signs that are not seen and would break words: soft hyphens, joiners, blanks of no width."""
+    """Remove characters that are invisible and split words: soft hyphens, joiners, zero-width spaces."""
     return _UNSEEN.sub("", text)
 
 
 def texts_and_attributes(root: Any) -> Iterator[tuple[str, str]]:
-    """All text and all attributes of a tree. YIELDS (tuple[str, str]): the attribute's local name or "", the text."""
+    """Yield every text and attribute of a tree.
+
+    YIELDS (tuple[str, str]): the local name of the attribute, or "" for text, and the value.
+    """
     for element in root.iter():
         for text in (element.text, element.tail):
             if text and not text.isspace():
@@ -146,5 +150,5 @@ def texts_and_attributes(root: Any) -> Iterator[tuple[str, str]]:
 
 
 def preserve_space(element: Any) -> None:
-    """Say that white space at the edges of an element's text counts."""
+    """Mark the white space at both ends of an element's text as significant."""
     element.set(_XML_SPACE, "preserve")

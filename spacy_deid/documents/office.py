@@ -1,4 +1,4 @@
-"""TODO."""
+"""Shared by DOCX and ODT: edits in place, embedded pictures, and extraction of text from XML for verification."""
 
 import io
 import warnings
@@ -23,9 +23,9 @@ BLANK = (16, 16)
 
 
 class EmbeddedPicture(NamedTuple):
-    """A place of the text in a picture.
+    """The place of a text that was read from an embedded picture.
 
-    key (str): which picture of the file.
+    key (str): identifies the picture in the file.
     """
 
     key: str
@@ -34,16 +34,16 @@ class EmbeddedPicture(NamedTuple):
 def add_picture(
     data: bytes, key: str, name: str, settings: ReadSettings, text: PlacedText, inner: dict[str, Document]
 ) -> str:
-    """Read a picture as far as the settings say.
+    """Read an embedded picture according to the settings.
 
     data (bytes): the picture.
-    key (str): its key in the file.
-    name (str): name of the file, for errors.
-    settings (ReadSettings): what becomes of pictures.
-    text (PlacedText): gets the text of the picture.
-    inner (dict[str, Document]): gets the picture as a document of its own, if it was read.
-    RETURNS (str): a warning, "" if there is nothing to say.
-    RAISES: InputError (D716, D717) if no picture can be read here.
+    key (str): identifies the picture in the file.
+    name (str): file name, for error messages.
+    settings (ReadSettings): `pictures` decides whether it is read.
+    text (PlacedText): the text of the picture is appended to it.
+    inner (dict[str, Document]): the picture is added to it as a document under `key`, if it was read.
+    RETURNS (str): a warning, or "".
+    RAISES: InputError if Tesseract (D716) or a language (D717) is not installed.
     """
     if settings.pictures != "ocr":
         return "pictures are removed" if settings.pictures == "remove" else "pictures are kept and were not read"
@@ -62,14 +62,15 @@ def add_picture(
 def write_picture(
     data: bytes, inner: Document | None, edits: Sequence[Edit], read: ReadSettings, settings: WriteSettings
 ) -> bytes:
-    """Write a picture.
+    """Write an embedded picture.
 
-    data (bytes): the picture in the original.
-    inner (Document | None): what was read in it, None if it was not.
-    edits (Sequence[Edit]): edits of that.
+    data (bytes): the original picture.
+    inner (Document | None): the picture as a document; None if it was not read.
+    edits (Sequence[Edit]): edits of that document.
     read (ReadSettings): how the file was read.
-    settings (WriteSettings): how it is written.
-    RETURNS (bytes): the picture painted over; a blank one if it was not read; its pixels if pictures are kept.
+    settings (WriteSettings): how the copy is written.
+    RETURNS (bytes): the redacted picture; if it was not read, its bare pixels if pictures are kept, else a blank
+        picture.
     """
     if inner is not None:
         return FORMAT.write(inner, edits, settings)
@@ -77,7 +78,7 @@ def write_picture(
 
 
 def blank_picture(data: bytes) -> bytes:
-    """A white picture, as large as another one and in its format if that is known, else a PNG."""
+    """Return a white picture with the proportions and format of another; a small PNG if that one cannot be opened."""
     kind, size = "PNG", BLANK
     try:
         with _opened(data) as image:
@@ -92,12 +93,12 @@ def blank_picture(data: bytes) -> bytes:
 
 
 def picture_write_settings(settings: WriteSettings, read: bool) -> WriteSettings:
-    """How a picture of the copy is verified: by OCR if it was read by OCR."""
+    """Return the settings to verify a picture in a copy: by OCR if the original was read by OCR."""
     return replace(settings, ocr_pages=(1,) if read else ())
 
 
 def _bare(data: bytes, settings: ReadSettings) -> bytes:
-    """The pixels of a picture in its format, without what is written beside them: where it was taken, by whom."""
+    """Return the pixels of a picture in its format without metadata such as location and author; b"" if unreadable."""
     readable = _readable(data, settings)
     if not readable:
         return b""
@@ -117,7 +118,7 @@ def _bare(data: bytes, settings: ReadSettings) -> bytes:
 
 
 def _without_codes(image: Image.Image) -> Image.Image:
-    """A picture with its bar codes and matrix codes painted over; the same picture if it has none."""
+    """Return a picture with its barcodes and matrix codes blanked; the same picture if it has none."""
     plain = image.convert("RGB")
     codes = picture_codes(plain)
     if not codes:
@@ -127,7 +128,7 @@ def _without_codes(image: Image.Image) -> Image.Image:
 
 
 def _readable(data: bytes, settings: ReadSettings) -> bytes:
-    """A picture in a format that is read: some others become PNG."""
+    """Return a picture in a supported format: GIF and BMP are converted to PNG. Returns b"" if unreadable."""
     try:
         with _opened(data) as image:
             if image.format in _READ:
@@ -148,13 +149,13 @@ def _opened(data: bytes) -> Image.Image:
         return Image.open(io.BytesIO(data), formats=_READ + _CONVERTED)
 
 
-LEAST_ATTRIBUTE = 5  # letters of the shortest string that attributes are searched for
+LEAST_ATTRIBUTE = 5  # minimum length of strings searched for in attributes
 _LEAST_JOINED = 6
-_LEAST_NUMBER = 8  # digits of the shortest number that is searched for in numbers: sizes of drawings have seven
+_LEAST_NUMBER = 8  # minimum length of digits searched for in numbers: sizes of drawings have seven
 
 
 class OfficeParts(NamedTuple):
-    """What is needed to write a file: the original, how it was read, and its pictures as documents."""
+    """What is needed to write a document: the original file, its read settings, and its pictures as documents."""
 
     data: bytes
     settings: ReadSettings
@@ -167,14 +168,14 @@ class OfficeParts(NamedTuple):
 def edit_in_place(
     document: Document, text: PlacedText, edits: Sequence[Edit], paragraphs: Container[str], properties: str = ""
 ) -> dict[str, list[Edit]]:
-    """Make edits in the places that a text stands in.
+    """Apply edits to the elements that contain the text.
 
-    document (Document): what was read; its parts are `OfficeParts`.
-    text (PlacedText): the text of the original, opened once more, without its pictures.
-    edits (Sequence[Edit]): in order.
+    document (Document): the document; its `parts` are `OfficeParts`.
+    text (PlacedText): the text of the original, read again, without the text of pictures.
+    edits (Sequence[Edit]): edits in the order of the text.
     paragraphs, properties: as in `join_paragraphs`.
-    RETURNS (dict[str, list[Edit]]): the edits that pictures get, by picture.
-    RAISES: DeidError (D715) if it reads otherwise than before.
+    RETURNS (dict[str, list[Edit]]): the edits for each picture, by its key.
+    RAISES: DeidError (D715) if the text differs from that of the document.
     """
     parts: OfficeParts = document.parts
     for key, inner in parts.pictures.items():
@@ -182,7 +183,7 @@ def edit_in_place(
         text.add(inner.text, EmbeddedPicture(key))
         text.gap("\n\n")
     if text.text != document.text:
-        raise DeidError(Errors.D715.format(path=document.name, reason="reads otherwise than before"))
+        raise DeidError(Errors.D715.format(path=document.name, reason="its text changed since it was read"))
     painted: dict[str, list[Edit]] = {}
     for piece, local in text.edits_by_piece(edits):
         if isinstance(piece.place, EmbeddedPicture):
@@ -194,14 +195,14 @@ def edit_in_place(
 
 
 def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[ExtractedText]:
-    """Every text and attribute of a part, and all text in one piece.
+    """Yield every text and attribute of an XML part, and all of its text as one string.
 
-    content (bytes): the part.
-    member (str): its name.
-    is_own (Callable[[str, str], bool]): takes the local name of an attribute and its value. Says whether the value is
-        a word of the format, which is not searched.
-    YIELDS (Found): texts. A value that stands in several attributes of one name comes once.
-    RAISES: InputError (D715) if it is not XML that can be read.
+    content (bytes): the XML part.
+    member (str): name of the part.
+    is_own (Callable[[str, str], bool]): (local name of an attribute, value) → whether the value belongs to the
+        vocabulary of the format. Such values are not searched.
+    YIELDS (ExtractedText): texts. Equal values of attributes with the same name are yielded once.
+    RAISES: InputError (D715) if the XML cannot be parsed.
     """
     root = parse(content, "copy")
     yield ExtractedText(member, "".join(root.itertext()), _LEAST_JOINED)

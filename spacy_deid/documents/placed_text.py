@@ -1,4 +1,6 @@
-"""TODO."""
+"""A text assembled from many small texts of a file, with the origin of each character, and edits mapped back to
+them.
+"""
 
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Sequence
@@ -11,10 +13,10 @@ from .markup import TextNode, append, remove
 
 
 class TextPiece(NamedTuple):
-    """A stretch of the text that stands in one place of the file.
+    """A part of the text that comes from one place of the file.
 
-    start, end (int): characters of the text; never empty.
-    place (Any): where; only the format looks in.
+    start, end (int): character offsets in the text; never equal.
+    place (Any): the origin. Only the format's module interprets it.
     """
 
     start: int
@@ -23,7 +25,7 @@ class TextPiece(NamedTuple):
 
 
 class PlacedText:
-    """A text put together from pieces, with invented white space in between."""
+    """A text assembled from pieces, separated by white space that is not in the file."""
 
     def __init__(self) -> None:
         self.pieces: list[TextPiece] = []
@@ -33,16 +35,16 @@ class PlacedText:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole text."""
         return "".join(self._parts)
 
     @property
     def at_break(self) -> bool:
-        """Whether white space, or nothing, stands before what comes next."""
+        """Whether the next piece would follow white space or start the text."""
         return not self._length or bool(self._gap) or self._parts[-1][-1].isspace()
 
     def add(self, text: str, place: Any) -> None:
-        """Add what stands in a place, behind the gap if one was asked for."""
+        """Append a piece, after the requested gap if there is one."""
         if not text:
             return
         if self._gap and self._length:
@@ -53,7 +55,7 @@ class PlacedText:
         self.pieces.append(TextPiece(start, self._length, place))
 
     def gap(self, white: str) -> None:
-        """Put white space before what comes next. Where several are asked for, the last one holds."""
+        """Request white space before the next piece. The last of several requests counts."""
         self._gap = white
 
     def _put(self, text: str) -> None:
@@ -61,13 +63,14 @@ class PlacedText:
         self._length += len(text)
 
     def edits_by_piece(self, edits: Sequence[Edit]) -> Iterator[tuple[TextPiece, list[Edit]]]:
-        """Say what is to be done in each place.
+        """Distribute edits over the pieces.
 
-        The first place that an edit touches gets the replacement, from the others their part of it goes. White space
-        that was invented is nowhere and stays.
+        The first piece that an edit touches gets the replacement; from the other pieces the covered characters are
+        deleted. White space between pieces is not in the file and stays.
 
-        edits (Sequence[Edit]): in the order of the text.
-        YIELDS (tuple[Piece, list[Edit]]): a piece that changes, and its edits counted from its start.
+        edits (Sequence[Edit]): edits in the order of the text.
+        YIELDS (tuple[TextPiece, list[Edit]]): each changed piece with its edits, whose offsets are relative to the
+            piece.
         RAISES: DeidError (D003, D004).
         """
         check_edits(edits, self._length)
@@ -81,10 +84,10 @@ class PlacedText:
             yield self.pieces[i], found[i]
 
     def joined_places(self, edits: Sequence[Edit]) -> Iterator[tuple[Any, Any]]:
-        """Say between which places invented white space is replaced.
+        """Find pairs of neighbouring places whose separating white space is covered by an edit.
 
-        edits (Sequence[Edit]): in the order of the text.
-        YIELDS (tuple[Any, Any]): the place before and the place behind.
+        edits (Sequence[Edit]): edits in the order of the text.
+        YIELDS (tuple[Any, Any]): the place before and the place after the white space.
         """
         starts = [piece.start for piece in self.pieces]
         for edit in edits:
@@ -97,7 +100,13 @@ class PlacedText:
 
 
 def _spread(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
-    """The edits of single pieces, by their number, that an edit comes to. `first` holds its start or ends before."""
+    """Split an edit into edits of single pieces.
+
+    pieces (Sequence[TextPiece]): all pieces.
+    first (int): index of the piece that contains the start of the edit or ends before it.
+    edit (Edit): the edit.
+    RETURNS (list[tuple[int, Edit]]): indices of pieces with edits relative to them.
+    """
     out: list[tuple[int, Edit]] = []
     replacement = edit.replacement
     for i in range(first, len(pieces)):
@@ -108,7 +117,7 @@ def _spread(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tuple[i
         if start < end:
             out.append((i, Edit(start - piece.start, end - piece.start, edit.label, replacement)))
             replacement = ""
-    if not out and replacement:  # nothing but invented white space is replaced, or nothing at all
+    if not out and replacement:  # the edit covers only white space between pieces, or nothing
         piece = pieces[first]
         at = min(max(edit.start, piece.start), piece.end) - piece.start
         out.append((first, Edit(at, at, edit.label, replacement)))
@@ -116,14 +125,18 @@ def _spread(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tuple[i
 
 
 def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str], properties: str = "") -> None:
-    """Join paragraphs of one container that look alike; others, and cells of tables, stay apart.
+    """Join paragraphs if an edit covers the line break between them, as in an address of two lines.
 
-    text (PlacedText): the text, whose places are edited already.
-    edits (Sequence[Edit]): in order.
-    tags (Container[str]): of paragraphs.
-    properties (str): tag of the child that says how a paragraph looks.
+    Only paragraphs with the same parent and the same formatting are joined. Table cells stay separate.
+
+    text (PlacedText): the text, after its places were edited.
+    edits (Sequence[Edit]): edits in the order of the text.
+    tags (Container[str]): tags of paragraphs.
+    properties (str): tag of the child element with the formatting of a paragraph.
     """
-    for before, after in reversed([*text.joined_places(edits)]):  # so that no place is moved before it is looked at
+    for before, after in reversed(
+        [*text.joined_places(edits)]
+    ):  # reversed, so that no place moves before it is visited
         first, last = _paragraph(before, tags), _paragraph(after, tags)
         if first is None or last is None or first is last:
             continue
@@ -137,7 +150,7 @@ def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str
 
 
 def _paragraph(place: Any, tags: Container[str]) -> Any:
-    """The paragraph that a place is in, None if there is none or it is an attribute."""
+    """Return the paragraph that contains a place; None if there is none or the place is an attribute."""
     element = getattr(place, "element", None)
     if element is None or (isinstance(place, TextNode) and place.field[0] == "@"):
         return None
@@ -149,7 +162,9 @@ def _paragraph(place: Any, tags: Container[str]) -> Any:
 
 
 def _until(first: Any, last: Any, properties: str) -> list[Any]:
-    """The paragraphs behind the first to the last one; none if they are not neighbours that look alike."""
+    """Return the paragraphs after `first` up to `last`; an empty list if they are not siblings with equal
+    formatting.
+    """
     found = []
     for paragraph in first.itersiblings():
         if _looks(paragraph, properties) != _looks(first, properties):
@@ -161,6 +176,6 @@ def _until(first: Any, last: Any, properties: str) -> list[Any]:
 
 
 def _looks(paragraph: Any, properties: str) -> tuple[Any, ...]:
-    """What must be alike."""
+    """Return the properties that must be equal for paragraphs to be joined."""
     child = paragraph.find(properties) if properties else None
     return paragraph.tag, dict(paragraph.attrib), b"" if child is None else etree.tostring(child, with_tail=False)

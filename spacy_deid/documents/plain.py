@@ -1,4 +1,4 @@
-"""TODO."""
+"""Plain text files, and the files encoded in them: uuencode, BinHex, yEnc, base64 and PGP, as in old e-mail."""
 
 import binascii
 import re
@@ -9,7 +9,7 @@ from ..io import check_encoding, decode, encode
 from ..offsets import Edit, apply_edits
 from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
 
-# a line may be quoted or indented, as in an answer or a forwarded message
+# lines may be quoted or indented, as in a reply or a forwarded message
 _BEGIN = re.compile(r"(?P<quote>[>| \t]*)begin(?P<base64>-base64)? +[0-7]{1,6} +(?P<name>\S.*)")
 _UU_LETTERS = re.compile(r"[ -`]*")
 _UU_END = re.compile(r"end\s*")
@@ -17,11 +17,11 @@ _BASE64_END = re.compile(r"={4}\s*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{2,}={0,2}")
 _LONG_BASE64 = re.compile(r"[>| \t]*[A-Za-z0-9+/]{60,}={0,2}\s*")
 _TAIL_BASE64 = re.compile(r"[>| \t]*(?=\S*[A-Z\d+/=])[A-Za-z0-9+/]{4,}={0,2}\s*")
-_UU_FULL = re.compile(r"[>| \t]*M[ -`]{57,61}\s*")  # 45 bytes; some programs cut blanks at the end
+_UU_FULL = re.compile(r"[>| \t]*M[ -`]{57,61}\s*")  # 45 bytes; some programs strip trailing blanks
 _TAIL_UU = re.compile(r"[>| \t]*[!-L][ -`]{4,60}\s*")
 _UU_CLOSE = re.compile(r"[>| \t]*(`|end)\s*")
-_LEAST_LINES = 3  # lines without a beginning that make a file
-# how other encodings begin and end
+_LEAST_LINES = 3  # lines that count as a file without a header
+# first and last lines of other encodings
 _ARMORS = (
     (re.compile(r"[>| \t]*\(This file must be converted with BinHex.*"), re.compile(r".*:\s*")),
     (re.compile(r"[>| \t]*=ybegin .*"), re.compile(r"[>| \t]*=yend .*")),
@@ -30,11 +30,11 @@ _ARMORS = (
 
 
 class EncodedFile(NamedTuple):
-    """A file in a text.
+    """A file encoded in a text.
 
-    start, end (int): characters of the text, whole lines.
-    name (str): the name that it was given, "" if none.
-    data (bytes): the file; empty if it is damaged or its encoding is not decoded here.
+    start, end (int): character offsets of the lines it covers.
+    name (str): file name, or "".
+    data (bytes): decoded content; empty if it is damaged or the encoding is not supported.
     """
 
     start: int
@@ -47,14 +47,14 @@ class EncodedFile(NamedTuple):
 
 
 def find_encoded_files(text: str) -> list[EncodedFile]:
-    """Find files that are written as letters in a text.
+    """Find files encoded in a text.
 
-    Uuencoded files are decoded, also those in base64 (`begin-base64`). BinHex, yEnc, PGP messages, and three or more
-    lines of uuencode or base64 without a beginning, are found but not decoded. A file without an end reaches as far
-    as its lines do.
+    Uuencoded files are decoded, including `begin-base64`. BinHex, yEnc and PGP messages, and three or more lines of
+    uuencode or base64 without a header, are found but not decoded. A file without an end marker extends to its last
+    valid line.
 
     text (str): any text.
-    RETURNS (list[Encoded]): in the order of the text.
+    RETURNS (list[EncodedFile]): files in the order of the text.
     """
     lines = list(_lines(text))
     found: list[EncodedFile] = []
@@ -68,7 +68,7 @@ def find_encoded_files(text: str) -> list[EncodedFile]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with their ends, and where they start. Form feeds and the like end no line."""
+    r"""Yield each line with its start offset and line end. Only "\n" ends a line."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -77,7 +77,11 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
-    """The file that begins with a line: the line behind it, its name and content; the line itself if there is none."""
+    """Read the encoded file that starts at a line.
+
+    RETURNS (tuple[int, str, bytes]): index of the line after the file, its name and content. The index is `i` if no
+        file starts there.
+    """
     line = lines[i][1].rstrip("\r\n")
     begin = _BEGIN.fullmatch(line)
     if begin:
@@ -96,14 +100,14 @@ def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
 
 
 def _run(lines: list[tuple[int, str]], i: int, pattern: re.Pattern[str]) -> int:
-    """The line behind those from a line on that match."""
+    """Return the index of the first line from `i` on that does not match."""
     while i < len(lines) and pattern.fullmatch(lines[i][1]):
         i += 1
     return i
 
 
 def _until(lines: list[tuple[int, str]], i: int, closing: re.Pattern[str]) -> int:
-    """The line behind the one that closes a block; without one, the end of the text, for nobody can tell."""
+    """Return the index after the closing line of a block, or of the end of the text if the block is not closed."""
     while i < len(lines):
         i += 1
         if closing.fullmatch(lines[i - 1][1].rstrip("\r\n")):
@@ -112,14 +116,14 @@ def _until(lines: list[tuple[int, str]], i: int, closing: re.Pattern[str]) -> in
 
 
 def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> tuple[int, bytes]:
-    """Decode the lines of a file.
+    """Decode the lines of an encoded file.
 
     lines (list[tuple[int, str]]): the lines of the text.
-    i (int): the first line behind the one that begins the file.
-    quote (int): characters before each line that do not belong to it.
-    base64 (bool): whether the lines are base64 and not uuencode.
-    RETURNS (tuple[int, bytes]): the line behind the file, i if no line is one of a file; and what is decoded, nothing
-        if a line is damaged.
+    i (int): index of the line after the header.
+    quote (int): number of quote characters to skip at the start of each line.
+    base64 (bool): whether the lines are base64 instead of uuencode.
+    RETURNS (tuple[int, bytes]): index of the line after the file (`i` if no line belongs to it) and the decoded
+        content, empty if a line is damaged.
     """
     data, first, damaged = bytearray(), i, False
     while i < len(lines):
@@ -138,7 +142,7 @@ def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> t
 
 
 def _decode_base64(line: str) -> bytes | None:
-    """The bytes of a line of base64, None if it is none."""
+    """Decode a line of base64; None if it is invalid."""
     try:
         return binascii.a2b_base64(line) if _BASE64.fullmatch(line.strip()) else None
     except binascii.Error:
@@ -146,7 +150,7 @@ def _decode_base64(line: str) -> bytes | None:
 
 
 def _decode_uu(line: str) -> bytes | None:
-    """The bytes of a uuencoded line, None if it is none. Blanks at its end may be missing, a checksum may follow."""
+    """Decode a uuencoded line; None if it is invalid. Trailing blanks may be missing, and a checksum may follow."""
     if not line.strip(" `"):
         return b""
     wanted = -(-((ord(line[0]) - 32) & 63) // 3) * 4
@@ -162,12 +166,13 @@ _ENCODED = "a file written as letters (uuencode, base64 or the like) is in the t
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Decode a text. A byte-order mark is obeyed and kept. There is a warning if a file is written in it as letters.
+    """Decode a text file. A byte-order mark is respected and kept. Adds a warning if the text contains an encoded
+    file.
 
     data (bytes): the file.
-    name (str): its name.
-    settings (ReadSettings): has the encoding.
-    RETURNS (Document): parts is the encoding that gives the same bytes again.
+    name (str): file name.
+    settings (ReadSettings): the encoding of files without a byte-order mark.
+    RETURNS (Document): the document; `parts` is the encoding.
     RAISES: InputError (D400), ConfigError (D401).
     """
     text, encoding = decode(data, encoding_of(data, settings), name)
@@ -175,24 +180,26 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write the released text in the encoding of the original.
+    """Write the edited text in the encoding of the original.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): not needed.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): not used.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004), InputError (D413).
     """
     return encode(apply_edits(document.text, edits), document.parts, document.name)
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """The text of a file, the only thing that is in it."""
+    """Yield the text, the only content of a text file."""
     yield ExtractedText("text", decode(data, encoding_of(data, settings.read), "copy")[0])
 
 
 def encoding_of(data: bytes, settings: ReadSettings) -> str:
-    """The encoding of a text: UTF-16 or UTF-32 if a byte-order mark says so, else the one of the settings."""
+    """Return the encoding of a text file: UTF-16 or UTF-32 according to its byte-order mark, else that of the
+    settings.
+    """
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"
     return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else check_encoding(settings.encoding)

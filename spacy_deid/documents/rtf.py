@@ -1,4 +1,4 @@
-"""RTF: its text, written into a new file without formatting."""
+"""RTF: the text is written to a new file without formatting."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from .markup import strip_invisible
 _rtf_to_text: Any = striprtf.rtf_to_text  # it has no types
 _WARNING = "formatting, pictures, text boxes and comments are removed"
 _CODE_PAGE = re.compile(rb"\\ansicpg(\d{3,5})")
-# headers, footers and notes are text here; cells are kept apart by tabs; codes of fields name links
+# read headers, footers and notes as text, separate cells by tabs, and skip field codes
 _READ_AS = [
     (re.compile(r"(?<!\\)\\(?:header|footer)[lrf]?(?![a-z]) ?|(?<!\\)\\footnote(?![a-z]) ?"), r"\\par "),
     (re.compile(r"(?<!\\)\\(?:nest)?cell(?![a-z]) ?"), r"\\tab "),
@@ -27,19 +27,19 @@ _LEAST_RAW = 6
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a file.
+    """Read an RTF file.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): not needed.
-    RETURNS (Document): its text, with headers and footers where they stand in the file, and footnotes at the end.
+    name (str): file name, for error messages.
+    settings (ReadSettings): not used.
+    RETURNS (Document): the text. Headers and footers appear where they are defined in the file, footnotes at the end.
     RAISES: InputError (D715).
     """
     return Document(name, "rtf", _text(data, name), (), (_WARNING,))
 
 
 def _text(data: bytes, name: str) -> str:
-    """The text of a file."""
+    """Extract the text of an RTF file."""
     said = _CODE_PAGE.search(data[:4096])
     try:
         source = data.decode(f"cp{said[1].decode()}" if said else "cp1252", "replace")
@@ -51,12 +51,12 @@ def _text(data: bytes, name: str) -> str:
     try:
         text = _rtf_to_text(source, errors="replace")
     except (ValueError, IndexError, OverflowError, LookupError):
-        raise InputError(Errors.D715.format(path=name, reason="damaged: not RTF that can be read")) from None
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the RTF cannot be parsed")) from None
     return strip_invisible(str(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
 
 
 def _move_notes(source: str) -> str:
-    """Put footnotes at the end: where they stand they would break words and run into what follows."""
+    """Move footnotes to the end of the source, because they would split words at their position."""
     kept, notes, last = [], [], 0
     for found in _NOTE.finditer(source):
         if found.start() >= last:
@@ -68,7 +68,7 @@ def _move_notes(source: str) -> str:
 
 
 def _end_of_group(source: str, start: int) -> int:
-    """Where the group ends that starts with a brace; the end of the file if it does not."""
+    """Return the offset after the group that opens at `start`; the end of the source if the group is not closed."""
     depth = 0
     for found in _BRACE.finditer(source, start):
         depth += {"{": 1, "}": -1}.get(found[0], 0)
@@ -92,7 +92,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _as_rtf(character: str) -> str:
-    """A character as RTF."""
+    """Encode a character in RTF."""
     if character in _WRITTEN:
         return _WRITTEN[character]
     if " " <= character <= "~":
@@ -103,7 +103,7 @@ def _as_rtf(character: str) -> str:
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """The text, and the file as it is."""
+    """Yield the text and the raw source."""
     yield ExtractedText("text", _text(data, "copy"))
     yield ExtractedText("source", data.decode("latin-1"), _LEAST_RAW)
 

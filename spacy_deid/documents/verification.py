@@ -1,4 +1,4 @@
-"""TODO."""
+"""Search the content of a written copy for removed text, before the copy is released."""
 
 import re
 import unicodedata
@@ -11,15 +11,15 @@ from ..errors import DeidError, Errors
 from .document import ExtractedText
 from .visible_text import read_as_seen
 
-LONG = 6  # letters of an identifier from which it is looked for within words; shorter ones are parts of many
+LONG = 6  # characters from which an identifier is searched for within words; shorter ones match by coincidence
 _WORD = re.compile(r"[^\W_]+")
 
 
 def fold(text: str) -> str:
-    """A text without what a reader might change: case, accents, white space, punctuation, ligatures.
+    """Normalize a text for comparison: lower case, without accents, white space and punctuation, ligatures resolved.
 
     text (str): any text.
-    RETURNS (str): letters and digits only, in lower case.
+    RETURNS (str): its letters and digits in lower case.
     """
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(char for char in plain if char.isalnum())
@@ -31,10 +31,10 @@ def check_removed(
     released: str = "",
     identifiers: Sequence[str] = (),
 ) -> None:
-    """Search texts for removed strings.
+    """Raise an error if a removed string still occurs in a copy.
 
-    found (Iterable[Found]): the texts and where they stand.
-    removed, released, identifiers: as in `verify`.
+    found (Iterable[ExtractedText]): texts extracted from the copy.
+    removed, released, identifiers: as in `formats.verify`.
     RAISES: DeidError (D714).
     """
     words = {spelled for text in identifiers if len(fold(spelled := _words(text))) < LONG}
@@ -54,7 +54,7 @@ def check_removed(
 
 
 def _as_seen(found: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
-    """The texts, and those that controls of writing direction turn round also as they are seen."""
+    """Yield the texts; texts with right-to-left overrides are yielded a second time in visual order."""
     for one in found:
         yield one
         reading = read_as_seen(one.text) if "\u202e" in one.text else None
@@ -63,18 +63,18 @@ def _as_seen(found: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
 
 
 def _withheld(place: str, label: str) -> DeidError:
-    """The error for a copy that still holds something, with what can be done about it."""
+    """Return the error for a copy that is withheld, with advice on what to do."""
     remedy = Errors.D724 if "picture" in place else Errors.D725
     return DeidError(Errors.D714.format(place=place, label=label, remedy=remedy))
 
 
 def absent_identifiers(identifiers: Sequence[str], released: str) -> list[str]:
-    """Those identifiers that may stand nowhere in a copy, because its text does not hold them.
+    """Return the identifiers that do not occur in the released text and must therefore not occur anywhere in the copy.
 
-    identifiers (Sequence[str]): what is known of a patient. Some of it may have stayed: a policy keeps countries, a
-        surname can be the name of a disease.
+    identifiers (Sequence[str]): known identifiers of a patient. Some may remain in the text: a policy may keep
+        countries, and a surname can be part of the name of a disease.
     released (str): the text of the copy.
-    RETURNS (list[str]): the others.
+    RETURNS (list[str]): identifiers that do not occur in `released`.
     """
     folded, spelled = fold(released), _words(released)
 
@@ -85,12 +85,12 @@ def absent_identifiers(identifiers: Sequence[str], released: str) -> list[str]:
 
 
 def _words(text: str) -> str:
-    """The folded words of a text with a blank at each edge."""
+    """Fold each word of a text and join them with blanks, with a blank at both ends."""
     return " ".join(["", *map(fold, _WORD.findall(unicodedata.normalize("NFKC", text))), ""])
 
 
 def _automaton(strings: Iterable[str]) -> ahocorasick.Automaton | None:
-    """What finds all strings at once, None if there are none: a table can have a hundred thousand."""
+    """Build an Aho-Corasick automaton for all strings, since a table can have 100,000; None if there are none."""
     automaton = ahocorasick.Automaton()
     for string in strings:
         if string:
@@ -102,5 +102,5 @@ def _automaton(strings: Iterable[str]) -> ahocorasick.Automaton | None:
 
 
 def _count(automaton: ahocorasick.Automaton | None, text: str) -> Counter[str]:
-    """How often each string stands in a text, both folded."""
+    """Count the occurrences of each string in a text after folding it."""
     return Counter() if automaton is None else Counter(string for _, string in automaton.iter(fold(text)))

@@ -1,4 +1,9 @@
-"""TODO."""
+"""The text of a file as a person sees it, with the position of each character in the original text.
+
+Spaced-out letters are joined to words, text reversed by direction overrides is put in visual order, invisible
+characters are removed, and numbers and e-mail addresses that are broken at a line end are joined. Detectors process
+the visible text; their edits are mapped back to the original text, which otherwise stays unchanged.
+"""
 
 import re
 from array import array
@@ -10,24 +15,25 @@ from itertools import pairwise
 from ..offsets import Edit
 
 _BLANK = "[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
-# four and more single letters or digits with blanks between; a sign may stand at either edge
+# four or more single letters or digits separated by blanks; punctuation may precede or follow
 _RUN = re.compile(rf"(?<![\w@.,/+-])[^\W_](?:{_BLANK}{{1,8}}[^\W_](?![^\W_])){{3,}}(?![-/@+]\w)")
 _BLANKS = re.compile(f"{_BLANK}+")
-_FEWEST_DIGITS = 8  # a row of fewer single digits is a scale, a score or a row of teeth
-_DISTINCT = 3  # different letters that a word has; "x x o x" are boxes that were ticked
-_LONGEST = 3  # letters that the longest word must have
-_WIDEST = 2  # blanks between the letters of a word
+_FEWEST_DIGITS = 8  # fewer spaced digits are a scale, a score or tooth numbers
+_DISTINCT = 3  # different letters in a word; "x x o x" are check marks
+_LONGEST = 3  # minimum length of the longest word
+_WIDEST = 2  # most blanks between two letters of a word
 
 
 def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
-    """Find the blanks between letters that are set apart.
+    """Find the blanks within spaced-out words, as in "B r a u l i o   S a n z".
 
-    The narrowest gap of a run stands within words; wider ones stand between them. Where all gaps are alike, a capital
-    behind a small letter begins a word. Runs of letters in the order of the alphabet, of one or two different letters,
-    and of digits that count up, are no words.
+    The narrowest gaps of a run separate letters, wider gaps separate words. If all gaps are equal, a capital after a
+    small letter starts a new word. Not treated as words are letters in alphabetical order, runs of one or two
+    different letters, and digits that count up.
 
     text (str): any text.
-    YIELDS (tuple[int, int, str]): start and end of blanks; what is read instead, nothing or a blank between words.
+    YIELDS (tuple[int, int, str]): start and end of the blanks, and their replacement: "" within a word, " " between
+        words.
     """
     for found in _RUN.finditer(text):
         gaps = list(_BLANKS.finditer(text, found.start(), found.end()))
@@ -45,12 +51,12 @@ def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begins(text: str, start: int, end: int) -> bool:
-    """Whether a capital behind a small letter begins a word behind a gap."""
+    """Whether a capital follows a small letter across a gap."""
     return text[start - 1].islower() and text[end].isupper()
 
 
 def _longest(wide: list[bool]) -> int:
-    """Letters of the longest word, from which gaps part words."""
+    """Return the length of the longest word, given which gaps separate words."""
     longest = length = 1
     for between in wide:
         length = 1 if between else length + 1
@@ -59,7 +65,7 @@ def _longest(wide: list[bool]) -> int:
 
 
 def _is_word(letters: str) -> bool:
-    """Whether letters that are set apart can be words or a number, and no row of marks, options or scores."""
+    """Whether spaced-out characters can form words or a number, rather than check marks, options or scores."""
     folded = letters.casefold()
     digits = sum(map(str.isdigit, letters))
     if len(set(folded)) < _DISTINCT:
@@ -68,22 +74,22 @@ def _is_word(letters: str) -> bool:
     if steps in ({1}, {-1}):
         return False
     if digits:
-        # a number with at most two letters, as the check letter of an identity card
+        # a number with at most two letters, such as the check letter of an identity card
         return digits >= _FEWEST_DIGITS and len(letters) - digits <= 2 and max(filter(str.isdigit, letters)) > "5"
     return True
 
 
-# marks of writing direction, places where a word may break or must not, joiners, tags
+# direction controls, soft hyphens and other break controls, joiners, tags
 _UNSEEN = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f"
 _CUT = re.compile(f"[{_UNSEEN}]+")
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\n]")
 _FROM_RIGHT, _FROM_LEFT = "\u202e", "\u202d"
-_DEEPEST = 125  # controls in one another, as in Unicode
+_DEEPEST = 125  # nested controls, the limit of the Unicode bidirectional algorithm (UAX #9)
 _BEGINS, _ENDS = set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068"), set("\u202c\u2069")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 _BREAK = r"[ \t]{0,20}\r?\n[ \t]{0,20}"
-_SHORT = 48  # characters of a line whose end can break a number
+_SHORT = 48  # longest line that can end within a number, in characters
 _CUES = (
     r"dni|nif|nie|nhc|nss|nuhsa|cip|sip|mrn|nhs|ssn|hetu|henkilötunnus|iban|historia|colegiado|afiliaci[oó]n|p[oó]liza|"
     r"tel|tel[eé]fono|telephone|tfno|tlf|tfn|m[oó]vil|phone|mobile|cell|fax|puh|puhelin|potilasnumero|pasaporte|passport|"
@@ -97,20 +103,20 @@ _NUMBER = re.compile(
 )
 _DATE = re.compile(r"\d{1,2}[-. ]+\d{1,2}[-. ]+(\d{2}|\d{4})\.?|\d{4}-\d\d-\d\d|(19|20)\d\d")
 _NUMBER_LINE = re.compile(r"[,;.) \t]{0,20}\r?\n[ \t]*\d+([.,]\d+)?[ \t]*(\r?\n|\Z)")
-_FEWEST, _MOST = 6, 24  # digits of a number
+_FEWEST, _MOST = 6, 24  # fewest and most digits of a number
 _PHONES = set("tel teléfono telefono telephone tfno tlf tfn móvil movil phone mobile cell fax puh puhelin".split())
-_COMPLETE = {True: 9, False: 10}  # digits that leave nothing to follow, of a telephone and of other numbers
+_COMPLETE = {True: 9, False: 10}  # digits of a complete number: telephone (True) and others (False)
 
 _TOP = r"(?:es|com|org|net|fi|eu|cat|info|uk|us|gov|edu|eus|gal|int)"
 _MAIL = [
-    # the name before the sign is broken behind a label: "Correo: bra" – "ulio@hospital.es"
+    # line end before the "@", after a label: "Correo: bra" – "ulio@hospital.es"
     re.compile(
         r"\b(?:e-?mail|correo(?: electr[oó]nico)?|mail|sähköposti|s-posti)[ .:]{1,3}"
         rf"[\w.+-]{{1,40}}(?P<end>{_BREAK})"
         r"(?=[\w.+-]{1,40}@[\w-]{1,60}(?:\.[\w-]{1,60})+)",
         re.IGNORECASE,
     ),
-    # what is behind the sign is broken: "braulio@hosp" – "ital.es", "braulio@hospital." – "es"
+    # line end after the "@": "braulio@hosp" – "ital.es", "braulio@hospital." – "es"
     re.compile(rf"[\w.+-]@(?P<end>{_BREAK})(?=[\w-]{{1,60}}(?:\.[\w-]{{1,60}})+)"),
     re.compile(rf"[\w.+-]@[\w-]{{1,40}}(?P<end>{_BREAK})(?=[\w-]{{0,60}}\.{_TOP}(?![\w@]))"),
     re.compile(rf"[\w.+-]@(?:[\w-]{{1,40}}\.){{0,3}}(?!{_TOP}\.)[\w-]{{1,40}}\.(?P<end>{_BREAK})(?={_TOP}(?![\w@]))"),
@@ -118,12 +124,12 @@ _MAIL = [
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A text as it is read.
+class VisibleText:
+    """A text as a person sees it, aligned with the original.
 
-    text (str): what is read.
-    raw (str): the text of the file.
-    where (Sequence[int]): for each character of the text, its place in `raw`.
+    text (str): the visible text.
+    raw (str): the original text of the file.
+    where (Sequence[int]): for each character of `text`, its offset in `raw`.
     """
 
     text: str = field(repr=False)
@@ -131,13 +137,13 @@ class Reading:
     where: Sequence[int] = field(repr=False)
 
     def raw_edits(self, edits: Sequence[Edit]) -> list[Edit]:
-        """Turn edits of the reading into edits of the text of the file.
+        """Map edits of the visible text to edits of the original text.
 
-        What was left out within an edit goes with it; so do controls of writing direction around it, which would
-        turn the replacement round. Edits that come to overlap become one.
+        Characters hidden within an edit are replaced with it, and so are direction overrides around it, which would
+        reverse the replacement. Edits that overlap in the original text are merged.
 
-        edits (Sequence[Edit]): in the order of the text.
-        RETURNS (list[Edit]): in the order of `raw`.
+        edits (Sequence[Edit]): edits in the order of `text`.
+        RETURNS (list[Edit]): edits in the order of `raw`.
         """
         found = sorted((self._raw_edit(edit) for edit in edits), key=lambda edit: (edit.start, edit.end))
         out: list[Edit] = []
@@ -151,7 +157,7 @@ class Reading:
         return out
 
     def raw_span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a span of the reading stands in the text of the file: start and end of the least that holds it."""
+        """Return start and end of the smallest span of `raw` that contains a span of `text`."""
         if start == end:
             at = self.where[start] if start < len(self.where) else len(self.raw)
             return at, at
@@ -159,7 +165,7 @@ class Reading:
         return min(places), max(places) + 1
 
     def _raw_edit(self, edit: Edit) -> Edit:
-        """An edit of the text of the file."""
+        """Map an edit to the original text."""
         start, end = self.raw_span(edit.start, edit.end)
         while (
             start < end and start and self.raw[start - 1] in _BEGINS and end < len(self.raw) and self.raw[end] in _ENDS
@@ -168,7 +174,7 @@ class Reading:
         return Edit(start, end, edit.label, edit.replacement)
 
     def visible_marks(self, marks: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
-        """Turn marks of the text of the file into marks of the reading; those of nothing that is read go."""
+        """Map marks of the original text to the visible text. Marks without any visible character are dropped."""
         if not marks:
             return ()
         places = sorted(range(len(self.where)), key=self.where.__getitem__)
@@ -181,11 +187,11 @@ class Reading:
         return tuple(sorted(out))
 
 
-def read_as_seen(text: str) -> Reading | None:
-    """Read a text as a person does.
+def read_as_seen(text: str) -> VisibleText | None:
+    """Convert a text to what a person sees.
 
     text (str): the text of a file.
-    RETURNS (Reading | None): the reading; None if it is the text itself.
+    RETURNS (VisibleText | None): the visible text; None if it is identical to `text`.
     """
     cuts: dict[int, tuple[int, str]] = {}
     for start, end, instead in _changes(text):
@@ -211,11 +217,11 @@ def read_as_seen(text: str) -> Reading | None:
     if order is not None:
         turned = sorted(range(len(read)), key=lambda i: order[where[i]])
         read, where = "".join(read[i] for i in turned), array("I", (where[i] for i in turned))
-    return Reading(read, text, where)
+    return VisibleText(read, text, where)
 
 
 def _changes(text: str) -> Iterator[tuple[int, int, str]]:
-    """What is read otherwise: start, end, and what is read instead."""
+    """Yield the differences between original and visible text: start, end, and replacement."""
     for found in _CUT.finditer(text):
         if found[0].strip("\u200c\u200d\u200e\u200f") or _joins_latin(text, found.start(), found.end()):
             yield found.start(), found.end(), ""
@@ -227,13 +233,15 @@ def _changes(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _joins_latin(text: str, start: int, end: int) -> bool:
-    """Whether joiners stand beside a letter or digit of a script that needs none; in others they belong to words."""
+    """Whether joiners are next to a letter or digit of a script that does not use them. In other scripts they are part
+    of words.
+    """
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     return any(char.isalnum() and char < "\u0590" for char in around)
 
 
 def _broken_numbers(text: str) -> Iterator[tuple[int, int, str]]:
-    """Line ends within numbers that a label names, as "NHC: 20481" – "736"."""
+    """Find line ends within labelled numbers, as in "NHC: 20481" – "736"."""
     for found in _NUMBER.finditer(text):
         first, rest = found["first"].strip(), found["rest"].strip()
         digits = [sum(map(str.isdigit, part)) for part in (first, rest)]
@@ -248,7 +256,7 @@ def _broken_numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _order(text: str) -> list[int] | None:
-    """For each place, its rank in the order in which it is seen; None if no control turns anything round."""
+    """Return the visual rank of each character; None if no direction override reverses text."""
     if _FROM_RIGHT not in text:
         return None
     order = list(range(len(text)))
@@ -270,12 +278,12 @@ def _order(text: str) -> list[int] | None:
         elif char in _ENDS:
             if stack:
                 close(found.start())
-        else:  # the end of a paragraph ends all of them
+        else:  # a paragraph end closes all controls
             while stack:
                 close(found.start())
     while stack:
         close(len(text))
-    for start, end in turned:  # those within others come first
+    for start, end in turned:  # inner ranges come first
         order[start:end] = order[start:end][::-1]
     ranks = [0] * len(text)
     for rank, place in enumerate(order):

@@ -1,6 +1,6 @@
-"""Words that office files have themselves: what verification does not search, because it says nothing of anybody.
+"""Words that office formats and programs define themselves, and which verification therefore does not search.
 
-A name can be such a word (Roman, Black, Office, Georgia), so each of them is excused only where the format puts it.
+Some of them are also names (Roman, Black, Office, Georgia), so each is accepted only where the format puts it.
 """
 
 import re
@@ -12,7 +12,7 @@ _LANGUAGE = re.compile(r"([a-z]{2}|[a-z]{3}(?=-))(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d
 _MEASURE = re.compile(r"[-+\d.,\s]*(pt|in|cm|mm|pc|px|em|%|f)?|#?[\dA-Fa-f]{1,6}")
 _LONGEST_NUMBER = 7
 
-# names of styles that Word has itself, and that LibreOffice has beside them
+# names of styles predefined by Word, and others predefined by LibreOffice
 _WORD_STYLES = re.compile(
     r"(Normal|Body Text|Body Text Indent|Heading \d|"
     r"Title|Subtitle|Strong|Emphasis|Intense Emphasis|Subtle Emphasis|Quote|"
@@ -46,19 +46,19 @@ _OFFICE_STYLES = re.compile(
 
 
 def is_built_in_style(name: str) -> bool:
-    """Whether a style has its name from Word or LibreOffice and not from a person.
+    """Whether a style name is predefined by Word or LibreOffice.
 
-    name (str): the name, also as OpenDocument writes it ("Heading_20_1").
-    RETURNS (bool): whether it is one of theirs.
+    name (str): the name, also in the encoding of OpenDocument ("Heading_20_1").
+    RETURNS (bool): whether the name is predefined.
     """
     plain = name.replace("_20_", " ")
     return _WORD_STYLES.fullmatch(plain) is not None or _OFFICE_STYLES.fullmatch(plain) is not None
 
 
 def is_font(value: str) -> bool:
-    """Whether a text is the name of a font that comes with operating systems or office programs, or a list of such.
+    """Whether a text is a list of font names that are shipped with operating systems or office programs.
 
-    value (str): a name, or names between commas, with or without quotes.
+    value (str): font names separated by commas, with or without quotes.
     RETURNS (bool): whether all of them are known.
     """
     names = [name.strip(" '\"").lower().removeprefix("@") for name in value.split(",")]
@@ -66,23 +66,25 @@ def is_font(value: str) -> bool:
 
 
 def _is_numbered(name: str) -> bool:
-    """Whether a name is a known font with a number behind it."""
+    """Whether a name is a known font followed by a number."""
     found = _NUMBERED.fullmatch(name)
     return found is not None and found[1].strip() in _fonts()
 
 
 def is_language(value: str) -> bool:
-    """Whether a text is the code of a language, as "es-ES", "zh-Hans-CN" and "x-none"."""
+    """Whether a text is a language code, such as "es-ES", "zh-Hans-CN" or "x-none"."""
     return _LANGUAGE.fullmatch(value) is not None
 
 
 def is_measure(value: str) -> bool:
-    """Whether a text is a number of up to seven digits, a colour or a size. A longer number could be a patient's."""
+    """Whether a text is a number with at most seven digits, a colour or a size. Longer numbers could identify a
+    patient.
+    """
     return _MEASURE.fullmatch(value) is not None and sum(map(str.isdigit, value)) <= _LONGEST_NUMBER
 
 
 def is_ooxml_word(value: str) -> bool:
-    """Whether a text is an element, an attribute or an enumerated value of Office Open XML."""
+    """Whether a text is an element, attribute or enumerated value of Office Open XML."""
     return value in _ooxml_words()
 
 
@@ -97,6 +99,6 @@ def _fonts() -> frozenset[str]:
 
 
 def _lines(name: str) -> list[str]:
-    """The lines of a resource, without comments."""
+    """Return the lines of a resource file without comments."""
     text = (files("spacy_deid") / "resources" / "documents" / name).read_text("utf8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]

@@ -119,7 +119,7 @@ def test_a_page_is_read_to_its_end_or_not_at_all(depth):
     if depth < 400:
         assert read_document(page, "a.html").text == "Alta"
         return
-    with pytest.raises(InputError, match=r"a\.html: more than 400 elements in one another"):
+    with pytest.raises(InputError, match=r"a\.html: more than 400 levels of nested elements"):
         read_document(page, "a.html")
 
 

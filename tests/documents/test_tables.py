@@ -186,7 +186,7 @@ def test_a_value_that_stands_in_no_row_is_gone():
 
 def test_values_that_are_no_text_are_refused_by_column():
     bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xfeAn")])
-    with pytest.raises(InputError, match=r"a\.parquet, column 2: values that cannot be read") as caught:
+    with pytest.raises(InputError, match=r"a\.parquet, column 2: its values cannot be converted") as caught:
         read_document(parquet_of(a=["x"], b=bad), "a.parquet")
     assert "An" not in repr(caught.value.__context__)
 
@@ -300,7 +300,7 @@ def test_only_cells_and_names_of_sheets_of_a_workbook_are_carried_over():
     book.save(out)
     document = read_document(out.getvalue(), "a.xlsx")
     assert document.text.count(NAME) == 2
-    assert set(document.warnings) >= {"comments are removed", "formulas are written as the values that they had"}
+    assert set(document.warnings) >= {"comments are removed", "formulas are replaced by their cached values"}
     edits = [Edit(0, 12, "PATIENT", "[P]")]
     at = document.text.rindex(NAME)
     copy = openpyxl.load_workbook(io.BytesIO(redact_document(document, [*edits, Edit(at, at + 12, "PATIENT", "[P]")])))
@@ -323,8 +323,8 @@ def test_a_cell_is_never_written_as_a_formula():
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv", b'a,b\n"c', "row 2: not a table: quotes are not closed"),
-        ("a.csv", b'a,b\n"c"d,e', "row 2: not a table: quotes are not closed, or close within"),
+        ("a.csv", b'a,b\n"c', "row 2: not a table: it has unbalanced quotes"),
+        ("a.csv", b'a,b\n"c"d,e', "row 2: not a table: it has unbalanced quotes"),
         ("a.csv", b"a,b\n\xff", "not utf-8 text"),
         ("a.csv", b"PAR1", "the content is parquet"),
         ("a.parquet", b"PAR1" + bytes(50), "damaged"),
@@ -343,7 +343,7 @@ def test_a_sheet_that_reaches_over_billions_of_cells_is_refused_at_once():
     book.active["A1"], book.active["XFD1048576"] = "a", "b"
     out = io.BytesIO()
     book.save(out)
-    with pytest.raises(InputError, match="reaches over more than"):
+    with pytest.raises(InputError, match="extends over more than"):
         read_document(out.getvalue(), "a.xlsx")
 
 

@@ -1,7 +1,7 @@
-"""Word texts (.docx): read from every part, edited in place, so that formatting stays.
+"""Word documents (.docx): the text of every part is edited in place, so that formatting is kept.
 
-Tracked changes are accepted, fields, links and content controls leave what they show, and everything that is not
-shown is not in the copy: see `docs/guides/documents.md`.
+Tracked changes are accepted. Fields, links and content controls are replaced by the text they display. Everything that
+is not displayed is left out of the copy; see `docs/guides/documents.md`.
 """
 
 from ..document import Format

@@ -1,4 +1,7 @@
-"""TODO."""
+"""Remove from a DOCX everything that is not displayed.
+
+A document is cleaned both when it is read and when it is written, so that the text is the same.
+"""
 
 import re
 from collections import Counter
@@ -13,9 +16,9 @@ from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED
 
 
 def accept_changes(root: Any) -> None:
-    """Take out rows that were deleted, and join paragraphs whose end was deleted: a word may stand over it.
+    """Remove deleted table rows, and join paragraphs whose paragraph mark was deleted, since a word may span both.
 
-    root (Any): a tree whose deleted text still stands in marks; it changes.
+    root (Any): the root of a part, modified in place. Deletion marks must still be present.
     """
     for row in [*root.iter(W + "tr")]:
         if row.find(f"{W}trPr/{W}del") is not None:
@@ -29,7 +32,7 @@ def accept_changes(root: Any) -> None:
 
 
 def _join(paragraph: Any) -> None:
-    """Put what a paragraph holds before what the next one does. It takes the looks of that one, as in Word."""
+    """Move the content of a paragraph to the start of the next one, whose formatting applies, as in Word."""
     following = paragraph.getnext()
     if following is None or following.tag != W + "p":
         return
@@ -41,15 +44,15 @@ def _join(paragraph: Any) -> None:
     remove(paragraph)
 
 
-# numbers of pages, which say nothing of anybody and must be counted anew when the document is laid out
+# page numbers, which contain no PHI and must be recomputed when the document is laid out
 _KEPT = re.compile(r"\s*(PAGE|NUMPAGES|SECTION|SECTIONPAGES)(\s+\\\*\s*\w+)*\s*")
 _CHAR, _INSTR, _SIMPLE = W + "fldChar", W + "instrText", W + "fldSimple"
 
 
 def flatten_fields(root: Any) -> None:
-    """Take fields out and leave what they show; numbers of pages stay fields.
+    """Replace fields by the text they display. Page number fields are kept.
 
-    root (Any): a tree; it changes.
+    root (Any): the root of a part, modified in place.
     """
     _flatten_simple(root)
     open_fields: list[_Field] = []
@@ -63,8 +66,8 @@ def flatten_fields(root: Any) -> None:
             else:
                 gone.append(element)
         elif any(field.in_code for field in open_fields):
-            gone.append(element)  # text that is worked with, but not shown
-    for field in open_fields:  # never ended: damaged
+            gone.append(element)  # an operand of the field, not displayed
+    for field in open_fields:  # not closed: damaged
         gone += field.elements
     for element in gone:
         if element.getparent() is not None:
@@ -72,7 +75,7 @@ def flatten_fields(root: Any) -> None:
 
 
 class _Field:
-    """A field that was begun and not yet ended."""
+    """A field that has begun and has not ended."""
 
     def __init__(self, begin: Any) -> None:
         self.elements = [begin]
@@ -80,12 +83,18 @@ class _Field:
         self.in_code = True
 
     def add_code(self, element: Any) -> None:
+        """Add an element with a part of the field code."""
         self.elements.append(element)
         self.code += element.text or ""
 
 
 def _meet(element: Any, open_fields: list[_Field], gone: list[Any]) -> None:
-    """Meet the begin, the middle or the end of a field."""
+    """Process the begin, separator or end of a field.
+
+    element (Any): the `fldChar` element.
+    open_fields (list[_Field]): stack of open fields, modified in place.
+    gone (list[Any]): elements to remove are appended to it.
+    """
     kind = element.get(W + "fldCharType")
     if kind == "begin":
         open_fields.append(_Field(element))
@@ -102,7 +111,7 @@ def _meet(element: Any, open_fields: list[_Field], gone: list[Any]) -> None:
 
 
 def _flatten_simple(root: Any) -> None:
-    """Leave what simple fields show."""
+    """Replace simple fields by the text they display."""
     for element in [*root.iter(_SIMPLE)]:
         if not _KEPT.fullmatch(element.get(W + "instr", "")):
             unwrap(element)
@@ -112,9 +121,9 @@ _REFERENCES = w_tags("pStyle rStyle tblStyle basedOn next link styleLink numStyl
 
 
 def rename_styles(package: Package) -> None:
-    """Number styles, and take out names of lists. Names that Word has itself stay: headings are known by them.
+    """Rename custom styles to numbers, and remove names of lists. Predefined style names are kept, as for headings.
 
-    package (Package): the parts; they change.
+    package (Package): the document, modified in place.
     """
     ids: dict[str, str] = {}
     for part in package.of("styles"):
@@ -137,22 +146,22 @@ def rename_styles(package: Package) -> None:
 
 
 def _rename(name: Any, new: str) -> None:
-    """Give a style another name if it is not one of Word's."""
+    """Rename a style unless its name is predefined."""
     if name is not None and not is_built_in_style(name.get(W + "val", "")):
         name.set(W + "val", new)
 
 
-# kinds of parts whose text is shown, in the order in which they are read
+# types of parts whose text is displayed, in reading order
 READ = ("header", "document", "footer", "footnotes", "endnotes", "comments", "numbering")
 
-# settings that the look of a document depends on; others hold names of files and addresses, variables, versions
+# settings that affect the layout; others contain file names, addresses, variables and versions
 _SETTINGS = w_tags(
     "zoom mirrorMargins defaultTabStop autoHyphenation hyphenationZone evenAndOddHeaders bookFoldPrinting gutterAtTop "
     "characterSpacingControl footnotePr endnotePr compat themeFontLang clrSchemeMapping decimalSymbol listSeparator "
     "displayBackgroundShape noLineBreaksAfter noLineBreaksBefore"
 )
 _CARRIERS = {A + "ext", W + "drawing", W + "pict", W + "object"}
-# attributes, by their local names, that can tell of somebody or tie the copy to the original
+# local names of attributes that can identify a person or link the copy to the original
 _ATTRIBUTES = {"author", "initials", "date", "dateUtc", "userId", "providerId", "href", "title", "alt", "tooltip"}
 _ATTRIBUTES |= {"src", "althref", "equationxml", "ProcessContent", "PreserveElements", "PreserveAttributes"}
 _ATTRIBUTES |= {"MustUnderstand", "paraId", "textId", "gfxdata", "anchorId", "editId", "spid", "displacedByCustomXml"}
@@ -173,10 +182,10 @@ _LOST |= {"diagramData": "diagrams", "image": "linked pictures", "control": "con
 
 
 def clean(package: Package) -> list[str]:
-    """Take out of a document everything that is not shown and could tell of somebody.
+    """Remove from a document everything that is not displayed and could identify a person.
 
-    package (Package): the parts; they change.
-    RETURNS (list[str]): what is lost that could be missed.
+    package (Package): the document, modified in place.
+    RETURNS (list[str]): warnings about removed content.
     """
     lost: Counter[str] = Counter()
     for kind, count in package.left_out.items():
@@ -190,7 +199,7 @@ def clean(package: Package) -> list[str]:
 
 
 def _clean_part(part: Part) -> int:
-    """Clean the XML of a part. RETURNS (int): how many runs of hidden text it had."""
+    """Clean an XML part. RETURNS (int): the number of hidden text runs removed."""
     root = part.root
     if part.kind == "settings":
         for element in [*root]:
@@ -212,7 +221,7 @@ def _clean_part(part: Part) -> int:
 
 
 def _write_direction(root: Any) -> None:
-    """Write what turns a text round as characters, which the reading of a text knows."""
+    """Replace direction overrides by the control characters that `read_as_seen` resolves."""
     for turned in [*root.iter(W + "bdo")]:
         texts = [*turned.iter(W + "t")]
         if texts:
@@ -223,7 +232,7 @@ def _write_direction(root: Any) -> None:
 
 
 def _drop_hidden(root: Any) -> int:
-    """Take out runs that are hidden, which would break the words around. RETURNS (int): how many."""
+    """Remove hidden text runs, which would split words. RETURNS (int): their number."""
     hidden = []
     for run in root.iter(W + "r"):
         mark = run.find(f"{W}rPr/{W}vanish")
@@ -235,9 +244,9 @@ def _drop_hidden(root: Any) -> int:
 
 
 def drop_dead_links(part: Part) -> None:
-    """Take out what needs a part that is not there: a drawing, a link, a reference.
+    """Remove elements that refer to a missing part: drawings, links, references.
 
-    part (Part): XML; it changes.
+    part (Part): an XML part, modified in place.
     """
     for element in [*part.root.iter()]:
         keys = [key for key in element.attrib if key.startswith(R)]
@@ -249,13 +258,15 @@ def drop_dead_links(part: Part) -> None:
 
 
 def _carrier(element: Any) -> Any:
-    """What goes with an element: the drawing around a picture, else the element itself."""
-    # what stands in an extension goes without the picture that it is another version of
+    """Return the element to remove together with another one: the drawing around a picture, else the element
+    itself.
+    """
+    # an extension holds another version of a picture and is removed alone
     return next((above for above in element.iterancestors() if above.tag in _CARRIERS), element)
 
 
 def _clean_attributes(element: Any, kind: str) -> None:
-    """Take out attributes that are not shown."""
+    """Remove attributes that are not displayed."""
     tag = etree.QName(element)
     for key in [*element.attrib]:
         name = etree.QName(key).localname
@@ -263,7 +274,7 @@ def _clean_attributes(element: Any, kind: str) -> None:
             continue
         named = name == "name" and (tag.localname in _NAMED or kind == "theme")
         if named or (tag.localname == "comment" and name == "author"):
-            element.set(key, "")  # must be there
+            element.set(key, "")  # required attribute
             continue
         if (element.tag in _LANGUAGES or name in ("lang", "altLang")) and not is_language(element.get(key)):
             del element.attrib[key]
@@ -274,7 +285,7 @@ def _clean_attributes(element: Any, kind: str) -> None:
 
 
 def _clean_text(element: Any, left: set[str]) -> None:
-    """Take out text that stands where none is shown. Places in a drawing and codes of fields that are left stay."""
+    """Remove text where none is displayed. Layout positions in drawings and the kept field codes stay."""
     element.tail = None
     if not element.text:
         return
@@ -285,7 +296,7 @@ def _clean_text(element: Any, left: set[str]) -> None:
 
 
 def _clean_namespaces(root: Any) -> None:
-    """Take out names of namespaces that are not used; known ones that readers are told to expect stay."""
+    """Remove declarations of unused namespaces. Known ones that are listed for markup compatibility stay."""
     named = " ".join(value for element in root.iter() for value in _expected(element)).split()
     declared = {prefix: uri for element in root.iter() for prefix, uri in element.nsmap.items()}
     kept = {prefix for prefix in named if declared.get(prefix, "").startswith(KNOWN)}
@@ -295,6 +306,6 @@ def _clean_namespaces(root: Any) -> None:
 
 
 def _expected(element: Any) -> Iterator[str]:
-    """Prefixes of namespaces that an element speaks of in its attributes."""
+    """Yield the namespace prefixes that an element lists in attribute values."""
     yield element.get(MC + "Ignorable", "")
     yield element.get("Requires", "")

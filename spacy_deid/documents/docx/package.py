@@ -1,4 +1,8 @@
-"""TODO."""
+"""The parts of a DOCX: read by following relationships from the main part, and written under new names.
+
+Only parts of known types are copied. Parts that nothing refers to and parts of other types are left out: properties,
+thumbnails, custom XML, glossaries, macros, embedded objects, lists of people.
+"""
 
 import posixpath
 import re
@@ -15,7 +19,7 @@ from ..archive import check_elements, open_archive, pack
 from ..document import ReadSettings
 from ..markup import parse, serialize
 
-# how the namespaces of the format and of Office itself begin
+# prefixes of the namespaces of the format and of Office
 KNOWN = (
     "http://schemas.openxmlformats.org/",
     "http://schemas.microsoft.com/office/",
@@ -37,21 +41,21 @@ MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
 def w_tags(names: str) -> set[str]:
-    """Tags of elements in the main namespace."""
+    """Return tags in the main WordprocessingML namespace."""
     return {W + name for name in names.split()}
 
 
-# what holds text that is shown
+# elements with displayed text
 TEXTS = {W + "t", M + "t", A + "t"}
-# elements that stand for a character
+# elements that represent a character
 CHARACTERS = {W + "tab": "\t", W + "ptab": "\t", W + "br": "\n", W + "cr": "\n", W + "noBreakHyphen": "-"}
-# attributes that a reader is shown or read aloud
+# attributes that are displayed or read aloud
 ALT_TEXTS: dict[str, tuple[str, ...]]
 ALT_TEXTS = dict.fromkeys((WP + "docPr", PIC + "cNvPr", A + "cNvPr", WPS + "cNvPr"), ("title", "descr"))
 ALT_TEXTS[V + "textpath"] = ("string",)
 ALT_TEXTS |= dict.fromkeys(w_tags("tblCaption tblDescription lvlText"), (W + "val",))
 
-# goes with all that is in it: deleted text, field codes, data of forms, macros, marks that carry names
+# removed with their content: deleted text, field codes, form data, macros, elements that contain names
 DROPPED = w_tags(
     "del moveFrom delText delInstrText cellDel cellIns cellMerge numberingChange pPrChange rPrChange sectPrChange "
     "tblGridChange tblPrChange tblPrExChange tcPrChange trPrChange moveFromRangeStart moveFromRangeEnd "
@@ -67,12 +71,12 @@ DROPPED |= w_tags("aliases altName") | {
     A + "hlinkHover",
     W14 + "conflictDel",
 }
-# leaves what is in it: inserted text, links, content controls
+# replaced by their content: inserted text, links, content controls
 UNWRAPPED = w_tags("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {W14 + "conflictIns"}
 
 
 MAIN = "document"
-# kind of part, by the end of the relationship's type → its content type; None for pictures
+# last segment of the relationship type → content type; None for pictures
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml."
 KINDS: dict[str, str | None] = {
     name: f"{_WORD}{name}+xml"
@@ -90,7 +94,7 @@ KINDS: dict[str, str | None] = {
 }
 KINDS |= {"theme": "application/vnd.openxmlformats-officedocument.theme+xml", "image": None}
 _MAIN_TYPE = _WORD + "document.main+xml"
-# left out without a word, because nothing that is shown is lost
+# left out without a warning, because nothing displayed is lost
 _SILENT = {
     "customXml",
     "webSettings",
@@ -121,11 +125,11 @@ _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 class Part:
     """A part of the package.
 
-    kind (str): what it is: "document", "header", "image" …
-    data (bytes): a picture's bytes; empty for XML.
-    root (Any): the XML; None for a picture.
-    links (dict[str, Part]): parts that it points to, by relationship id.
-    name (str): its name in the copy.
+    kind (str): its type: "document", "header", "image" …
+    data (bytes): content of a picture; empty for XML.
+    root (Any): root element of an XML part; None for a picture.
+    links (dict[str, Part]): parts it refers to, by relationship id.
+    name (str): name in the copy.
     """
 
     kind: str
@@ -137,21 +141,21 @@ class Part:
 
 @dataclass(slots=True)
 class Package:
-    """A document as its parts.
+    """A document as a collection of parts.
 
-    parts (list[Part]): the main one first, then as they are pointed to.
-    left_out (Counter): kinds of parts and links that are not taken over, and how many.
+    parts (list[Part]): the main part first, then the others in the order in which they are referred to.
+    left_out (Counter): number of parts and links that are not copied, by type.
     """
 
     parts: list[Part] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def of(self, *kinds: str) -> list[Part]:
-        """The parts of some kinds, kind by kind."""
+        """Return the parts of the given types, type by type."""
         return [part for kind in kinds for part in self.parts if part.kind == kind]
 
     def save(self) -> bytes:
-        """Write the package."""
+        """Write the package as a ZIP archive."""
         _give_names(self.parts)
         members = {"[Content_Types].xml": _content_types(self.parts)}
         members["_rels/.rels"] = _relationships({"rId1": ("officeDocument", "/word/document.xml")})
@@ -167,26 +171,26 @@ def open_package(data: bytes, name: str, settings: ReadSettings) -> Package:
     """Read a package.
 
     data (bytes): the file.
-    name (str): its name, for errors.
+    name (str): file name, for error messages.
     settings (ReadSettings): limits.
-    RETURNS (Package): the parts that are known.
-    RAISES: InputError (D715) if it cannot be read, or has too many elements.
+    RETURNS (Package): the parts of known types.
+    RAISES: InputError (D715) if the file cannot be read or has too many elements.
     """
     members = {member.lower(): content for member, content in open_archive(data, name, settings).items()}
     check_elements(members.values(), name)
     package = Package()
     starts = [target for kind, target, _ in _links(members, "", name).values() if kind == "officeDocument"]
     if not starts or starts[0].lower() not in members:
-        raise InputError(Errors.D715.format(path=name, reason="damaged: its text is missing"))
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the main part is missing"))
     _take_over(package, members, starts[0].lower(), name)
     if package.parts[0].root.tag != W + "document":
-        reason = "not a text in the usual (transitional) Office Open XML. Save it again as .docx"
+        reason = "not a document in transitional Office Open XML. Save it again as .docx"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     return package
 
 
 def _take_over(package: Package, members: dict[str, bytes], start: str, name: str) -> None:
-    """Take over the main part, those that it points to, and those that they point to."""
+    """Add the main part and all parts reachable from it to a package."""
     done = {start: _part(members[start], MAIN, name)}
     waiting = [start]
     for member in waiting:
@@ -203,12 +207,12 @@ def _take_over(package: Package, members: dict[str, bytes], start: str, name: st
 
 
 def _part(content: bytes, kind: str, name: str) -> Part:
-    """A part of a kind."""
+    """Create a part."""
     return Part(kind, content) if kind == "image" else Part(kind, b"", parse(content, name))
 
 
 def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple[str, str, bool]]:
-    """The relationships of a part: id → kind, member that it points to, whether it points outside."""
+    """Return the relationships of a part: id → type, target member, and whether the target is external."""
     folder, base = posixpath.split(member)
     content = members.get(posixpath.join(folder, "_rels", base + ".rels").lower())
     found = {}
@@ -220,7 +224,7 @@ def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple
 
 
 def _give_names(parts: list[Part]) -> None:
-    """Name parts by kind and number: names of the original could tell of its content."""
+    """Name parts by type and number, because original names can contain PHI."""
     numbers: Counter[str] = Counter()
     for part in parts:
         numbers[part.kind] += 1
@@ -232,14 +236,14 @@ def _give_names(parts: list[Part]) -> None:
 
 
 def _suffix(picture: bytes) -> str:
-    """The suffix of a picture, by its first bytes."""
+    """Return the suffix of a picture according to its first bytes."""
     if picture.startswith(b"\xff\xd8"):
         return "jpeg"
     return "tiff" if picture.startswith((b"II*\0", b"MM\0*")) else "png"
 
 
 def _content_types(parts: list[Part]) -> bytes:
-    """Write which part is what."""
+    """Write the content types of all parts."""
     root = etree.Element(f"{{{_TYPES}}}Types", nsmap={None: _TYPES})
     for suffix, kind in _DEFAULTS:
         etree.SubElement(root, f"{{{_TYPES}}}Default", Extension=suffix, ContentType=kind)
@@ -257,12 +261,12 @@ _OWN_NAME = re.compile(
 
 
 def is_generated_name(member: str) -> bool:
-    """Whether a part has a name as `Package.save` gives it: a kind and a number."""
+    """Whether a member has a name that `Package.save` generates: a type and a number."""
     return _OWN_NAME.fullmatch(member) is not None
 
 
 def is_generated_value(value: str) -> bool:
-    """Whether a text is one of those that `Package.save` writes into content types and relationships of every copy."""
+    """Whether a text is one that `Package.save` writes to the content types and relationships of every copy."""
     return value in _own_values() or is_generated_name(value.removeprefix("/"))
 
 
@@ -274,7 +278,7 @@ def _own_values() -> frozenset[str]:
 
 
 def _relationships(links: dict[str, tuple[str, str]]) -> bytes:
-    """Write what a part points to: id → kind and target."""
+    """Write the relationships of a part, given as id → type and target."""
     root = etree.Element(f"{{{_RELS}}}Relationships", nsmap={None: _RELS})
     for rid, (kind, target) in links.items():
         etree.SubElement(root, f"{{{_RELS}}}Relationship", Id=rid, Type=_TYPE + kind, Target=target)

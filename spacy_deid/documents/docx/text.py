@@ -1,4 +1,4 @@
-"""TODO."""
+"""Read, edit and verify the text of a DOCX."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,41 +23,41 @@ from ..vocabulary import is_built_in_style, is_font, is_language, is_measure, is
 from .cleaning import READ, clean
 from .package import ALT_TEXTS, CHARACTERS, TEXTS, A, Package, W, is_generated_name, is_generated_value, open_package
 
-_LATER = {W + "txbxContent", W + "rt"}  # text boxes, readings above words
+_LATER = {W + "txbxContent", W + "rt"}  # text boxes, ruby text
 _PARAGRAPHS = {W + "p", A + "p"}
-_STOPS = W + "tabs"  # in it, a tab is a place and no character
+_STOPS = W + "tabs"  # its tabs are tab stops, not characters
 _GAPS = {W + "tc": "\t", W + "tr": "\n"}
-_LEAST = 3  # letters that the label of a list must have to be text and not a bullet
+_LEAST = 3  # fewest letters of a list label that is text and not a bullet
 
 
 class TextElement(NamedTuple):
-    """A place of characters: an element that holds text."""
+    """The place of a text: an element that contains it."""
 
     element: Any
 
     def get(self) -> str:
-        """What stands there."""
+        """Return the text."""
         return self.element.text or ""
 
     def set(self, text: str) -> None:
-        """Write something else."""
+        """Replace the text."""
         TextNode(self.element, "text").set(text)
-        if self.element.tag != A + "t":  # which knows no attributes
+        if self.element.tag != A + "t":  # which allows no attributes
             preserve_space(self.element)
 
 
 class CharacterElement(NamedTuple):
-    """A place of one character: an element that stands for it."""
+    """The place of a single character, such as a tab: an element that represents it."""
 
     element: Any
     character: str
 
     def get(self) -> str:
-        """The character."""
+        """Return the character."""
         return self.character
 
     def set(self, text: str) -> None:
-        """Write something else: the element becomes one that holds text."""
+        """Replace the character. The element becomes a text element."""
         if text != self.character:
             self.element.tag = W + "t"
             self.element.attrib.clear()
@@ -65,10 +65,10 @@ class CharacterElement(NamedTuple):
 
 
 def add_text(package: Package, text: PlacedText) -> None:
-    """Read the parts of a document. What is in pictures is not read.
+    """Append the text of a document, except for pictures.
 
-    package (Package): a document that is clean.
-    text (PlacedText): gets the text: headers, body, footers, notes, comments, labels of lists.
+    package (Package): a cleaned document.
+    text (PlacedText): receives headers, body, footers, notes, comments and list labels.
     """
     for part in package.of(*READ):
         text.gap("\n\n")
@@ -77,7 +77,7 @@ def add_text(package: Package, text: PlacedText) -> None:
 
 
 def _add_block(element: Any, text: PlacedText) -> None:
-    """Add what an element holds, then the text boxes and descriptions in it: they would break the words around."""
+    """Add the text of an element, then that of text boxes and descriptions in it, which would split words."""
     later: list[Any] = []
     _add(element, text, later)
     for item in later:
@@ -90,7 +90,7 @@ def _add_block(element: Any, text: PlacedText) -> None:
 
 
 def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
-    """Add what an element holds; what must come later goes to `later`."""
+    """Add the text of an element in order. Elements to add later are appended to `later`."""
     for child in element:
         if child.tag in TEXTS:
             text.add(child.text or "", TextElement(child))
@@ -112,7 +112,7 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
 
 
 def _symbol(element: Any) -> str:
-    """The character of a symbol; fonts of symbols have theirs in a private area."""
+    """Return the character of a symbol element. Symbol fonts use a private range at U+F000."""
     try:
         code = int(element.get(W + "char", ""), 16)
     except ValueError:
@@ -125,10 +125,10 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a document.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): limits, and what becomes of pictures.
-    RETURNS (Document): its text.
-    RAISES: InputError if it is damaged or an attack (D715), or if pictures cannot be read here (D716, D717).
+    name (str): file name, for error messages.
+    settings (ReadSettings): limits, and how pictures are treated.
+    RETURNS (Document): the document.
+    RAISES: InputError if the file is damaged or malicious (D715), or if OCR is needed and not available (D716, D717).
     """
     package, text, notes = _open(data, name, settings)
     pictures: dict[str, Document] = {}
@@ -139,7 +139,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[Package, PlacedText, list[str]]:
-    """Open a document, clean it and read what is no picture."""
+    """Open and clean a document. Returns the package, its text without pictures, and warnings."""
     package = open_package(data, name, settings)
     notes = clean(package)
     text = PlacedText()
@@ -148,12 +148,13 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[Package, Plac
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a document with its formatting.
+    """Write an edited document with its formatting.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order. A replacement takes the formatting of the first character that it replaces.
-    settings (WriteSettings): how pictures are painted over.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text. A replacement takes the formatting of the first character
+        that it replaces.
+    settings (WriteSettings): how pictures are redacted.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004, D719).
     """
     parts: OfficeParts = document.parts
@@ -165,9 +166,9 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     return package.save()
 
 
-# attributes that hold names of fonts, which can be names of persons and places
+# attributes with font names, which can equal names of persons and places
 _FONTS = {"typeface", "ascii", "hAnsi", "cs", "eastAsia", "name"}
-# ids that the copy's own parts have, and those that Office gives to shapes
+# ids of parts of the copy, and ids that Office assigns to shapes
 _ID = re.compile(
     r"rId\d{1,6}|s\d{1,6}|Style \d{1,6}|#?_x0000_[ti]\d{1,6}|\{[\dA-Fa-f]{8}(-[\dA-Fa-f]{4}){3}-[\dA-Fa-f]{12}\}"
 )
@@ -183,7 +184,7 @@ _URI = re.compile(r"(http|urn):[\w./:-]+")
 
 
 def _is_own(attribute: str, value: str) -> bool:
-    """Whether the value of an attribute is one of the format or of Office itself."""
+    """Whether an attribute value belongs to the file format or to Office itself."""
     if attribute in _FONTS and is_font(value):
         return True
     if is_language(value) or _ID.fullmatch(value) or is_built_in_style(value) or is_generated_value(value):
@@ -192,20 +193,20 @@ def _is_own(attribute: str, value: str) -> bool:
 
 
 def is_uri(value: str) -> bool:
-    """Whether a text is an address in a namespace of the format."""
+    """Whether a text is a namespace URI of the format."""
     words = re.split(r"[/:.-]+", value)
     return bool(_URI.fullmatch(value)) and all(word in _URI_WORDS or is_measure(word) for word in words)
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """All text of a file: as it is read, and every text and attribute of every part, whether it is known or not.
+    """Yield all text of a file: the running text, and every text and attribute of every part, including unknown parts.
 
-    Values and names that every file of the format has are not searched: see `_is_own`.
+    Values and names that occur in every file of the format are skipped; see `_is_own`.
 
     data (bytes): the file.
-    settings (WriteSettings): whether pictures are read again.
-    YIELDS (Found): texts.
-    RAISES: InputError if it cannot be read.
+    settings (WriteSettings): whether pictures are checked by OCR.
+    YIELDS (ExtractedText): texts.
+    RAISES: InputError if the file cannot be read.
     """
     text = PlacedText()
     add_text(open_package(data, "copy", settings.read), text)
@@ -222,7 +223,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 
 def _names(content: bytes, member: str) -> Iterator[ExtractedText]:
-    """Names of elements, attributes and namespaces that the format does not have: a stranger may have chosen them."""
+    """Yield names of elements, attributes and namespaces that are not part of the format and may contain PHI."""
     names: set[str] = set()
     for element in parse(content, "copy").iter():
         names.update((element.tag, *element.attrib), (f"{{{uri}}}" for uri in element.nsmap.values()))

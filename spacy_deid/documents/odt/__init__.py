@@ -1,4 +1,6 @@
-"""OpenDocument texts (.odt): headers, footers, body, notes and comments, edited in place, so that formatting stays."""
+"""OpenDocument texts (.odt): headers, footers, body, notes and comments are edited in place, so that formatting is
+kept.
+"""
 
 from ..document import Format
 from .text import extract, read, write

@@ -1,4 +1,7 @@
-"""TODO."""
+"""Remove from an ODT everything that is not displayed.
+
+A document is cleaned both when it is read and when it is written, so that the text is the same.
+"""
 
 import re
 from collections.abc import Container, Iterable
@@ -13,17 +16,17 @@ OFFICE, TEXT, TABLE = _ODF + "office:1.0}", _ODF + "text:1.0}", _ODF + "table:1.
 DRAW, STYLE, SVG = _ODF + "drawing:1.0}", _ODF + "style:1.0}", _ODF + "svg-compatible:1.0}"
 CONFIG = _ODF + "config:1.0}"
 XLINK = "{http://www.w3.org/1999/xlink}"
-# how the namespaces begin whose elements and attributes are known; those of single programs are left out
+# prefixes of the known namespaces; those of single programs are removed
 KNOWN = (_ODF[1:], XLINK[1:], "http://purl.org/dc/elements/1.1/", "http://www.w3.org/XML/1998/namespace")
 
 
 def tags(namespace: str, names: str) -> set[str]:
-    """Tags of a namespace."""
+    """Return tags in a namespace."""
     return {namespace + name for name in names.split()}
 
 
 _ITEM, _NAME, _SET = CONFIG + "config-item", CONFIG + "name", CONFIG + "config-item-set"
-_CONFIGURATION = "ooo:configuration-settings"  # OpenOffice's name of the set, with the prefix that belongs to it
+_CONFIGURATION = "ooo:configuration-settings"  # name of the set in OpenOffice, with its prefix
 _OOO = "http://openoffice.org/2004/office"
 _LOOKS = set(
     "AddExternalLeading AddFrameOffsets AddParaLineSpacingToTableCells AddParaSpacingToTableCells AddParaTableSpacing "
@@ -41,10 +44,10 @@ _LOOKS = set(
 
 
 def clean_settings(root: Any) -> Any:
-    """Write settings anew.
+    """Copy the settings that affect the layout. All of them are boolean.
 
     root (Any): the settings of the original.
-    RETURNS (Any): those that are known.
+    RETURNS (Any): a new tree with the known settings.
     """
     names = {"office": OFFICE[1:-1], "config": CONFIG[1:-1], "ooo": _OOO}
     new = etree.Element(OFFICE + "document-settings", nsmap=names)
@@ -58,11 +61,11 @@ def clean_settings(root: Any) -> Any:
 
 
 IMAGE_TAG = DRAW + "image"
-# what holds text that is shown
+# elements with displayed text
 HOLDERS = tags(TEXT, "p h span note-citation page-number page-count ruby-base ruby-text") | tags(SVG, "title desc")
-# attributes that are shown: what stands before and behind the numbers of lists
+# displayed attributes: text before and after list numbers
 LABELS = tags(STYLE, "num-prefix num-suffix")
-# of the text namespace; others, fields above all, leave what they show
+# kept elements of the text namespace; others, mainly fields, are replaced by their content
 _TEXT = HOLDERS | tags(
     TEXT,
     "s tab line-break soft-page-break note note-body list list-item list-header numbered-paragraph list-style section "
@@ -90,7 +93,7 @@ _DROPPED |= tags(
 _FORM = "{urn:oasis:names:tc:opendocument:xmlns:form:1.0}"
 _FOREIGN = {"creator", "date", "creator-initials", "sender-initials"}  # of annotations, in several namespaces
 _LOST = tags(DRAW, "object object-ole plugin applet floating-frame control")
-# attributes, by their local names, that can tell of somebody: values behind what is shown, names, addresses
+# local names of attributes that can identify a person: values of fields, names, addresses
 _ATTRIBUTES = {"value", "string-value", "date-value", "time-value", "boolean-value", "formula", "condition", "title"}
 _ATTRIBUTES |= {"description", "author", "creator", "id", "target-frame-name", "ref-name", "user-name", "href", "rsid"}
 _ATTRIBUTES |= {
@@ -107,11 +110,11 @@ _SPACE = re.compile("[ \t\r\n]+")
 
 
 def clean(root: Any, pictures: dict[str, str]) -> bool:
-    """Take out of a part everything that is not shown and could tell of somebody.
+    """Remove from a part everything that is not displayed and could identify a person.
 
-    root (Any): content or styles; it changes.
-    pictures (dict[str, str]): members that are pictures → their names in the copy.
-    RETURNS (bool): whether embedded objects are lost.
+    root (Any): content or styles, modified in place.
+    pictures (dict[str, str]): names of picture members → their names in the copy.
+    RETURNS (bool): whether embedded objects were removed.
     """
     lost = next(root.iter(*_LOST), None) is not None
     drop_unknown_namespaces(root, KNOWN, unwrapped=True)
@@ -124,7 +127,7 @@ def clean(root: Any, pictures: dict[str, str]) -> bool:
             unwrap(element)
     names: dict[str, str] = {}
     for element in root.iter():
-        if OFFICE + "name" in element.attrib:  # of a comment, and of its end
+        if OFFICE + "name" in element.attrib:  # of a comment and of its end
             element.set(OFFICE + "name", names.setdefault(element.get(OFFICE + "name"), f"{len(names) + 1}"))
         _clean_attributes(element, pictures)
         _clean_text(element)
@@ -136,14 +139,14 @@ def clean(root: Any, pictures: dict[str, str]) -> bool:
 
 
 def hidden_styles(roots: Iterable[Any]) -> set[str]:
-    """Names of styles whose text is hidden."""
+    """Return the names of styles that hide text."""
     shown = STYLE + "text-properties"
     marks = [mark for root in roots for mark in root.iter(shown) if mark.get(TEXT + "display") == "none"]
     return {mark.getparent().get(STYLE + "name") for mark in marks if mark.getparent() is not None}
 
 
 def drop_hidden(root: Any, styles: Container[str]) -> bool:
-    """Take out hidden text, which would break the words around. RETURNS (bool): whether there was some."""
+    """Remove hidden text, which would split words. RETURNS (bool): whether there was any."""
     hidden = [span for span in root.iter(TEXT + "span") if span.get(TEXT + "style-name") in styles]
     for span in hidden:
         remove(span)
@@ -151,7 +154,7 @@ def drop_hidden(root: Any, styles: Container[str]) -> bool:
 
 
 def _clean_attributes(element: Any, pictures: dict[str, str]) -> None:
-    """Take out attributes that are not shown. Of addresses those of pictures stay, under new names."""
+    """Remove attributes that are not displayed. Links to pictures are kept and renamed."""
     picture = pictures.get(element.get(XLINK + "href", "").removeprefix("./")) if element.tag == IMAGE_TAG else None
     drawn = element.getparent() is not None and element.getparent().tag != OFFICE + "styles"
     for key in [*element.attrib]:
@@ -166,7 +169,7 @@ def _clean_attributes(element: Any, pictures: dict[str, str]) -> None:
 
 
 def _clean_text(element: Any) -> None:
-    """Take out text where none is shown, and make white space one blank, as a reader does."""
+    """Remove text where none is displayed, and collapse white space."""
     if element.tag not in HOLDERS:
         element.text = None
     elif element.text:

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Read, edit and verify the text of an ODT."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -43,21 +43,21 @@ PARAGRAPHS = {TEXT + "p", TEXT + "h"}
 _LATER = {OFFICE + "annotation", TEXT + "note", TEXT + "ruby-text"}
 _DESCRIPTIONS = {SVG + "title", SVG + "desc"}
 _GAPS = {TABLE + "table-cell": "\t", TABLE + "table-row": "\n", TEXT + "note-citation": " "}
-_LEAST = 3  # letters of what stands beside a number that make it text
+_LEAST = 3  # fewest letters of a label beside a list number that is text
 
 
 class WhiteSpaceElement(NamedTuple):
-    """A place of an element that stands for white space."""
+    """The place of white space: an element that represents it."""
 
     element: Any
     character: str
 
     def get(self) -> str:
-        """The white space."""
+        """Return the white space."""
         return self.character
 
     def set(self, text: str) -> None:
-        """Write something else: the element becomes one that holds text, with blanks that readers do not make one."""
+        """Replace the white space. The element becomes a text element in which repeated blanks are preserved."""
         if text == self.character:
             return
         self.element.tag = TEXT + "span"
@@ -72,10 +72,10 @@ class WhiteSpaceElement(NamedTuple):
 
 
 def add_text(root: Any, text: PlacedText) -> None:
-    """Read a part.
+    """Append the text of a part.
 
-    root (Any): a part that is clean.
-    text (PlacedText): gets its text. Notes, comments, frames and descriptions come behind their paragraph.
+    root (Any): a cleaned part.
+    text (PlacedText): receives the text. Notes, comments, frames and descriptions follow their paragraph.
     """
     text.gap("\n\n")
     for element in root.iter():
@@ -89,7 +89,7 @@ def add_text(root: Any, text: PlacedText) -> None:
 
 
 def _add_block(element: Any, text: PlacedText) -> None:
-    """Add what an element holds, then what is anchored in it and would break words."""
+    """Add the text of an element, then that of objects anchored in it, which would split words."""
     later: list[Any] = []
     _add(element, text, later)
     for item in later:
@@ -99,7 +99,7 @@ def _add_block(element: Any, text: PlacedText) -> None:
 
 
 def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
-    """Add what an element holds; what must come later goes to `later`."""
+    """Add the text of an element in order. Elements to add later are appended to `later`."""
     holds = element.tag in HOLDERS
     if holds:
         _add_spot(TextNode(element, "text"), text)
@@ -121,7 +121,9 @@ def _add(element: Any, text: PlacedText, later: list[Any]) -> None:
 
 
 def _add_spot(spot: TextNode, text: PlacedText) -> None:
-    """Add a text; a blank that begins a paragraph or follows one is not shown, but where an element stands for it."""
+    """Add a text node. A blank at the start of a paragraph or after white space is not displayed, unless that white
+    space is an element.
+    """
     after_element = text.pieces and isinstance(text.pieces[-1].place, WhiteSpaceElement)
     if spot.get().startswith(" ") and text.at_break and not after_element:
         spot.set(spot.get()[1:])
@@ -129,21 +131,27 @@ def _add_spot(spot: TextNode, text: PlacedText) -> None:
 
 
 def _white(element: Any) -> str:
-    """The white space that an element stands for, "" if none."""
+    """Return the white space that an element represents, or ""."""
     if element.tag == TEXT + "s":
         count = element.get(TEXT + "c", "1")
         return " " * min(int(count), 1000) if count.isdecimal() else " "
     return {TEXT + "tab": "\t", TEXT + "line-break": "\n"}.get(element.tag, "")
 
 
-PARTS = ("styles.xml", "content.xml")  # headers and footers stand in the styles
+PARTS = ("styles.xml", "content.xml")  # the styles contain headers and footers
 SETTINGS = "settings.xml"
 MIME = "application/vnd.oasis.opendocument.text"
 _MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
 
 
 class _Opened(NamedTuple):
-    """A document that is clean: parts by name, pictures by their names in the copy, what is lost, and settings."""
+    """A cleaned document.
+
+    roots (dict[str, Any]): XML parts by name.
+    pictures (dict[str, bytes]): pictures by their name in the copy.
+    notes (list[str]): warnings.
+    settings (Any): the cleaned settings part, if there is one.
+    """
 
     roots: dict[str, Any]
     pictures: dict[str, bytes]
@@ -155,10 +163,10 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a document.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): limits, and what becomes of pictures.
-    RETURNS (Document): its text.
-    RAISES: InputError if it is damaged or an attack (D715), or if pictures cannot be read here (D716, D717).
+    name (str): file name, for error messages.
+    settings (ReadSettings): limits, and how pictures are treated.
+    RETURNS (Document): the document.
+    RAISES: InputError if the file is damaged or malicious (D715), or if OCR is needed and not available (D716, D717).
     """
     opened, text = _open(data, name, settings)
     notes = opened.notes
@@ -170,16 +178,16 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, PlacedText]:
-    """Open a document, clean it and read what is no picture."""
+    """Open and clean a document, and read its text without pictures."""
     members = open_archive(data, name, settings)
     if b"encryption-data" in members.get("META-INF/manifest.xml", b""):
         raise InputError(Errors.D715.format(path=name, reason="encrypted"))
     if "content.xml" not in members:
-        raise InputError(Errors.D715.format(path=name, reason="damaged: its text is missing"))
+        raise InputError(Errors.D715.format(path=name, reason="damaged: content.xml is missing"))
     check_elements(members.values(), name)
     roots = {part: parse(members[part], name) for part in PARTS if part in members}
     if roots["content.xml"].find(f"{OFFICE}body/{OFFICE}text") is None:
-        raise InputError(Errors.D715.format(path=name, reason="not an OpenDocument text"))
+        raise InputError(Errors.D715.format(path=name, reason="not an OpenDocument text document"))
     names: dict[str, str] = {}
     for root in roots.values():
         for image in root.iter(IMAGE_TAG):
@@ -198,12 +206,13 @@ def _open(data: bytes, name: str, settings: ReadSettings) -> tuple[_Opened, Plac
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a document with its formatting.
+    """Write an edited document with its formatting.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order. A replacement takes the formatting of the first character that it replaces.
-    settings (WriteSettings): how pictures are painted over.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text. A replacement takes the formatting of the first character
+        that it replaces.
+    settings (WriteSettings): how pictures are redacted.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004, D719).
     """
     parts: OfficeParts = document.parts
@@ -220,7 +229,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _manifest(members: dict[str, bytes]) -> bytes:
-    """Write what is packed in the file."""
+    """Write the manifest, which lists the members of the archive."""
     key = f"{{{_MANIFEST}}}"
     root = etree.Element(key + "manifest", nsmap={"manifest": _MANIFEST})
     root.set(key + "version", "1.2")
@@ -234,17 +243,19 @@ def _manifest(members: dict[str, bytes]) -> bytes:
     return serialize(root)
 
 
-# words of the format, as "roman", "black" and "center", and numbers: a patient may be called Roman
+# keywords of the format, such as "roman", "black" and "center", and numbers; a patient may have such a name
 _KEYWORD = re.compile(r"[a-z][A-Za-z\d]*|[\dA-F]+")
 
-# names that LibreOffice gives to automatic styles, columns and lists
+# names that LibreOffice generates for automatic styles, columns and lists
 _AUTOMATIC = re.compile(
     r"([A-Z]{1,2}|Mpm?|dp|WWNum|WW8Num|Table|fr|gr|Sect|ta|co|ro|ce)\d{1,3}(\.[A-Z]?\d{0,3})?(z\d)?"
 )
 
 
 def _is_own(attribute: str, value: str) -> bool:
-    """Whether the value of an attribute is one of the format. Names of styles and the like are somebody's."""
+    """Whether an attribute value belongs to the format. Names of styles, columns and lists must be predefined or
+    automatic.
+    """
     if attribute.startswith(("font-name", "font-family")):
         return is_font(value)
     if attribute.endswith("name"):
@@ -253,12 +264,12 @@ def _is_own(attribute: str, value: str) -> bool:
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """All text of a file: as it is read, and every text and attribute of every part, whether it is known or not.
+    """Yield all text of a file: the running text, and every text and attribute of every part, including unknown parts.
 
     data (bytes): the file.
-    settings (WriteSettings): whether pictures are read again.
-    YIELDS (Found): texts.
-    RAISES: InputError if it cannot be read.
+    settings (WriteSettings): whether pictures are checked by OCR.
+    YIELDS (ExtractedText): texts.
+    RAISES: InputError if the file cannot be read.
     """
     members = open_archive(data, "copy", settings.read)
     text = PlacedText()

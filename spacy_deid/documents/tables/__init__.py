@@ -1,4 +1,4 @@
-"""Tables: CSV, Excel and Parquet, with a policy for each column."""
+"""Tables (CSV, Excel, Parquet), with a policy for each column."""
 
 from .cells import read_columns
 

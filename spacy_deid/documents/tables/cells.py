@@ -1,4 +1,4 @@
-"""TODO."""
+"""Tables as text: column policies, and cells separated by blank lines."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ _LABEL = "label:"
 
 
 def read_columns(path: Path, labels: Iterable[str]) -> dict[str, str]:
-    """Read a policy of columns.
+    """Read column policies from a file.
 
-    path (Path): TOML file with a table "columns": name of a column = "text", "keep", "drop" or "label:NAME".
-    labels (Iterable[str]): the labels that there are.
+    path (Path): TOML file with a table "columns" that maps column names to "text", "keep", "drop" or "label:NAME".
+    labels (Iterable[str]): known labels.
     RETURNS (dict[str, str]): for `ReadSettings.columns`.
     RAISES: ConfigError (D721).
     """
@@ -28,23 +28,24 @@ def read_columns(path: Path, labels: Iterable[str]) -> dict[str, str]:
         with open(path, "rb") as file:
             columns = tomllib.load(file).get("columns")
     except (OSError, tomllib.TOMLDecodeError, UnicodeError):
-        raise ConfigError(Errors.D721.format(path=path, reason="cannot be read, or is not TOML")) from None
+        raise ConfigError(Errors.D721.format(path=path, reason="it cannot be read or is not TOML")) from None
     if not isinstance(columns, dict) or not columns:
-        raise ConfigError(Errors.D721.format(path=path, reason="no table [columns] in it"))
+        raise ConfigError(Errors.D721.format(path=path, reason="it has no table [columns]"))
     known = {TEXT, KEEP, DROP, *(_LABEL + label for label in labels)}
     for column, action in columns.items():
         if action not in known:
-            reason = f'column \'{column}\': it is "text", "keep", "drop" or "label:NAME" with a known label'
+            reason = f'column \'{column}\' must be "text", "keep", "drop" or "label:NAME" with a known label'
             raise ConfigError(Errors.D721.format(path=path, reason=reason))
     return columns
 
 
 def check_columns(columns: Mapping[str, str], headers: Iterable[str], name: str) -> None:
-    """Make sure that every column that is named is there: a slip of the pen would leave another one to the search.
+    """Raise an error if a column policy names a missing column, since a misspelt name would leave the column to
+    detection.
 
-    columns (Mapping[str, str]): the policy.
+    columns (Mapping[str, str]): the column policies.
     headers (Iterable[str]): names of all columns.
-    name (str): name of the file.
+    name (str): file name.
     RAISES: InputError (D722).
     """
     missing = set(columns) - set(headers)
@@ -53,16 +54,16 @@ def check_columns(columns: Mapping[str, str], headers: Iterable[str], name: str)
 
 
 def label_of(action: str) -> str:
-    """The label that all cells of a column are of, "" if there is none."""
+    """Return the label of all cells of a column, or ""."""
     return action.removeprefix(_LABEL) if action.startswith(_LABEL) else ""
 
 
-TITLE = -1  # row of a sheet's name
-MAX_CELLS = 20_000_000  # cells of a table, empty ones too
+TITLE = -1  # row number of the sheet name
+MAX_CELLS = 20_000_000  # cells of a table, including empty ones
 
 
 class Cell(NamedTuple):
-    """A place: a cell, or a sheet's name, which is above row 0. Row 0 has the names of the columns."""
+    """The place of a text: a cell, or the name of a sheet, which has the row `TITLE`. Row 0 has the column names."""
 
     sheet: int
     row: int
@@ -73,15 +74,15 @@ class Cell(NamedTuple):
 class Sheet:
     """A table.
 
-    rows (list[list[Any]]): cells row by row; row 0 has the names of the columns.
-    title (str): name of the sheet, "" if it has none.
+    rows (list[list[Any]]): cell values by row; row 0 has the column names.
+    title (str): name of the sheet, or "".
     """
 
     rows: list[list[Any]] = field(repr=False)
     title: str = field(default="", repr=False)
 
     def actions(self, columns: Mapping[str, str]) -> list[str]:
-        """What becomes of each column, as wide as the widest row."""
+        """Return the policy of each column, for as many columns as the widest row has."""
         width = max(map(len, self.rows), default=0)
         heads = [cell_text(head) for head in self.rows[0]] if self.rows else []
         return [columns.get(head, TEXT) for head in heads] + [TEXT] * (width - len(heads))
@@ -91,8 +92,8 @@ class TableParts(NamedTuple):
     """What is needed to write a file of tables.
 
     sheets (list[Sheet]): the tables.
-    columns (Mapping[str, str]): the policy.
-    about (Any): what else the format needs.
+    columns (Mapping[str, str]): the column policies.
+    extra (Any): other data of the format.
     """
 
     sheets: list[Sheet]
@@ -104,7 +105,7 @@ class TableParts(NamedTuple):
 
 
 def cell_text(value: Any) -> str:
-    """A cell as text."""
+    """Convert a cell value to text. Dates are written in ISO 8601."""
     if value is None:
         return ""
     if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
@@ -115,14 +116,14 @@ def cell_text(value: Any) -> str:
 def make_document(
     name: str, kind: str, sheets: list[Sheet], settings: ReadSettings, extra: Any = None, warnings: Iterable[str] = ()
 ) -> Document:
-    """Make the document of a file of tables.
+    """Create the document of a file of tables.
 
     name, kind (str): as in `Document`.
     sheets (list[Sheet]): the tables.
-    settings (ReadSettings): has the policy of columns.
-    about (Any): what the format needs beside.
+    settings (ReadSettings): the column policies.
+    extra (Any): other data that the format needs to write the file.
     warnings (Iterable[str]): as in `Document`.
-    RETURNS (Document): with a mark for each cell of a column that has a label.
+    RETURNS (Document): the document, with a mark for each cell of a column that has a label.
     RAISES: InputError (D722).
     """
     heads = [cell_text(head) for sheet in sheets for head in (sheet.rows[0] if sheet.rows else ())]
@@ -135,7 +136,9 @@ def make_document(
 def table_text(
     sheets: Sequence[Sheet], columns: Mapping[str, str]
 ) -> tuple[PlacedText, tuple[tuple[int, int, str], ...]]:
-    """The text of tables, and the marks on it. Names of sheets and columns are text too: they may be no names."""
+    """Return the text of tables and its marks. Names of sheets and columns are included, since they can contain
+    PHI.
+    """
     text = PlacedText()
     marks: list[tuple[int, int, str]] = []
     for number, sheet in enumerate(sheets):
@@ -153,18 +156,18 @@ def table_text(
 
 
 def _add(text: PlacedText, shown_text: str, cell: Cell) -> None:
-    """Add a cell; nothing is read across its edges."""
+    """Add a cell as a separate paragraph, so that no entity spans two cells."""
     if shown_text.strip():
         text.gap("\n\n")
         text.add(shown_text, cell)
 
 
 def edit_tables(tables: TableParts, edits: Sequence[Edit]) -> list[Sheet]:
-    """Make edits in copies of tables, without the columns that are dropped.
+    """Apply edits to copies of the tables, and remove columns with the policy "drop".
 
-    tables (Tables): the tables.
-    edits (Sequence[Edit]): in the order of the text.
-    RETURNS (list[Sheet]): the tables; a cell that was edited is text.
+    tables (TableParts): the tables.
+    edits (Sequence[Edit]): edits in the order of the text.
+    RETURNS (list[Sheet]): the tables. Edited cells are strings.
     RAISES: DeidError (D003, D004).
     """
     sheets = [Sheet([list(row) for row in sheet.rows], sheet.title) for sheet in tables.sheets]

@@ -1,4 +1,4 @@
-"""CSV and its kin: the sign between cells is told by the first line."""
+"""CSV and other delimited text. The delimiter is detected."""
 
 import csv
 import io
@@ -15,14 +15,20 @@ from .cells import Sheet, TableParts, edit_tables, make_document, table_text
 
 _DELIMITERS = ",;\t|"
 _SPECIAL = _DELIMITERS + '"\r\n'
-_ONE_COLUMN = "\x1f"  # a sign that no text has
+_ONE_COLUMN = "\x1f"  # does not occur in text
 _MARK = "\ufeff"
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_HEAD = 100_000  # characters that are looked at for the sign between cells
+_HEAD = 100_000  # characters examined to detect the delimiter
 
 
 class _Shape(NamedTuple):
-    """How a file is written: its encoding, its byte-order mark, the sign between cells, its line ends."""
+    """How a file is written.
+
+    encoding (str): its encoding.
+    mark (str): its byte-order mark, or "".
+    delimiter (str): the character between cells.
+    end (str): the line end.
+    """
 
     encoding: str
     mark: str
@@ -31,12 +37,12 @@ class _Shape(NamedTuple):
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a table. The first line names the columns.
+    """Read a table. The first line has the column names.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): encoding and policy of columns.
-    RETURNS (Document): its cells as text.
+    name (str): file name, for error messages.
+    settings (ReadSettings): encoding and column policies.
+    RETURNS (Document): the cells as text.
     RAISES: InputError (D400, D701, D722).
     """
     sheet, shape = _parse(data, name, settings)
@@ -44,7 +50,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shape]:
-    """Cut a file into cells."""
+    """Split a file into cells."""
     text, encoding = decode(data, encoding_of(data, settings), name)
     mark = _MARK if text.startswith(_MARK) else ""
     text = text.removeprefix(_MARK)
@@ -56,17 +62,18 @@ def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shap
     try:
         rows.extend(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
-        reason = "not a table: quotes are not closed, or close within a cell, or NUL"
+        reason = "not a table: it has unbalanced quotes or NUL characters"
         raise InputError(Errors.D701.format(path=name, row=len(rows) + 1, reason=reason)) from None
     return Sheet([*rows]), _Shape(encoding, mark, delimiter, "\r\n" if first.endswith("\r") else "\n")
 
 
 def _detect_delimiter(lines: Sequence[str], quoted: bool) -> str:
-    """The sign between cells: the most frequent one of the first line. If that has none, it can be a title, and the
-    sign is one that every other line has as often, or there is one column, whose cells are quoted for a comma or not.
+    """Detect the delimiter: the most frequent candidate in the first line. If the first line has none, it may be a
+    title; then the delimiter is one that all other lines contain equally often. Otherwise the file has a single
+    column, in which quotes may protect commas.
 
-    lines (Sequence[str]): without what is quoted.
-    quoted (bool): whether something is.
+    lines (Sequence[str]): the lines without quoted text.
+    quoted (bool): whether the file has quoted text.
     """
     first = lines[0] if lines else ""
     if any(delimiter in first for delimiter in _DELIMITERS):
@@ -79,31 +86,31 @@ def _detect_delimiter(lines: Sequence[str], quoted: bool) -> str:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a table. Cells are quoted where they must be, not where they were.
+    """Write an edited table. Cells are quoted where necessary, not where they were quoted in the original.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): not needed.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): not used.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004), InputError (D413).
     """
     tables: TableParts = document.parts
     shape: _Shape = tables.extra
     out = io.StringIO(newline="")
     rows = edit_tables(tables, edits)[0].rows
-    # heads are quoted if they hold any sign that could be taken for the one between cells
+    # quote headers that contain any candidate delimiter, so that the delimiter is detected again
     out.writelines(shape.delimiter.join(map(_quoted, row)) + shape.end for row in rows[:1])
     csv.writer(out, delimiter=shape.delimiter, lineterminator=shape.end).writerows(rows[1:])
     return encode(shape.mark + out.getvalue(), shape.encoding, document.name)
 
 
 def _quoted(cell: str) -> str:
-    """A cell in quotes if it must be."""
+    """Quote a cell if it contains a special character."""
     return '"' + cell.replace('"', '""') + '"' if any(delimiter in cell for delimiter in _SPECIAL) else cell
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """All cells but those of columns that are kept as they are."""
+    """Yield all cells except those of columns with the policy "keep"."""
     sheet, _ = _parse(data, "copy", settings.read)
     yield ExtractedText("a cell", table_text([sheet], settings.read.columns)[0].text)
 

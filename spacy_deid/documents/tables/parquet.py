@@ -1,4 +1,4 @@
-"""TODO."""
+"""Parquet: columns of text, numbers and dates. Schema metadata is not copied."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a table.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): limits and policy of columns.
-    RETURNS (Document): its cells as text.
-    RAISES: InputError if it is damaged or too large (D715), or has columns that cannot be searched and are neither
-        kept nor dropped (D723), or the policy names others (D722).
+    name (str): file name, for error messages.
+    settings (ReadSettings): limits and column policies.
+    RETURNS (Document): the cells as text.
+    RAISES: InputError if the file is damaged or too large (D715), has columns that cannot be searched and are neither
+        kept nor dropped (D723), or lacks a column of the policies (D722).
     """
     table = _load(data, name, settings)
     nested = [field.name for field in table.schema if not _is_flat(field.type)]
@@ -30,7 +30,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
-    """Load a table; how large it gets is looked at first."""
+    """Load a table after checking its size."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -42,15 +42,15 @@ def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
             raise InputError(Errors.D715.format(path=name, reason=f"more than {MAX_CELLS} cells"))
         groups = range(file.metadata.num_row_groups)
         if sum(file.metadata.row_group(i).total_byte_size for i in groups) > settings.max_bytes:
-            reason = f"more than {settings.max_bytes} bytes are packed in it"
+            reason = f"more than {settings.max_bytes} bytes after decompression"
             raise InputError(Errors.D715.format(path=name, reason=reason))
         return file.read()
     except (pa.ArrowException, OSError):
-        raise InputError(Errors.D715.format(path=name, reason="damaged: not Parquet that can be read")) from None
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the Parquet file cannot be read")) from None
 
 
 def _is_flat(kind: Any) -> bool:
-    """Whether the values of a column can be read as text: no lists, records, bytes."""
+    """Whether values of a type can be converted to text: no lists, structs or bytes."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -61,29 +61,31 @@ def _is_flat(kind: Any) -> bool:
 
 
 def _to_sheet(table: Any, name: str) -> Sheet:
-    """The cells row by row."""
+    """Convert a table to rows."""
     columns = [_values(table.column(i), f"{name}, column {i + 1}") for i in range(table.num_columns)]
     return Sheet([list(table.column_names), *map(list, zip(*columns, strict=True))])
 
 
 def _values(column: Any, place: str) -> list[Any]:
-    """The values of a column; those that Python has not, as nanoseconds, as text. RAISES: InputError (D715)."""
+    """Return the values of a column. Values without a Python type, such as nanoseconds, are returned as text. RAISES:
+    InputError (D715).
+    """
     import pyarrow as pa
 
     for kind in (column.type, pa.string()):
         with suppress(pa.ArrowException, ValueError, OverflowError):
             values: list[Any] = column.cast(kind).to_pylist()
             return values
-    raise InputError(Errors.D715.format(path=place, reason="values that cannot be read"))
+    raise InputError(Errors.D715.format(path=place, reason="its values cannot be converted"))
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a table. A column in which a cell was edited is one of text, others keep their type.
+    """Write an edited table. Columns with edited cells become text columns, others keep their type.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): not needed.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): not used.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004).
     """
     import pyarrow as pa
@@ -103,18 +105,18 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _column(values: list[Any], same: bool, column: Any) -> Any:
-    """A column as it was if nothing in it changed, else of text."""
+    """Return the original column if its values are unchanged, else a text column."""
     import pyarrow as pa
 
     if not same:
         return pa.array([None if value is None else cell_text(value) for value in values], type=pa.string())
-    if pa.types.is_dictionary(column.type):  # which may hold values that stand in no row
+    if pa.types.is_dictionary(column.type):  # the dictionary may contain values that occur in no row
         return column.cast(column.type.value_type).dictionary_encode()
     return column
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """All cells but those of columns that are kept as they are, and the metadata."""
+    """Yield all cells except those of columns with the policy "keep", and the metadata."""
     table = _load(data, "copy", settings.read)
     yield ExtractedText("a cell", table_text([_to_sheet(table, "copy")], settings.read.columns)[0].text)
     for value in (table.schema.metadata or {}).values():

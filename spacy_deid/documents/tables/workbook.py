@@ -1,4 +1,4 @@
-"""Excel workbooks: values and simple looks are written into a new one, and nothing else is carried over."""
+"""Excel workbooks: values and simple formatting are copied to a new workbook; everything else is left out."""
 
 import io
 import re
@@ -22,30 +22,34 @@ from .cells import DROP, MAX_CELLS, Sheet, TableParts, edit_tables, make_documen
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TITLE = str.maketrans("[]:*?/\\'", "()-----_")
 _LONGEST_TITLE = 31
-_LONGEST = 32_767  # characters that a cell can hold
+_LONGEST = 32_767  # most characters of a cell
 _DECLARED = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _PARTS = {"drawing": "drawings and pictures", "comments": "comments", "pivot": "pivot tables", "chart": "charts"}
 _PARTS |= {"embeddings": "embedded objects", "externallink": "links to other workbooks", "vba": "macros"}
 _LEAST_ATTRIBUTE = 5
-_MOST_FILLED = 5_000_000  # cells that hold something, each of which takes some hundred bytes
+_MOST_FILLED = 5_000_000  # non-empty cells, each of which takes several hundred bytes
 _COUNTED = re.compile(rb"<(?:\w+:)?(?:c|row|si)[\s/>]")
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _HEAD = 4096
 
 
 class _Formatting(NamedTuple):
-    """How the cells of a sheet look: widths of columns, and number format and boldness of cells."""
+    """The formatting of a sheet.
+
+    widths (dict[int, float]): column widths by column number.
+    cells (dict[tuple[int, int], tuple[str, bool]]): number format and boldness by row and column.
+    """
 
     widths: dict[int, float]
     cells: dict[tuple[int, int], tuple[str, bool]]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a workbook. The first row of each sheet names the columns.
+    """Read a workbook. The first row of each sheet has the column names.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): limits and policy of columns.
+    name (str): file name, for error messages.
+    settings (ReadSettings): limits and column policies.
     RETURNS (Document): names of sheets and cells as text.
     RAISES: InputError (D715, D722).
     """
@@ -57,40 +61,40 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
         looks.append(_formatting_of(table))
     notes = [f"{what} are removed" for part, what in _PARTS.items() if any(part in m.lower() for m in members)]
     if any(b"<f>" in part or b"<f " in part for m, part in members.items() if "worksheets/" in m):
-        notes.append("formulas are written as the values that they had")
+        notes.append("formulas are replaced by their cached values")
     if not book.worksheets:
-        raise InputError(Errors.D715.format(path=name, reason="no sheet with cells in it"))
+        raise InputError(Errors.D715.format(path=name, reason="it has no sheet with cells"))
     if len(book.worksheets) < len(book.sheetnames):
-        notes.append("sheets of charts are removed")
+        notes.append("chart sheets are removed")
     return make_document(name, "xlsx", sheets, settings, looks, notes)
 
 
 def _checked(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]:
-    """The members of a file that is no attack."""
+    """Return the members of the file after checking them for attacks and excessive size."""
     members = open_archive(data, name, settings)
     if any(_DECLARED.search(part.replace(b"\0", b"")) for m, part in members.items() if m.endswith((".xml", ".rels"))):
-        reason = "XML with a document type of its own is in it, as in attacks with entities"
+        reason = "its XML declares a document type, as in entity-expansion attacks"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     sheets = [part for member, part in members.items() if "worksheets/" in member.lower()]
     if any(_STRICT in part[:_HEAD] for part in sheets):
-        reason = "not a workbook in the usual (transitional) Office Open XML. Save it again as .xlsx"
+        reason = "not a workbook in transitional Office Open XML. Save it again as .xlsx"
         raise InputError(Errors.D715.format(path=name, reason=reason))
     counted = [*sheets, *(part for member, part in members.items() if "sharedstrings" in member.lower())]
     if sum(map(_count_elements, counted)) > _MOST_FILLED:
         raise InputError(
-            Errors.D715.format(path=name, reason=f"more than {_MOST_FILLED} cells, rows and texts of cells")
+            Errors.D715.format(path=name, reason=f"more than {_MOST_FILLED} cells, rows and shared strings")
         )
     return members
 
 
 def _count_elements(part: bytes) -> int:
-    """How many cells, rows and shared texts a part has at most."""
+    """Return an upper bound of the cells, rows and shared strings in a part."""
     return sum(1 for _ in _COUNTED.finditer(part))
 
 
 @cache
 def _constants() -> frozenset[tuple[str, str]]:
-    """Texts and attributes that every workbook gets: names of fonts and of parts, which persons can have too."""
+    """Return the texts and attributes of an empty workbook. They occur in every copy and can coincide with names."""
     book = Workbook()
     for value in (datetime(2000, 1, 1), True):
         cell = book.active.cell(1, 1)
@@ -102,26 +106,26 @@ def _constants() -> frozenset[tuple[str, str]]:
 
 
 def _load(data: bytes, name: str) -> Any:
-    """Load a workbook with the values of its formulas."""
+    """Load a workbook with the cached values of its formulas."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return load_workbook(io.BytesIO(data), data_only=True, keep_links=False, rich_text=False)
-    except Exception:  # what a damaged file makes openpyxl raise is of many kinds
-        raise InputError(Errors.D715.format(path=name, reason="damaged: not a workbook that can be read")) from None
+    except Exception:  # openpyxl raises many types of exceptions for damaged files
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the workbook cannot be read")) from None
 
 
 def _cells(table: Any) -> list[Any]:
-    """The cells of a sheet that hold something. To ask it for its rows would make those that are not there."""
+    """Return the cells of a sheet that have a value. Iterating over its rows would create the empty ones."""
     return [cell for cell in table._cells.values() if cell.value is not None]
 
 
 def _to_sheet(table: Any, name: str) -> Sheet:
-    """The cells of a sheet row by row."""
+    """Convert a sheet to rows."""
     cells = _cells(table)
     height, width = max((cell.row for cell in cells), default=0), max((cell.column for cell in cells), default=0)
     if height * width > MAX_CELLS:
-        raise InputError(Errors.D715.format(path=name, reason=f"a sheet reaches over more than {MAX_CELLS} cells"))
+        raise InputError(Errors.D715.format(path=name, reason=f"a sheet extends over more than {MAX_CELLS} cells"))
     rows: list[list[Any]] = [[None] * width for _ in range(height)]
     for cell in cells:
         rows[cell.row - 1][cell.column - 1] = cell.value
@@ -129,7 +133,7 @@ def _to_sheet(table: Any, name: str) -> Sheet:
 
 
 def _formatting_of(table: Any) -> _Formatting:
-    """Take the looks of a sheet that hold no text."""
+    """Return the formatting of a sheet, without number formats that contain text."""
     sizes = table.column_dimensions.items()
     widths = {column_index_from_string(letter): size.width for letter, size in sizes if size.width}
     looks = {}
@@ -142,12 +146,12 @@ def _formatting_of(table: Any) -> _Formatting:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a workbook anew: values, widths of columns, formats of dates and bold type.
+    """Write a new workbook with values, column widths, date formats and bold type.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): not needed.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): not used.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D003, D004).
     """
     tables: TableParts = document.parts
@@ -183,7 +187,7 @@ def _fill(table: Any, sheet: Sheet, look: _Formatting, kept: Sequence[int]) -> N
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """All cells but those of columns that are kept as they are, and all that stands in the parts around them."""
+    """Yield all cells except those of columns with the policy "keep", and all text in other parts."""
     members = _checked(data, "copy", settings.read)
     sheets = [_to_sheet(table, "copy") for table in _load(data, "copy").worksheets]
     yield ExtractedText("a cell", table_text(sheets, settings.read.columns)[0].text)

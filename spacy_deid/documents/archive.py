@@ -34,7 +34,7 @@ def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, by
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
-            reason = _suspicion(infos, settings.max_bytes)
+            reason = _refusal_reason(infos, settings.max_bytes)
             if reason:
                 raise InputError(Errors.D715.format(path=name, reason=reason))
             return {info.filename: archive.read(info) for info in infos}
@@ -61,7 +61,7 @@ def check_elements(parts: Iterable[bytes], name: str) -> None:
         )
 
 
-def _suspicion(infos: list[zipfile.ZipInfo], largest: int) -> str:
+def _refusal_reason(infos: list[zipfile.ZipInfo], largest: int) -> str:
     """Return the reason why an archive must not be decompressed, or ""."""
     if len(infos) > MAX_MEMBERS:
         return f"{len(infos)} members, more than {MAX_MEMBERS}"

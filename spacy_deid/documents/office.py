@@ -74,7 +74,7 @@ def write_picture(
     """
     if inner is not None:
         return FORMAT.write(inner, edits, settings)
-    return (_bare(data, read) if read.pictures == "keep" else b"") or blank_picture(data)
+    return (_bare_pixels(data, read) if read.pictures == "keep" else b"") or blank_picture(data)
 
 
 def blank_picture(data: bytes) -> bytes:
@@ -97,7 +97,7 @@ def picture_write_settings(settings: WriteSettings, read: bool) -> WriteSettings
     return replace(settings, ocr_pages=(1,) if read else ())
 
 
-def _bare(data: bytes, settings: ReadSettings) -> bytes:
+def _bare_pixels(data: bytes, settings: ReadSettings) -> bytes:
     """Return the pixels of a picture in its format without metadata such as location and author; b"" if unreadable."""
     readable = _readable(data, settings)
     if not readable:

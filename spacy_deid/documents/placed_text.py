@@ -78,7 +78,7 @@ class PlacedText:
         found: dict[int, list[Edit]] = {}
         for edit in edits if self.pieces else ():
             first = max(0, bisect_right(starts, edit.start) - 1)
-            for i, local in _spread(self.pieces, first, edit):
+            for i, local in _split_edit(self.pieces, first, edit):
                 found.setdefault(i, []).append(local)
         for i in sorted(found):
             yield self.pieces[i], found[i]
@@ -99,7 +99,7 @@ class PlacedText:
                 i += 1
 
 
-def _spread(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
+def _split_edit(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tuple[int, Edit]]:
     """Split an edit into edits of single pieces.
 
     pieces (Sequence[TextPiece]): all pieces.
@@ -140,7 +140,7 @@ def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str
         first, last = _paragraph(before, tags), _paragraph(after, tags)
         if first is None or last is None or first is last:
             continue
-        for paragraph in _until(first, last, properties):
+        for paragraph in _siblings_until(first, last, properties):
             looks = paragraph.find(properties) if properties else None
             if looks is not None:
                 paragraph.remove(looks)
@@ -161,13 +161,13 @@ def _paragraph(place: Any, tags: Container[str]) -> Any:
     return next((above for above in element.iterancestors() if above.tag in tags), None)
 
 
-def _until(first: Any, last: Any, properties: str) -> list[Any]:
+def _siblings_until(first: Any, last: Any, properties: str) -> list[Any]:
     """Return the paragraphs after `first` up to `last`; an empty list if they are not siblings with equal
     formatting.
     """
     found = []
     for paragraph in first.itersiblings():
-        if _looks(paragraph, properties) != _looks(first, properties):
+        if _formatting(paragraph, properties) != _formatting(first, properties):
             return []
         found.append(paragraph)
         if paragraph is last:
@@ -175,7 +175,7 @@ def _until(first: Any, last: Any, properties: str) -> list[Any]:
     return []
 
 
-def _looks(paragraph: Any, properties: str) -> tuple[Any, ...]:
+def _formatting(paragraph: Any, properties: str) -> tuple[Any, ...]:
     """Return the properties that must be equal for paragraphs to be joined."""
     child = paragraph.find(properties) if properties else None
     return paragraph.tag, dict(paragraph.attrib), b"" if child is None else etree.tostring(child, with_tail=False)

@@ -47,10 +47,10 @@ def check_removed(
     for place, text, min_length in _as_seen(found):
         spelled = _words(text) if words else ""
         if any(len(fold(word)) >= min_length and word in spelled for word in words):
-            raise _withheld(place, "an identifier")
+            raise _withheld_error(place, "an identifier")
         for string, count in _count(automaton, text).items():
             if len(string) >= min_length and (string in strict or count > allowed[string]):
-                raise _withheld(place, wanted[string] or "a removed string")
+                raise _withheld_error(place, wanted[string] or "a removed string")
 
 
 def _as_seen(found: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
@@ -62,7 +62,7 @@ def _as_seen(found: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
             yield one._replace(text=reading.text)
 
 
-def _withheld(place: str, label: str) -> DeidError:
+def _withheld_error(place: str, label: str) -> DeidError:
     """Return the error for a copy that is withheld, with advice on what to do."""
     remedy = Errors.D724 if "picture" in place else Errors.D725
     return DeidError(Errors.D714.format(place=place, label=label, remedy=remedy))

@@ -183,7 +183,7 @@ def test_a_huge_picture_on_a_page_is_refused_before_it_is_unpacked():
         pdf.pages[0].obj.Resources.XObject = Dictionary(I0=picture)
         pdf.pages[0].contents_add(pdf.make_stream(b"q Q q 300 0 0 300 72 72 cm /I0 Do Q"))
 
-    with pytest.raises(InputError, match="page 1: has a picture of more than 100000000 pixels"):
+    with pytest.raises(InputError, match="page 1: it has a picture of more than 100000000 pixels"):
         read(changed(LETTER, show))
 
 

@@ -142,8 +142,8 @@ def test_a_comment_that_holds_a_name_is_found():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"   ", "nothing in it"),
-        (b"<meta charset=klingon>x", "encoding that is not known"),
+        (b"   ", "no visible content"),
+        (b"<meta charset=klingon>x", "unknown encoding"),
         (b"\xff\xfa", "not utf-8"),
     ],
 )

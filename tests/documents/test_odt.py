@@ -220,7 +220,7 @@ def test_text_in_a_part_that_is_not_read_is_found():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (package("<text:p>"), "XML that cannot be read"),
+        (package("<text:p>"), "malformed XML"),
         (package("<text:p/>", **{"META-INF__manifest_xml": "<a><encryption-data/></a>"}), "encrypted"),
         (zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), "content.xml is missing"),
         (zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}), "the content is unknown"),

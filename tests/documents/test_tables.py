@@ -237,7 +237,7 @@ def changed(data: bytes, part: str, old: bytes, new: bytes) -> bytes:
 
 def test_a_workbook_that_would_be_read_without_its_cells_is_refused():
     usual, strict = b"http://schemas.openxmlformats.org/spreadsheetml", b"http://purl.oclc.org/ooxml/spreadsheetml"
-    with pytest.raises(InputError, match="usual"):
+    with pytest.raises(InputError, match="transitional"):
         read_document(changed(as_xlsx([["a"]]), "xl/", usual, strict), "a.xlsx")
 
 
@@ -246,7 +246,7 @@ def test_a_workbook_of_too_many_cells_is_refused_before_it_is_loaded():
         as_xlsx([["a"]]), "xl/worksheets", b"</sheetData>", b"<row>" + b"<c/>" * 5_000_001 + b"</row></sheetData>"
     )
     began = time.monotonic()
-    with pytest.raises(InputError, match=r"more than 5000000 cells|packed more"):
+    with pytest.raises(InputError, match=r"more than 5000000 cells|compressed by more"):
         read_document(data, "a.xlsx")
     assert time.monotonic() - began < 10
 

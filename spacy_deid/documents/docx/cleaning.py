@@ -59,7 +59,7 @@ def flatten_fields(root: Any) -> None:
     gone: list[Any] = []
     for element in root.iter(_CHAR, _INSTR, *TEXTS, *CHARACTERS):
         if element.tag == _CHAR:
-            _meet(element, open_fields, gone)
+            _process_field_char(element, open_fields, gone)
         elif element.tag == _INSTR:
             if open_fields and open_fields[-1].in_code:
                 open_fields[-1].add_code(element)
@@ -88,7 +88,7 @@ class _Field:
         self.code += element.text or ""
 
 
-def _meet(element: Any, open_fields: list[_Field], gone: list[Any]) -> None:
+def _process_field_char(element: Any, open_fields: list[_Field], gone: list[Any]) -> None:
     """Process the begin, separator or end of a field.
 
     element (Any): the `fldChar` element.
@@ -254,10 +254,10 @@ def drop_dead_links(part: Part) -> None:
         for key in dead:
             del element.attrib[key]
         if dead and len(dead) == len(keys):
-            remove(_carrier(element))
+            remove(_removable_ancestor(element))
 
 
-def _carrier(element: Any) -> Any:
+def _removable_ancestor(element: Any) -> Any:
     """Return the element to remove together with another one: the drawing around a picture, else the element
     itself.
     """

@@ -216,13 +216,13 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
             yield ExtractedText("names of parts", member, LEAST_ATTRIBUTE)
         if member.endswith((".xml", ".rels")):
             yield from search_xml(content, member, _is_own)
-            yield from _names(content, member)
+            yield from _unknown_names(content, member)
         else:
             read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
             yield from IMAGE.extract(content, picture_write_settings(settings, read))
 
 
-def _names(content: bytes, member: str) -> Iterator[ExtractedText]:
+def _unknown_names(content: bytes, member: str) -> Iterator[ExtractedText]:
     """Yield names of elements, attributes and namespaces that are not part of the format and may contain PHI."""
     names: set[str] = set()
     for element in parse(content, "copy").iter():

@@ -1,1 +1,1 @@
-"""Pages: what stands on them, the order it is read in, how it is painted over. Shared by PDF and pictures."""
+"""Page images: text layout, OCR, barcodes, and painting over text. Shared by PDF and images."""

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Straighten text at any angle or around a circle for OCR, and map the recognized words back to the page."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,25 +11,25 @@ from .geometry import Box, Glyph
 from .image_analysis import connected_components
 from .tesseract import OcrWord
 
-TRIALS = 400  # circles that are tried
-FEWEST = 6  # letters on a circle, or on the line whose angle is looked for
-NEAR = 0.6  # sizes of a letter that letters may lie beside their circle
-REACH = 1.2  # sizes of a letter that a ring is taken to both sides of its circle
-GROW = 0.15  # sizes of a letter by which the box of a letter is widened
-WIDE = 2  # a mark that is so many times as long as wide is several letters
-THIN = 0.5  # unless it is so much thinner than most, as an l or an i
-RINGS = 3  # texts around each other in a stamp
-INK = 0.4  # share of the strongest contrast from which a pixel is ink
-SPREAD = 3  # how much smaller than most a letter may be; dots and accents are smaller
-LARGE = 4  # sizes of a letter from which a mark is a drawing, as the ring around a stamp
+TRIALS = 400  # RANSAC iterations
+FEWEST = 6  # fewest letters on a circle or a line
+NEAR = 0.6  # largest distance of a letter from its circle, in letter sizes
+REACH = 1.2  # half the height of an unrolled ring, in letter sizes
+GROW = 0.15  # margin around a letter, in letter sizes
+WIDE = 2  # a component with this aspect ratio is several letters …
+THIN = 0.5  # … unless its relative width is less than this, as of l or i
+RINGS = 3  # most concentric texts in a stamp
+INK = 0.4  # share of the strongest contrast that makes a pixel ink
+SPREAD = 3  # largest ratio of median to letter size; dots and accents are smaller
+LARGE = 4  # letter sizes from which a component is a drawing, as the ring of a stamp
 Point = tuple[float, float]
 
 
 class StraightenedImage(NamedTuple):
-    """An image in which text runs level, and where its points come from.
+    """An image in which text is horizontal, with the mapping to the original image.
 
-    image (Image): the text.
-    back (Callable): a point of it → the point of the original image.
+    image (Image): the straightened text.
+    back (Callable): (x, y) in `image` → point in the original image, in pixels.
     """
 
     image: Image.Image
@@ -37,41 +37,42 @@ class StraightenedImage(NamedTuple):
 
 
 def count_letters(image: Image.Image) -> float:
-    """Estimate how many letters an image shows: its marks, or what is as wide where letters touch.
+    """Estimate the number of letters in an image from its connected components. Touching letters are counted by width.
 
-    image (Image): a part of a page, in grey or RGB.
-    RETURNS (float): the number.
+    image (Image): part of a page in greyscale or RGB.
+    RETURNS (float): the estimated number.
     """
-    sides = [sorted((box.x1 - box.x0, box.y1 - box.y0)) for box in _letters(image)]
+    sides = [sorted((box.x1 - box.x0, box.y1 - box.y0)) for box in _letter_boxes(image)]
     thin = THIN * float(np.median([short for short, _ in sides])) if sides else 0.0
     return sum(long / short if long > WIDE * short and short > thin else 1.0 for short, long in sides)
 
 
 def straighten_text(image: Image.Image) -> list[StraightenedImage]:
-    """Pull a text straight in every way in which it may stand.
+    """Straighten a text in every way it could be oriented.
 
-    image (Image): a part of a page with nothing but the text, in grey or RGB.
-    RETURNS (list[Straight]): the likeliest angle and the three at right angles to it; each ring that letters lie on,
-        read clockwise and counterclockwise. Empty if there are no marks of the size of letters.
+    image (Image): part of a page that contains only the text, in greyscale or RGB.
+    RETURNS (list[StraightenedImage]): the image rotated by the likeliest angle and by the three angles perpendicular
+        to it, and each circle of letters unrolled clockwise and counterclockwise. Empty if no letters are found.
     """
-    letters = _letters(image)
+    letters = _letter_boxes(image)
     if not len(letters):
         return []
-    middles, size = _middles(letters), _size(letters)
-    angle = _angle(middles, size)
-    found = [_turned(image, angle + turn) for turn in (0, 90, 180, 270)]
-    for circle in _circles(middles, size):
-        found += [_unrolled(image, circle, size, middles, clockwise) for clockwise in (True, False)]
+    middles, size = _centres(letters), _letter_size(letters)
+    angle = _text_angle(middles, size)
+    found = [_rotate(image, angle + turn) for turn in (0, 90, 180, 270)]
+    for circle in _fit_circles(middles, size):
+        found += [_unroll_ring(image, circle, size, middles, clockwise) for clockwise in (True, False)]
     return found
 
 
 def place_glyphs(words: Sequence[OcrWord], straight: StraightenedImage, scale: float, corner: Point) -> list[Glyph]:
-    """Put words back to where they stand, letter by letter, because their boxes would cover what is beside them.
+    """Map recognized words back to the page, letter by letter, because boxes of whole words would cover their
+    neighbours.
 
-    words (Sequence[OcrWord]): as read in the straightened image.
-    straight (Straight): that image.
-    scale (float): pixels to one unit of the page.
-    corner (Point): where the original image lies on the page.
+    words (Sequence[OcrWord]): words recognized in the straightened image.
+    straight (StraightenedImage): that image.
+    scale (float): pixels per unit of the page.
+    corner (Point): position of the original image on the page.
     RETURNS (list[Glyph]): letters in the order of the words.
     """
     glyphs = []
@@ -88,8 +89,8 @@ def place_glyphs(words: Sequence[OcrWord], straight: StraightenedImage, scale: f
     return glyphs
 
 
-def _letters(image: Image.Image) -> list[Box]:
-    """The marks of an image, without dots and without what is much larger than most."""
+def _letter_boxes(image: Image.Image) -> list[Box]:
+    """Return the boxes of connected components of letter size, without dots and large shapes."""
     values = np.asarray(image.convert("RGB")).astype(np.int16)
     apart = np.abs(values - np.median(values.reshape(-1, 3), axis=0)).max(axis=2)
     if not apart.max():
@@ -97,21 +98,22 @@ def _letters(image: Image.Image) -> list[Box]:
     marks = [
         box for box in connected_components(apart > INK * apart.max()) if max(box.x1 - box.x0, box.y1 - box.y0) > 4
     ]
-    limit = LARGE * _size(marks) if marks else 0
+    limit = LARGE * _letter_size(marks) if marks else 0
     return [box for box in marks if limit / LARGE / SPREAD <= max(box.x1 - box.x0, box.y1 - box.y0) <= limit]
 
 
-def _middles(letters: Sequence[Box]) -> "np.ndarray[Any, Any]":
+def _centres(letters: Sequence[Box]) -> "np.ndarray[Any, Any]":
+    """Return the centres of boxes, n × 2."""
     return np.array([((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2) for box in letters])
 
 
-def _size(letters: Sequence[Box]) -> float:
-    """The size of most letters."""
+def _letter_size(letters: Sequence[Box]) -> float:
+    """Return the median size of the letters."""
     return float(np.median([max(box.x1 - box.x0, box.y1 - box.y0) for box in letters]))
 
 
-def _angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
-    """The degrees clockwise by which lines run down: those at which letters stand in the fewest and fullest rows."""
+def _text_angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
+    """Return the angle of the text lines in degrees clockwise: the one at which most letters share a row."""
     if len(middles) < FEWEST:
         return 0.0
     scores = []
@@ -119,7 +121,7 @@ def _angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
     for degrees in angles:
         c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
         across = np.sort(middles[:, 1] * c - middles[:, 0] * s)
-        # how many pairs of letters share a row
+        # number of pairs of letters that share a row
         scores.append(int((np.searchsorted(across, across + 0.5 * size) - np.arange(len(across))).sum()))
     best = [angle for angle, score in zip(angles, scores, strict=True) if score == max(scores)]
     level = min(best, key=abs)
@@ -127,9 +129,9 @@ def _angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
     return sum(near) / len(near)
 
 
-def _turned(image: Image.Image, degrees: float) -> StraightenedImage:
-    """An image turned counterclockwise, as large as it must be to hold all of it."""
-    turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=_paper(image))
+def _rotate(image: Image.Image, degrees: float) -> StraightenedImage:
+    """Rotate an image counterclockwise and enlarge it so that nothing is cut off."""
+    turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=_background_colour(image))
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     (w, h), (old_w, old_h) = turned.size, image.size
 
@@ -140,20 +142,20 @@ def _turned(image: Image.Image, degrees: float) -> StraightenedImage:
     return StraightenedImage(turned, back)
 
 
-def _paper(image: Image.Image) -> tuple[int, ...] | int:
-    """The colour of most of an image."""
+def _background_colour(image: Image.Image) -> tuple[int, ...] | int:
+    """Return the median colour of an image."""
     values = np.asarray(image)
     middle = np.median(values.reshape(-1, *values.shape[2:]), axis=0)
     return int(middle) if values.ndim == 2 else tuple(int(value) for value in middle)
 
 
-def _circles(middles: "np.ndarray[Any, Any]", size: float) -> list[tuple[float, float, float]]:
-    """Circles that letters lie on: middle and radius. Each letter is on one."""
+def _fit_circles(middles: "np.ndarray[Any, Any]", size: float) -> list[tuple[float, float, float]]:
+    """Return circles (x, y, radius) on which letters lie, such that each letter belongs to at most one."""
     found: list[tuple[float, float, float]] = []
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     left = middles
     while len(found) < RINGS and len(left) >= FEWEST:
-        circle, on = _best_circle(left, size, chance)
+        circle, on = _fit_best_circle(left, size, rng)
         if circle is None or on.sum() < FEWEST:
             break
         found.append(circle)
@@ -161,12 +163,14 @@ def _circles(middles: "np.ndarray[Any, Any]", size: float) -> list[tuple[float, 
     return found
 
 
-def _best_circle(points: "np.ndarray[Any, Any]", size: float, chance: np.random.Generator) -> tuple[Any, Any]:
-    """The circle through three of some points that most others are near."""
+def _fit_best_circle(points: "np.ndarray[Any, Any]", size: float, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Fit a circle to points by RANSAC, refined by least squares. Returns the circle or None, and the mask of its
+    points.
+    """
     best: Any = None
     most = np.zeros(len(points), bool)
     for _ in range(TRIALS):
-        circle = _circle_through(points[chance.choice(len(points), 3, replace=False)])
+        circle = _circle_through(points[rng.choice(len(points), 3, replace=False)])
         if circle is None or not 1.5 * size < circle[2] < 100 * size:
             continue
         on = np.abs(np.hypot(points[:, 0] - circle[0], points[:, 1] - circle[1]) - circle[2]) < NEAR * size
@@ -181,7 +185,7 @@ def _best_circle(points: "np.ndarray[Any, Any]", size: float, chance: np.random.
 
 
 def _circle_through(points: "np.ndarray[Any, Any]") -> tuple[float, float, float] | None:
-    """Middle and radius of the circle through three points; None if they lie on a line."""
+    """Return centre and radius of the circle through three points; None if they are collinear."""
     (ax, ay), (bx, by), (cx, cy) = points.tolist()
     d = 2 * (ax * (by - cy) + bx * (cy - ay) + cx * (ay - by))
     if abs(d) < 1e-6:
@@ -191,23 +195,24 @@ def _circle_through(points: "np.ndarray[Any, Any]") -> tuple[float, float, float
     return x, y, math.hypot(ax - x, ay - y)
 
 
-def _unrolled(
+def _unroll_ring(
     image: Image.Image,
     circle: tuple[float, float, float],
     size: float,
     middles: "np.ndarray[Any, Any]",
     clockwise: bool,
 ) -> StraightenedImage:
-    """A ring as a level strip that begins in the widest gap between its letters.
+    """Unroll a ring of letters to a horizontal strip that starts in the widest gap between them.
 
-    clockwise (bool): whether letters have their feet to the middle and run clockwise; else the other way.
+    clockwise (bool): whether the text runs clockwise with the feet of its letters towards the centre, or the other way
+        round.
     """
     x0, y0, radius = circle
     on = np.abs(np.hypot(middles[:, 0] - x0, middles[:, 1] - y0) - radius) < NEAR * size
     turns = np.sort(np.arctan2(middles[on, 1] - y0, middles[on, 0] - x0))
     gaps = np.diff(np.append(turns, turns[0] + 2 * math.pi))
     widest = int(np.argmax(gaps))
-    start = turns[widest] + gaps[widest] / 2  # clockwise, since y counts downwards
+    start = turns[widest] + gaps[widest] / 2  # clockwise, since y increases downwards
     width, height = max(1, round(2 * math.pi * radius)), max(1, round(2 * REACH * size))
     sign = 1 if clockwise else -1
 

@@ -1,4 +1,10 @@
-"""TODO."""
+"""Boxes, glyphs, runs and lines of a page, and coordinates of rotated text.
+
+Coordinates start at the upper left corner of the page as displayed; y increases downwards. A *turn* is a rotation of
+text in degrees clockwise. Rotated text is processed in the coordinates of its turn, in which it is horizontal: for a
+multiple of 90 degrees, the page is rotated; for any other turn, the page is first rotated by the nearest quarter, then
+about its centre by the remaining angle, and enlarged so that nothing is cut off.
+"""
 
 import math
 from array import array
@@ -8,7 +14,7 @@ from typing import NamedTuple
 
 from PIL import Image
 
-Quad = tuple[tuple[float, float], ...]  # the corners of a rectangle that may be turned, one after the other
+Quad = tuple[tuple[float, float], ...]  # consecutive corners of a rectangle at any angle
 
 
 class Box(NamedTuple):
@@ -21,13 +27,13 @@ class Box(NamedTuple):
 
 
 class Glyph(NamedTuple):
-    """What a page shows as one: a character or ligature, or a whole word that OCR read.
+    """A unit of text on a page: a character, a ligature, or a whole word recognized by OCR.
 
     text (str): its characters.
-    box (Box): what it covers, in the frame of its turn.
-    base (float): height of the line that it stands on.
-    em (float): size of its font.
-    space (bool): whether white space stands before it.
+    box (Box): the area it covers, in the coordinates of its turn.
+    base (float): y coordinate of its baseline.
+    em (float): font size.
+    space (bool): whether white space precedes it.
     """
 
     text: str
@@ -39,11 +45,11 @@ class Glyph(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """Glyphs on one line without a wide gap, left to right.
+    """Glyphs on one line without a wide gap, from left to right.
 
-    glyphs (list[Glyph]): them.
-    turn (float): degrees by which they are turned clockwise.
-    box (Box): what they cover.
+    glyphs (list[Glyph]): the glyphs.
+    turn (float): rotation in degrees clockwise.
+    box (Box): the area they cover.
     """
 
     glyphs: list[Glyph]
@@ -54,33 +60,34 @@ class Run:
         self.measure()
 
     def measure(self) -> None:
-        """Take the box from the glyphs."""
+        """Recompute the box from the glyphs."""
         boxes = [glyph.box for glyph in self.glyphs]
         left, top = min(box.x0 for box in boxes), min(box.y0 for box in boxes)
         self.box = Box(left, top, max(box.x1 for box in boxes), max(box.y1 for box in boxes))
 
     @property
     def text(self) -> str:
-        """The characters of its glyphs, with the white space before them."""
+        """The characters of the glyphs and the white space between them."""
         return "".join(" " * glyph.space + glyph.text for glyph in self.glyphs)
 
     @property
     def em(self) -> float:
-        """The size of its largest font."""
+        """The largest font size."""
         return max(glyph.em for glyph in self.glyphs)
 
 
 @dataclass(slots=True)
 class LineSegment:
-    """A run whose glyphs know their characters in the document's text; what is painted anew if one is removed.
+    """A run with the offset of each glyph in the text of the document. If a glyph is removed, the segment is
+    repainted.
 
-    turn (float): as in `Run`.
-    top, bottom (float): what it covers in its frame.
-    em (float): size of its font.
-    room (float): how far to the right it may reach.
+    turn (float): rotation in degrees clockwise.
+    top, bottom (float): vertical extent, in the coordinates of the turn.
+    em (float): font size.
+    room (float): x coordinate up to which it may extend.
     texts (list[str]): characters of each glyph.
     left, right (array): edges of each glyph.
-    start, end (array): characters of each glyph in the text. Empty for a hyphen at the end of a line.
+    start, end (array): offsets of each glyph in the text; equal for a removed hyphen at the end of a line.
     """
 
     turn: float
@@ -97,16 +104,15 @@ class LineSegment:
 
 @dataclass(slots=True)
 class PageLayout:
-    """A page as it is needed to write it.
+    """A page with everything needed to write it.
 
-    width, height (float): as it is shown, in points or, for a picture, in pixels.
-    strips (list[Strip]): in the order of the text.
-    ocr (bool): whether its text was read from a picture.
-    skew (float): degrees clockwise by which it is turned before anything else, so that lines run level.
-    blanks (list[Box]): what is painted over whatever the edits are.
-    codes (list[Quad]): bar codes and matrix codes, on the page before it is turned by `skew`. They are painted over
-        whatever the edits are.
-    unread (list[Box]): what looks like text and was not read; painted over if the settings say so.
+    width, height (float): size as displayed, in points, or in pixels for an image.
+    strips (list[LineSegment]): line segments in the order of the text.
+    ocr (bool): whether the text was read by OCR.
+    skew (float): degrees clockwise by which the page is rotated first, so that lines are horizontal.
+    blanks (list[Box]): areas to paint over in any case.
+    codes (list[Quad]): barcodes and matrix codes, on the page before deskewing; painted over in any case.
+    unread (list[Box]): areas that look like text and could not be read; painted over if the settings say so.
     """
 
     width: float
@@ -124,29 +130,29 @@ Move = Callable[[float, float], tuple[float, float]]
 
 
 def nearest_quarter(turn: float) -> int:
-    """The quarter nearest to a turn: 0, 90, 180 or 270."""
+    """Return the multiple of 90 degrees nearest to a turn: 0, 90, 180 or 270."""
     return round(turn / 90) * 90 % 360
 
 
-def _slant(turn: float) -> float:
-    """What a turn has beyond its quarter, in radians."""
+def _beyond_quarter(turn: float) -> float:
+    """Return the difference of a turn from the nearest quarter, in radians."""
     return math.radians(turn - round(turn / 90) * 90)
 
 
 def rotated_size(turn: float, width: float, height: float) -> tuple[float, float]:
-    """Width and height of the frame of a turn. `width` and `height` are the page's."""
+    """Return width and height of a page of the given size in the coordinates of a turn."""
     wide, high = (height, width) if nearest_quarter(turn) in (90, 270) else (width, height)
-    cos, sin = math.cos(_slant(turn)), abs(math.sin(_slant(turn)))
+    cos, sin = math.cos(_beyond_quarter(turn)), abs(math.sin(_beyond_quarter(turn)))
     return wide * cos + high * sin, wide * sin + high * cos
 
 
 def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
-    """Carry a rectangle from the page to the frame of a turn.
+    """Convert a rectangle from page coordinates to the coordinates of a turn.
 
     box (Box): on the page.
-    turn (float): the turn.
-    width, height (float): of the page.
-    RETURNS (Box): in the frame; the smallest around the rectangle if the turn is not a quarter.
+    turn (float): degrees clockwise.
+    width, height (float): size of the page.
+    RETURNS (Box): the bounding box in the coordinates of the turn.
     """
     if turn == 0:
         return box
@@ -158,23 +164,29 @@ def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
             box = Box(width - x1, height - y1, width - x0, height - y0)
         case 270:
             box = Box(height - y1, x0, height - y0, x1)
-    return _hull(tuple(_into(turn, width, height)(x, y) for x, y in _corners(box))) if _slant(turn) else box
+    return (
+        _hull(tuple(_to_rotated(turn, width, height)(x, y) for x, y in _corners(box)))
+        if _beyond_quarter(turn)
+        else box
+    )
 
 
 def rotated_to_page(box: Box, turn: float, width: float, height: float) -> Box:
-    """Carry a rectangle from the frame of a turn back to the page.
+    """Convert a rectangle from the coordinates of a turn to page coordinates.
 
-    box, turn, width, height: as in `to_frame`.
-    RETURNS (Box): on the page; the smallest around the rectangle if the turn is not a quarter.
+    box, turn, width, height: as in `page_to_rotated`.
+    RETURNS (Box): the bounding box on the page.
     """
     return _hull(rotated_corners(box, turn, width, height))
 
 
 def rotated_corners(box: Box, turn: float, width: float, height: float) -> Quad:
-    """The corners on the page of a rectangle in the frame of a turn. `width` and `height` are the page's."""
+    """Return the corners on the page of a rectangle in the coordinates of a turn. `width` and `height` are the
+    page's.
+    """
     quad = _corners(box)
-    if _slant(turn):
-        back = _out_of(turn, width, height)
+    if _beyond_quarter(turn):
+        back = _from_rotated(turn, width, height)
         quad = tuple(back(x, y) for x, y in quad)
     match nearest_quarter(turn):
         case 90:
@@ -187,35 +199,35 @@ def rotated_corners(box: Box, turn: float, width: float, height: float) -> Quad:
 
 
 def is_inside_any(box: Box, quads: Iterable[Quad]) -> bool:
-    """Whether the middle of a box lies in one of some rectangles that may stand aslant."""
+    """Whether the centre of a box is inside one of the quadrilaterals."""
     x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
     return any(_holds(quad, x, y) for quad in quads)
 
 
 def _holds(quad: Quad, x: float, y: float) -> bool:
-    """Whether a point lies on one side of all edges."""
+    """Whether a point is on the same side of all edges."""
     edges = zip(quad, (*quad[1:], quad[0]), strict=True)
     sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for (x0, y0), (x1, y1) in edges]
     return min(sides) >= 0 or max(sides) <= 0
 
 
 def rotate_upright(image: Image.Image, turn: float) -> Image.Image:
-    """An image of a page in the frame of a turn, white where the page does not reach."""
+    """Rotate the image of a page so that text of the given turn is horizontal. New areas are white."""
     size = image.size
     image = image.transpose(_TURNS[nearest_quarter(turn)]) if nearest_quarter(turn) else image
-    return _resampled(image, rotated_size(turn, *size), _out_of(turn, *size)) if _slant(turn) else image
+    return _resampled(image, rotated_size(turn, *size), _from_rotated(turn, *size)) if _beyond_quarter(turn) else image
 
 
 def rotate_back(image: Image.Image, turn: float, size: tuple[int, int]) -> Image.Image:
-    """An image in the frame of a turn as an image of the page. `size` is the page's in pixels."""
-    if _slant(turn):
+    """Undo `rotate_upright`. `size` is the size of the page in pixels."""
+    if _beyond_quarter(turn):
         flat = (size[1], size[0]) if nearest_quarter(turn) in (90, 270) else size
-        image = _resampled(image, flat, _into(turn, *size))
+        image = _resampled(image, flat, _to_rotated(turn, *size))
     return image.transpose(_TURNS[-nearest_quarter(turn) % 360]) if nearest_quarter(turn) else image
 
 
 def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> Image.Image:
-    """An image of another size, whose points come from where `source` says."""
+    """Resample an image by the affine mapping `source` from points of the result to points of the image."""
     (x, y), (xx, yx), (xy, yy) = source(0, 0), source(1, 0), source(0, 1)
     matrix = (xx - x, xy - x, x, yx - y, yy - y, y)
     white = 255 if image.mode == "L" else (255, 255, 255)
@@ -223,18 +235,22 @@ def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> I
     return image.transform(pixels, Image.Transform.AFFINE, matrix, Image.Resampling.BICUBIC, fillcolor=white)
 
 
-def _into(turn: float, width: float, height: float) -> Move:
-    """What carries a point of the page turned by its quarter to the frame."""
-    return _moved(-_slant(turn), rotated_size(nearest_quarter(turn), width, height), rotated_size(turn, width, height))
+def _to_rotated(turn: float, width: float, height: float) -> Move:
+    """Return the mapping from the page rotated by its quarter to the coordinates of a turn."""
+    return _rotation_about_centre(
+        -_beyond_quarter(turn), rotated_size(nearest_quarter(turn), width, height), rotated_size(turn, width, height)
+    )
 
 
-def _out_of(turn: float, width: float, height: float) -> Move:
-    """What carries a point of the frame to the page turned by its quarter."""
-    return _moved(_slant(turn), rotated_size(turn, width, height), rotated_size(nearest_quarter(turn), width, height))
+def _from_rotated(turn: float, width: float, height: float) -> Move:
+    """Return the mapping from the coordinates of a turn to the page rotated by its quarter."""
+    return _rotation_about_centre(
+        _beyond_quarter(turn), rotated_size(turn, width, height), rotated_size(nearest_quarter(turn), width, height)
+    )
 
 
-def _moved(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:
-    """A turn clockwise about the centre of one rectangle, which becomes that of another."""
+def _rotation_about_centre(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:
+    """Return a clockwise rotation that maps the centre of one rectangle to the centre of another."""
     cos, sin = math.cos(angle), math.sin(angle)
 
     def move(x: float, y: float) -> tuple[float, float]:
@@ -245,11 +261,11 @@ def _moved(angle: float, size: tuple[float, float], other: tuple[float, float]) 
 
 
 def _corners(box: Box) -> Quad:
-    """The corners of a rectangle."""
+    """Return the corners of a rectangle."""
     return (box.x0, box.y0), (box.x1, box.y0), (box.x1, box.y1), (box.x0, box.y1)
 
 
 def _hull(quad: Quad) -> Box:
-    """The smallest rectangle around some corners."""
+    """Return the bounding box of points."""
     xs, ys = [x for x, _ in quad], [y for _, y in quad]
     return Box(min(xs), min(ys), max(xs), max(ys))

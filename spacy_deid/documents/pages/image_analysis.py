@@ -1,4 +1,4 @@
-"""TODO."""
+"""Analyse page images: edges, regions that look like text, colour channels with hidden text, and skew."""
 
 from typing import Any, NamedTuple
 
@@ -8,24 +8,24 @@ from PIL import Image, ImageChops, ImageFilter
 from .geometry import Box
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
-# pixels, at 100 dots an inch
-STRAIGHT = 40  # a straight level or upright line that no letter has
-FLAT = 3  # a mark that is no higher is a dash
-LARGEST = 150  # height of letters
-LONG = 300  # a longer mark is a word only if it is dense
-FRAME = 3  # a line around a box is so wide at most
-CLOSED = 0.85  # share of a side that such a line covers; that of a letter covers less
+# in pixels at 100 dots per inch
+STRAIGHT = 40  # straight lines longer than in any letter
+FLAT = 3  # largest height of a dash
+LARGEST = 150  # largest letter
+LONG = 300  # longer marks are words only if they are dense
+FRAME = 3  # largest width of a frame line
+CLOSED = 0.85  # least share of a side that a frame covers; letters cover less
 
-FAINT = 8  # steps of a channel from which an edge is looked at
-DENSE, DENSER = 0.1, 0.3  # share of a letter's box that its edges cover; a curve in a chart covers less
-LETTERS = 1.2  # letters, or what is as wide, that may be a text: two that touch are not twice as wide
+FAINT = 8  # least edge strength in a channel
+DENSE, DENSER = 0.1, 0.3  # least share of its box that the edges of a letter cover; curves of charts cover less
+LETTERS = 1.2  # fewest letters of a text, estimated by width: two touching letters are less than twice as wide
 
 
 def edge_strength(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.uint8]]":
-    """Measure by how much each pixel differs from the one to its right or the one below.
+    """Return the largest difference of each pixel from its right and lower neighbour.
 
-    values (ndarray): height × width, or height × width × channels, of bytes.
-    RETURNS (ndarray): height × width; of several channels the largest difference.
+    values (ndarray): height × width or height × width × channels, uint8.
+    RETURNS (ndarray): height × width, uint8; the maximum over the channels.
     """
     found = np.zeros(values.shape, np.uint8)
     across = np.maximum(values[:, 1:], values[:, :-1]) - np.minimum(values[:, 1:], values[:, :-1])
@@ -41,36 +41,36 @@ def edge_strength(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[n
 
 
 def remove_straight_lines(mask: Mask, length: int = STRAIGHT) -> Mask:
-    """Take level and upright lines out of a mask: rules, frames, the edges of boxes.
+    """Remove horizontal and vertical lines from a mask: rules, frames, edges of boxes.
 
     mask (Mask): height × width.
-    length (int): pixels from which a straight run is a line.
-    RETURNS (Mask): what is left.
+    length (int): minimum length of a line in pixels.
+    RETURNS (Mask): the remaining pixels.
     """
     if not mask.any():
         return mask
-    return mask & ~_runs(mask, length) & ~_runs(mask.T, length).T
+    return mask & ~_long_runs(mask, length) & ~_long_runs(mask.T, length).T
 
 
-def _runs(mask: Mask, length: int) -> Mask:
-    """The pixels of a mask that stand in a level run of a length or more."""
+def _long_runs(mask: Mask, length: int) -> Mask:
+    """Return the pixels of a mask that belong to a horizontal run of at least `length` pixels."""
     if mask.shape[1] < length:
         return np.zeros_like(mask)
     sums = np.cumsum(np.pad(mask, ((0, 0), (1, 0))), axis=1, dtype=np.int32)
     starts = sums[:, length:] - sums[:, :-length] == length
     if not starts.any():
         return np.zeros_like(mask)
-    # a pixel is in a run if a run starts at it, or up to length - 1 pixels before it
+    # a pixel is in a run if one starts there or up to length - 1 pixels before
     padded = np.pad(starts, ((0, 0), (length, length - 1)))
     sums = np.cumsum(padded, axis=1, dtype=np.int32)
     return sums[:, length:] - sums[:, :-length] > 0
 
 
 def connected_components(mask: Mask) -> list[Box]:
-    """Find the connected pieces of a mask; pixels that touch at a corner are connected.
+    """Find the 8-connected components of a mask.
 
     mask (Mask): height × width.
-    RETURNS (list[Box]): what each piece covers, in pixels, from the top.
+    RETURNS (list[Box]): bounding boxes in pixels, from top to bottom.
     """
     padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
     steps = np.diff(padded, axis=1)
@@ -84,7 +84,7 @@ def connected_components(mask: Mask) -> list[Box]:
             i = parent[i]
         return i
 
-    above = 0  # the first run of the row above that may touch
+    above = 0  # first run of the row above that may touch
     for i, (row, start, end) in enumerate(zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True)):
         while above < i and (rows[above] < row - 1 or (rows[above] == row - 1 and ends[above] < start)):
             above += 1
@@ -96,7 +96,7 @@ def connected_components(mask: Mask) -> list[Box]:
 
 
 def _boxes(rows: Any, starts: Any, ends: Any, roots: list[int]) -> list[Box]:
-    """What the runs of each piece cover."""
+    """Return the bounding box of each component from its runs."""
     if not roots:
         return []
     names, labels = np.unique(roots, return_inverse=True)
@@ -112,10 +112,10 @@ def _boxes(rows: Any, starts: Any, ends: Any, roots: list[int]) -> list[Box]:
 
 
 class TextPatch(NamedTuple):
-    """Marks that stand close together and look like text.
+    """A group of neighbouring marks that look like text.
 
-    box (Box): what they cover, in pixels.
-    letters (list[Box]): the marks that are as large as letters.
+    box (Box): the area they cover, in pixels.
+    letters (list[Box]): the marks of letter size.
     """
 
     box: Box
@@ -123,12 +123,12 @@ class TextPatch(NamedTuple):
 
 
 def detect_text_patches(values: "np.ndarray[Any, Any]") -> list[TextPatch]:
-    """Find what looks like text in a picture of 100 dots an inch.
+    """Find regions that look like text in an image with 100 dots per inch.
 
-    Rules, frames, filled boxes, check boxes, single dots and long curves do not.
+    Rules, frames, filled boxes, check boxes, single dots and long curves are ignored.
 
-    values (ndarray): height × width × channels, of bytes.
-    RETURNS (list[Patch]): from the top.
+    values (ndarray): height × width × channels, uint8.
+    RETURNS (list[TextPatch]): patches from top to bottom.
     """
     mask = remove_straight_lines(edge_strength(values) >= FAINT)
     if not mask.any():
@@ -148,11 +148,12 @@ def detect_text_patches(values: "np.ndarray[Any, Any]") -> list[TextPatch]:
 
 
 def _size(box: Box) -> tuple[float, float]:
+    """Return width and height of a box."""
     return box.x1 - box.x0, box.y1 - box.y0
 
 
 def _width(box: Box) -> float:
-    """How many letters a mark is: a word whose letters touch is one mark."""
+    """Estimate the number of letters in a mark: touching letters form a single mark."""
     wide, high = _size(box)
     return max(1.0, wide / high, high / wide)
 
@@ -170,23 +171,23 @@ def _is_letter(box: Box, mask: Mask) -> bool:
 
 
 def _is_frame(part: Mask) -> bool:
-    """Whether a mark is a line around nothing, as a check box is."""
+    """Whether a mark is an empty frame, such as a check box."""
     sides = (part[:FRAME], part[-FRAME:], part[:, :FRAME].T, part[:, -FRAME:].T)
     return all(side.any(axis=0).mean() > CLOSED for side in sides) and not part[FRAME:-FRAME, FRAME:-FRAME].any()
 
 
-COLOUR = 24  # difference between the channels of a pixel from which it has a colour
-LOOKED_AT = 100  # dots an inch at which channels are compared
-STRONG = 40  # steps of a channel that the edge of a letter has
-CLEARER = 2  # how much stronger an edge must be in a channel than in grey
-MIN_EDGE_PIXELS = 40  # pixels of such edges: about one letter
+COLOUR = 24  # channel difference that makes a pixel coloured
+LOOKED_AT = 100  # dots per inch at which channels are compared
+STRONG = 40  # edge strength of a letter in a channel
+CLEARER = 2  # required ratio of edge strengths in a channel and in greyscale
+MIN_EDGE_PIXELS = 40  # pixels of such edges, about one letter
 
 
 def grey_if_colourless(image: Image.Image) -> Image.Image:
-    """Turn an image grey if nothing on it has a colour.
+    """Convert an image to greyscale if it has no colours.
 
-    image (Image): in grey or RGB.
-    RETURNS (Image): in grey, or the image itself.
+    image (Image): greyscale or RGB image.
+    RETURNS (Image): greyscale image, or the image itself.
     """
     if image.mode == "L":
         return image
@@ -196,14 +197,14 @@ def grey_if_colourless(image: Image.Image) -> Image.Image:
 
 
 def grey_views(image: Image.Image, dpi: int) -> list[Image.Image]:
-    """Split an image into the grey images that together show all of its text.
+    """Split an image into greyscale images that together show all of its text.
 
-    Green on red of the same luminance is invisible in grey. Each channel with edges that are not in grey, and not in a
-    channel that was taken before, is a view of its own.
+    Green text on red of the same luminance is invisible in greyscale. A channel is added if it has edges that are
+    visible neither in greyscale nor in the channels added before.
 
-    image (Image): in grey or RGB.
+    image (Image): greyscale or RGB image.
     dpi (int): its resolution.
-    RETURNS (list[Image]): in grey; the first is the luminance.
+    RETURNS (list[Image]): greyscale images; the first is the luminance.
     """
     if image.mode == "L":
         return [image]
@@ -223,24 +224,24 @@ def grey_views(image: Image.Image, dpi: int) -> list[Image.Image]:
         hidden = [mask & (channels[best] < STRONG) for mask in hidden]
 
 
-HEIGHT = 800  # pixels that the page is made small to
-STEPS = np.arange(-4.0, 4.01, 0.1)  # degrees that are tried
-MIN_SKEW = 0.25  # a smaller inclination hurts nobody
-GAIN = 1.05  # how much sharper the lines must become
-CLEAR = 1.2  # the same for lines of any direction, which other things than text have, too
+HEIGHT = 800  # height in pixels that the page is reduced to
+STEPS = np.arange(-4.0, 4.01, 0.1)  # candidate angles in degrees
+MIN_SKEW = 0.25  # smaller angles do not affect OCR
+GAIN = 1.05  # required gain in sharpness
+CLEAR = 1.2  # the same for lines at any angle, which non-text has, too
 COARSE, FINE = np.arange(-90.0, 90.0, 1.0), np.arange(-1.0, 1.01, 0.1)
-STROKE = 15  # pixels that no stroke of a letter is wide
-FEW = 200  # pixels of ink, at least
-BORDER = 0.02  # share of a picture at each edge that is not looked at: frames and shadows
+STROKE = 15  # wider than any stroke of a letter, in pixels
+FEW = 200  # fewest pixels of ink
+BORDER = 0.02  # ignored margin, relative to the image: frames and shadows
 
 
 def estimate_skew(image: Image.Image) -> float:
-    """Find the turn that makes lines level: rows of pixels are then full of ink or empty.
+    """Estimate the rotation that makes text lines horizontal, by the sharpness of the horizontal projection profile.
 
-    image (Image): in grey or RGB.
-    RETURNS (float): degrees clockwise, 4 at most; 0.0 if the page is level or no lines are seen.
+    image (Image): greyscale or RGB image.
+    RETURNS (float): degrees clockwise, at most 4; 0.0 if the lines are horizontal or none are found.
     """
-    xs, ys = _ink(image, image.height // HEIGHT, 40_000)
+    xs, ys = _ink_pixels(image, image.height // HEIGHT, 40_000)
     if len(ys) < FEW:
         return 0.0
     scores = [_sharpness(ys + xs * np.tan(np.radians(angle))) for angle in STEPS]
@@ -250,18 +251,18 @@ def estimate_skew(image: Image.Image) -> float:
 
 
 def estimate_line_angle(image: Image.Image) -> float:
-    """Find in which direction the lines of an image run, whatever it is.
+    """Estimate the angle of the text lines in an image, over the full range.
 
-    image (Image): in grey or RGB.
-    RETURNS (float): degrees clockwise from level, above -90 and at most 90, so text may also stand on its head; 0.0 if
-        the lines are level or none are seen.
+    image (Image): greyscale or RGB image.
+    RETURNS (float): degrees clockwise from horizontal, above -90 and at most 90, so the text may also be upside down;
+        0.0 if the lines are horizontal or none are found.
     """
     wide, high = round(BORDER * image.width), round(BORDER * image.height)
     inner = image.crop((wide, high, image.width - wide, image.height - high))
-    xs, ys = _ink(inner, max(inner.size) // HEIGHT, 10_000)
+    xs, ys = _ink_pixels(inner, max(inner.size) // HEIGHT, 10_000)
     if len(ys) < FEW:
         return 0.0
-    # points on a grid lie in rows at 45 degrees too, so they are moved within their pixels
+    # jitter, because points on a grid form rows at 45 degrees too
     xs, ys = np.array((xs, ys)) + np.random.default_rng(0).uniform(-0.5, 0.5, (2, len(xs)))
 
     def score(angle: float) -> float:
@@ -273,17 +274,18 @@ def estimate_line_angle(image: Image.Image) -> float:
 
 
 def deskew(image: Image.Image, skew: float) -> Image.Image:
-    """An image turned clockwise by some degrees, on white."""
+    """Rotate an image clockwise by `skew` degrees on a white background."""
     if not skew:
         return image
     white = 255 if image.mode == "L" else (255, 255, 255)
     return image.rotate(-skew, Image.Resampling.BICUBIC, fillcolor=white)
 
 
-def _ink(image: Image.Image, factor: int, most: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """The dark pixels of a picture made smaller, about `most` of them, counted from its centre.
+def _ink_pixels(image: Image.Image, factor: int, most: int) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return coordinates of about `most` dark pixels of an image, relative to its centre, after reducing it by
+    `factor`.
 
-    Of an area that is wider than a stroke only the edges count, as of the coloured ground that text stands on.
+    Only the edges of areas wider than a stroke count, as of the coloured background of a text.
     """
     small = image.convert("L").reduce(max(1, factor))
     values = np.asarray(small)
@@ -295,7 +297,7 @@ def _ink(image: Image.Image, factor: int, most: int) -> tuple["np.ndarray", "np.
 
 
 def _sharpness(rows: "np.ndarray") -> float:
-    """How much neighbouring rows differ in ink."""
+    """Return the sum of squared differences between the ink counts of neighbouring rows."""
     rows = np.floor(rows).astype(int)
     counts = np.bincount(rows - rows.min())
     return float(np.square(np.diff(counts)).sum())

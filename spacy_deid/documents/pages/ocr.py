@@ -1,4 +1,4 @@
-"""TODO."""
+"""OCR of whole pages, pictures and small regions, at any rotation."""
 
 import subprocess
 import time
@@ -21,8 +21,8 @@ from .layout import make_runs
 from .page_text import PageContent
 from .tesseract import OcrWord, check_tesseract, detect_rotation, read_words
 
-POOR = 55.0  # mean confidence below which a page may stand turned, and a person should look
-MOST = 4.0  # degrees of the largest inclination that a page is levelled for
+POOR = 55.0  # mean confidence below which a page may be rotated, and a person should check it
+MOST = 4.0  # largest skew corrected by deskewing, in degrees
 ORIGIN = Box(0, 0, 0, 0)
 Result = TypeVar("Result")
 
@@ -30,28 +30,33 @@ Result = TypeVar("Result")
 def read_page(
     image: Image.Image, scale: float, dpi: int, settings: ReadSettings, name: str, number: int
 ) -> PageContent:
-    """Read a page, turned and inclined as it may be.
+    """Read a page by OCR. Rotation and skew are corrected.
 
-    image (Image): in grey or RGB.
-    scale (float): pixels of it to one unit of the page.
-    dpi (int): its resolution.
-    settings (ReadSettings): how OCR is done.
-    name, number: the file and the page, for errors.
-    RETURNS (Reading): its words.
-    RAISES: InputError (D718) if Tesseract fails or takes too long.
+    image (Image): greyscale or RGB image.
+    scale (float): pixels per unit of the page.
+    dpi (int): resolution of the image.
+    settings (ReadSettings): OCR settings.
+    name (str): file name, for error messages.
+    number (int): page number, starting at 1.
+    RETURNS (PageContent): the words.
+    RAISES: InputError (D718) if Tesseract fails or exceeds the time limit.
     """
     try:
-        if abs(_beyond_quarter(estimate_line_angle(image))) > MOST:
-            turned, words = _read_any_way(image, settings, dpi, sparse=False)
-            return PageContent([words_to_runs(words, scale, turned)], ocr=True, warnings=_doubts(words, number))
+        if abs(_angle_from_quarter(estimate_line_angle(image))) > MOST:
+            turned, words = _read_at_best_rotation(image, settings, dpi, sparse=False)
+            return PageContent(
+                [words_to_runs(words, scale, turned)], ocr=True, warnings=_quality_warnings(words, number)
+            )
         turn, skew = 0, estimate_skew(image)
         words = read_words(deskew(image, skew), settings, dpi)
-        if _looks_turned(words) and (turn := detect_rotation(image, settings, dpi)):
+        if _looks_rotated(words) and (turn := detect_rotation(image, settings, dpi)):
             skew = estimate_skew(rotate_upright(image, turn))
             words = read_words(rotate_upright(deskew(image, skew), turn), settings, dpi)
     except subprocess.SubprocessError as error:
-        raise _failed(error, settings, name, number) from None
-    return PageContent([words_to_runs(words, scale, turn)], ocr=True, skew=skew, warnings=_doubts(words, number))
+        raise _ocr_error(error, settings, name, number) from None
+    return PageContent(
+        [words_to_runs(words, scale, turn)], ocr=True, skew=skew, warnings=_quality_warnings(words, number)
+    )
 
 
 def read_picture(
@@ -63,20 +68,20 @@ def read_picture(
     name: str,
     number: int,
 ) -> list[Run]:
-    """Read a picture on a page, turned and inclined as it may be.
+    """Read a picture on a page by OCR, at any rotation.
 
-    image (Image): the picture, in grey or RGB.
-    corner (Box): where it is on the page.
+    image (Image): the picture in greyscale or RGB.
+    corner (Box): its position on the page.
     page (tuple[float, float]): width and height of the page.
     scale, settings, name, number: as in `read_page`.
-    RETURNS (list[Run]): its words, in the frame of their turn.
+    RETURNS (list[Run]): the words, in the coordinates of their turn.
     RAISES: InputError (D718).
     """
     try:
-        turn, words = _read_any_way(image, settings, settings.dpi, sparse=True)
+        turn, words = _read_at_best_rotation(image, settings, settings.dpi, sparse=True)
     except subprocess.SubprocessError as error:
-        raise _failed(error, settings, name, number) from None
-    # the frame of the picture lies in that of the page: the two have one direction, and share the picture's centre
+        raise _ocr_error(error, settings, name, number) from None
+    # the rotated picture and the rotated page have parallel axes and share the centre of the picture
     size = image.width / scale, image.height / scale
     middle = corner.x0 + size[0] / 2, corner.y0 + size[1] / 2
     x, y, _, _ = page_to_rotated(Box(*middle, *middle), turn, *page)
@@ -84,67 +89,69 @@ def read_picture(
     return words_to_runs(words, scale, turn, Box(x - wide / 2, y - high / 2, x, y))
 
 
-def _read_any_way(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool) -> tuple[float, list[OcrWord]]:
-    """Read an image in the direction of its lines, then upside down, then in the other quarters.
+def _read_at_best_rotation(
+    image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool
+) -> tuple[float, list[OcrWord]]:
+    """Read an image along its text lines, then upside down, then in the other directions, until the text is legible.
 
-    RETURNS (tuple[float, list[OcrWord]]): the turn in which it reads best, and the words in its frame.
+    RETURNS (tuple[float, list[OcrWord]]): the best turn, and the words in its coordinates.
     """
     direction = estimate_line_angle(image) or -estimate_skew(image)
     turns = [direction, direction + 180]
-    turns += [turn for turn in (0.0, 180.0, 90.0, 270.0) if all(_apart(turn, other) > MOST for other in turns)]
+    turns += [turn for turn in (0.0, 180.0, 90.0, 270.0) if all(_angle_between(turn, other) > MOST for other in turns)]
     best: tuple[float, float, list[OcrWord]] = (-1.0, 0.0, [])
     for turn in turns:
         words = read_words(rotate_upright(image, turn), settings, dpi, sparse)
-        if words and not _looks_turned(words):
+        if words and not _looks_rotated(words):
             return turn % 360, words
         certain = sum((word.confidence / 100) ** 2 * len(word.text) for word in words)
         best = max(best, (certain, turn % 360, words), key=lambda found: found[0])
     return best[1], best[2]
 
 
-def _apart(turn: float, other: float) -> float:
-    """The degrees between two turns."""
+def _angle_between(turn: float, other: float) -> float:
+    """Return the difference between two angles, in degrees."""
     return abs((turn - other + 180) % 360 - 180)
 
 
-def _beyond_quarter(turn: float) -> float:
-    """The degrees from the nearest quarter to a turn."""
+def _angle_from_quarter(turn: float) -> float:
+    """Return the difference of an angle from the nearest multiple of 90 degrees."""
     return (turn + 45) % 90 - 45
 
 
-def _doubts(words: list[OcrWord], number: int) -> list[str]:
-    """A warning if a page is hard to read."""
+def _quality_warnings(words: list[OcrWord], number: int) -> list[str]:
+    """Return a warning if the confidence of the words is low."""
     return [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
 
 
-def _failed(error: Exception, settings: ReadSettings, name: str, number: int) -> InputError:
-    """The error for a page that Tesseract could not read."""
+def _ocr_error(error: Exception, settings: ReadSettings, name: str, number: int) -> InputError:
+    """Return the error for a page on which Tesseract failed."""
     slow = isinstance(error, subprocess.TimeoutExpired)
     reason = f"OCR took longer than {settings.page_seconds} s" if slow else "OCR failed"
     return InputError(Errors.D718.format(path=name, page=number, reason=reason))
 
 
-def _looks_turned(words: list[OcrWord]) -> bool:
-    """Whether a page may not stand upright: words are hard to read, or higher than wide."""
+def _looks_rotated(words: list[OcrWord]) -> bool:
+    """Whether a page may be rotated: the confidence is low, or words are higher than wide."""
     long = [word.box for word in words if len(word.text) > 3]
     high = sum(box.y1 - box.y0 > box.x1 - box.x0 for box in long)
     return _confidence(words) < POOR or high > 0.5 * len(long)
 
 
 def _confidence(words: list[OcrWord]) -> float:
-    """How sure Tesseract is of its words; long ones count more."""
+    """Return the mean confidence of words, weighted by their length."""
     letters = sum(len(word.text) for word in words)
     return sum(word.confidence * len(word.text) for word in words) / letters if letters else 0.0
 
 
 def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box = ORIGIN) -> list[Run]:
-    """Make runs of words. A word is one glyph, and all words of a line are as high as the line.
+    """Convert OCR words to runs. Each word is one glyph with the height of its line.
 
-    words (list[OcrWord]): in pixels, line by line.
-    scale (float): pixels to one unit of the page.
-    turn (float): as in `Run`.
-    corner (Box): its upper left corner is where the picture lies on the page.
-    RETURNS (list[Run]): on the page.
+    words (list[OcrWord]): words with boxes in pixels, line by line.
+    scale (float): pixels per unit of the page.
+    turn (float): rotation in degrees clockwise.
+    corner (Box): its upper left corner is the position of the image on the page.
+    RETURNS (list[Run]): runs in page units.
     """
     glyphs = []
     for _, group in groupby(words, key=lambda word: word.line):
@@ -162,15 +169,18 @@ def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box =
 
 
 def _margin(gap: float, em: float) -> float:
-    """By how much a word is widened, because Tesseract cuts letters; not further than half way to the next word."""
+    """Return by how much to widen a word, because Tesseract cuts off letters: at most half of the gap to the next
+    word.
+    """
     return max(0.0, min(0.15 * em, gap / 2))
 
 
 def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterator[Result]:
-    """Do jobs side by side, give their results in order, and have no more of them waiting than are needed for that.
+    """Run jobs in parallel threads and yield their results in order. Few jobs are created ahead of time, to limit
+    memory.
 
-    jobs (Iterable[Callable]): made one after the other in this thread.
-    processes (int): how many are done at once.
+    jobs (Iterable[Callable]): evaluated lazily in the calling thread.
+    processes (int): number of jobs to run at the same time.
     YIELDS (Result): the results.
     """
     waiting: deque[Future[Result]] = deque()
@@ -186,21 +196,21 @@ def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterat
         pool.shutdown(cancel_futures=True)
 
 
-CONFIDENT, MIN_CONFIDENCE = 60.0, 30.0  # confidence of a word that was read, and of one that detectors shall see
+CONFIDENT, MIN_CONFIDENCE = 60.0, 30.0  # confidence of words that count as read, and of words passed to detectors
 READ = 0.6  # share of the letters of a patch that must be read
-FEW = 2  # so few letters are read in anything
-LETTERS = 2  # a patch of fewer letters is a sign
-TURNED = 12  # patches of a page that are turned to be read; more are a drawing
-ROUNDS = 3  # texts of different angles in one patch
+FEW = 2  # letters that OCR finds in anything
+LETTERS = 2  # patches with fewer letters are symbols
+TURNED = 12  # most patches to rotate per page; more are a drawing
+ROUNDS = 3  # most texts at different angles in one patch
 MARGIN = 4.0  # points around a patch
 
 
 @dataclass(slots=True)
 class PatchText:
-    """What was read in the patches of a page.
+    """Text read in the patches of a page.
 
-    runs (list[Run]): level words.
-    slanted (list[Glyph]): letters of all others, in the order of their words.
+    runs (list[Run]): horizontal words.
+    rotated_glyphs (list[Glyph]): letters of all other words, in the order of the words.
     unread (list[Box]): patches that look like text and could not be read with confidence.
     """
 
@@ -210,57 +220,60 @@ class PatchText:
 
 
 def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> PatchText:
-    """Read the patches of a page.
+    """Read patches of a page that look like text and are not in its text layer: horizontal, rotated or in a circle.
 
-    image (Image): the page without what was read elsewhere, in RGB.
-    patches (Sequence[Box]): on the page.
-    scale (float): pixels to one unit of the page.
-    settings (ReadSettings): how OCR is done. After `page_seconds`, what is left is unread.
-    RETURNS (PatchesRead): what was read.
-    RAISES: subprocess.SubprocessError if Tesseract fails, or takes too long for all patches at once.
+    image (Image): the page without what is read otherwise, in RGB.
+    patches (Sequence[Box]): patches, in page units.
+    scale (float): pixels per unit of the page.
+    settings (ReadSettings): OCR settings. Patches that are left after `page_seconds` stay unread.
+    RETURNS (PatchText): the text.
+    RAISES: subprocess.SubprocessError if Tesseract fails or exceeds the time limit for all patches together.
     """
     found = PatchText()
     crops = {box: _crop(image, box, scale) for box in patches}
     texts = [box for box in patches if count_letters(crops[box]) >= LETTERS]
     if not texts:
         return found
-    words = _read_level(image, texts, scale, settings)
+    words = _read_level_patches(image, texts, scale, settings)
     level: list[OcrWord] = []
     until = time.monotonic() + settings.page_seconds
     turned = 0
-    for box in _joined(texts, words, scale):
+    for box in _join_patches(texts, words, scale):
         own = [word for word in words if _is_in(word, box, scale)]
         crop = crops.get(box) or _crop(image, box, scale)
         wanted = READ * count_letters(crop)
-        if _letters(own) < wanted and turned < TURNED and time.monotonic() < until:
+        if _confident_letters(own) < wanted and turned < TURNED and time.monotonic() < until:
             turned += 1
-            bent, read = _read_turned(crop, _corner(box), scale, settings)
-            if read > _letters(own):
+            bent, read = _read_rotated_patch(crop, _corner(box), scale, settings)
+            if read > _confident_letters(own):
                 found.rotated_glyphs += bent
                 own = []
         else:
             read = 0
         level += own
-        if max(read, _letters(own)) < wanted:
+        if max(read, _confident_letters(own)) < wanted:
             found.unread.append(box)
     found.runs = words_to_runs(level, scale, 0)
     return found
 
 
 def _corner(box: Box) -> tuple[float, float]:
+    """Return the upper left corner of a patch with its margin."""
     return max(box.x0 - MARGIN, 0.0), max(box.y0 - MARGIN, 0.0)
 
 
 def _crop(image: Image.Image, box: Box, scale: float) -> Image.Image:
-    """A part of a page with a margin, in its full contrast."""
+    """Return the image of a patch with a margin and with its contrast maximized."""
     left, top = _corner(box)
     right, bottom = min((box.x1 + MARGIN) * scale, image.width), min((box.y1 + MARGIN) * scale, image.height)
     part = image.crop((round(left * scale), round(top * scale), round(right), round(bottom)))
     return ImageOps.autocontrast(grey_if_colourless(part))
 
 
-def _read_level(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> list[OcrWord]:
-    """Read all patches at once, since starting Tesseract takes longer than a few words do."""
+def _read_level_patches(
+    image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings
+) -> list[OcrWord]:
+    """Read all patches in one call, since starting Tesseract takes longer than reading a few words."""
     lows, highs = zip(*(((box.x0, box.y0), (box.x1, box.y1)) for box in patches), strict=True)
     around = Box(*map(min, zip(*lows, strict=True)), *map(max, zip(*highs, strict=True)))
     left, top = (round(value * scale) for value in _corner(around))
@@ -273,12 +286,12 @@ def _read_level(image: Image.Image, patches: Sequence[Box], scale: float, settin
     return moved
 
 
-def _joined(patches: Sequence[Box], words: Sequence[OcrWord], scale: float) -> list[Box]:
-    """Patches, with those that one word reaches over taken as one."""
+def _join_patches(patches: Sequence[Box], words: Sequence[OcrWord], scale: float) -> list[Box]:
+    """Join patches that are spanned by one word."""
     joined = list(patches)
     for word in words:
         over = Box(*(value / scale for value in word.box))
-        touched = [box for box in joined if _touch(box, over)]
+        touched = [box for box in joined if _overlap(box, over)]
         if word.confidence >= CONFIDENT and len(touched) > 1:
             lows, highs = [box[:2] for box in touched], [box[2:] for box in touched]
             around = Box(*map(min, zip(*lows, strict=True)), *map(max, zip(*highs, strict=True)))
@@ -286,27 +299,28 @@ def _joined(patches: Sequence[Box], words: Sequence[OcrWord], scale: float) -> l
     return joined
 
 
-def _touch(first: Box, second: Box) -> bool:
+def _overlap(first: Box, second: Box) -> bool:
+    """Whether two boxes overlap."""
     return first.x0 < second.x1 and second.x0 < first.x1 and first.y0 < second.y1 and second.y0 < first.y1
 
 
 def _is_in(word: OcrWord, patch: Box, scale: float) -> bool:
-    """Whether the middle of a word lies in a patch."""
+    """Whether the centre of a word is inside a patch."""
     x, y = (word.box.x0 + word.box.x1) / 2 / scale, (word.box.y0 + word.box.y1) / 2 / scale
     return patch.x0 <= x <= patch.x1 and patch.y0 <= y <= patch.y1
 
 
-def _letters(words: Sequence[OcrWord]) -> int:
-    """How many letters and digits were read with confidence."""
+def _confident_letters(words: Sequence[OcrWord]) -> int:
+    """Return the number of letters and digits in words of high confidence."""
     return sum(char.isalnum() for word in words if word.confidence >= CONFIDENT for char in word.text)
 
 
-def _read_turned(
+def _read_rotated_patch(
     crop: Image.Image, corner: tuple[float, float], scale: float, settings: ReadSettings
 ) -> tuple[list[Glyph], int]:
-    """Read a patch in every way in which its text may stand; then what is left of it, which may stand otherwise.
+    """Read a patch in every way its text could be oriented. Text found is erased and the rest is read again.
 
-    RETURNS (tuple[list[Glyph], int]): its letters on the page, and how many were read with confidence.
+    RETURNS (tuple[list[Glyph], int]): letters on the page, and the number of letters read with confidence.
     """
     found: list[Glyph] = []
     read = 0
@@ -317,17 +331,17 @@ def _read_turned(
             try:
                 words = read_words(straight.image, settings, round(72 * scale), sparse=True)
             except subprocess.SubprocessError:
-                continue  # it stays unread
-            if _letters(words) > (_letters(best[0]) if best else FEW):
+                continue  # the patch stays unread
+            if _confident_letters(words) > (_confident_letters(best[0]) if best else FEW):
                 best = words, straight
-            if _letters(words) >= READ * count_letters(left):
+            if _confident_letters(words) >= READ * count_letters(left):
                 break
         if best is None:
             break
         words = [word for word in best[0] if word.confidence >= MIN_CONFIDENCE]
         glyphs = place_glyphs(words, best[1], scale, corner)
         found += glyphs
-        read += _letters(words)
+        read += _confident_letters(words)
         _erase(left, glyphs, scale, corner)
     return found, read
 
@@ -342,24 +356,20 @@ def _erase(image: Image.Image, glyphs: Sequence[Glyph], scale: float, corner: tu
         draw.rectangle(spot, fill=paper)
 
 
-MIN_VERIFIED_LETTERS = 5  # letters of the shortest string that is looked for: OCR makes short ones out of anything
+MIN_VERIFIED_LETTERS = 5  # shortest string to search for; OCR finds shorter ones in anything
 
 
 def needs_ocr_check(number: int, settings: WriteSettings) -> bool:
-    """Whether a page is to be read.
-
-    number (int): the page, from 1.
-    settings (WriteSettings): says which.
-    """
+    """Whether a page of a copy must be checked by OCR. `number` starts at 1."""
     return settings.verify_ocr == "all" or (settings.verify_ocr == "ocr" and number in settings.ocr_pages)
 
 
 def ocr_copy_pages(pages: Iterable[tuple[int, Image.Image]], settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Read pages.
+    """Read pages of a copy by OCR for verification.
 
-    pages (Iterable): numbers and pictures, in grey or RGB.
-    settings (WriteSettings): how they are read.
-    YIELDS (Found): their text.
+    pages (Iterable): page numbers with images in greyscale or RGB.
+    settings (WriteSettings): OCR settings.
+    YIELDS (ExtractedText): the text of each page.
     RAISES: InputError (D716, D717, D718).
     """
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Build the text of a document from pages: join wrapped lines and words hyphenated at line ends."""
 
 import math
 import unicodedata
@@ -9,13 +9,13 @@ from .geometry import Box, Glyph, LineSegment, PageLayout, Quad, Run, nearest_qu
 from .layout import Row, find_wrapped_rows, has_space, reading_order
 
 HYPHENS = ("-", "\u2010", "\u2011")
-STEP = 3.0  # sizes of the font that the end of the longest line is rounded up to
+STEP = 3.0  # font sizes to which the end of the longest line is rounded up
 CELL = "  "  # between the cells of a row
-OPEN_ENDS = ("@", "/", "_")  # what an address that breaks at a line's end may end with
+OPEN_ENDS = ("@", "/", "_")  # last characters of an address broken at the end of a line
 
 
 class TextBuilder:
-    """Puts the text of a document together, row by row, and notes where each glyph's characters are."""
+    """Builds the text of a document row by row, and records the text offsets of each glyph."""
 
     def __init__(self) -> None:
         self.length = 0
@@ -25,15 +25,15 @@ class TextBuilder:
 
     @property
     def text(self) -> str:
-        """What was put together."""
+        """The text built so far."""
         return "".join(self._pieces)
 
     def add_page(self, rows: list[Row], width: float) -> list[LineSegment]:
-        """Add the rows of a page, or those of one turn of it.
+        """Add the rows of a page that have the same turn.
 
-        rows (list[Row]): in order.
-        width (float): of the page, in the frame of the rows.
-        RETURNS (list[Strip]): the strips of the page, in order.
+        rows (list[Row]): rows in reading order.
+        width (float): width of the page, in the coordinates of the turn.
+        RETURNS (list[LineSegment]): line segments in the same order.
         """
         strips = []
         runs = [run for row in rows for run in row.runs]
@@ -43,15 +43,15 @@ class TextBuilder:
             for j, run in enumerate(row.runs):
                 if j:
                     self._write(CELL)
-                strips.append(self._add_run(run, _room(run, runs, margin, width)))
+                strips.append(self._add_run(run, _right_limit(run, runs, margin, width)))
             self._last_strip = strips[-1]
         return strips
 
     def add_rotated(self, glyphs: list[Glyph]) -> list[LineSegment]:
-        """Add text that is printed aslant over a page. Each glyph is a strip of its own, for they share no line.
+        """Add text at arbitrary angles. Each glyph becomes a line segment, since the glyphs share no baseline.
 
-        glyphs (list[Glyph]): in the order of the file.
-        RETURNS (list[Strip]): their strips.
+        glyphs (list[Glyph]): glyphs in the order of the file.
+        RETURNS (list[LineSegment]): their line segments.
         """
         strips: list[LineSegment] = []
         last: Glyph | None = None
@@ -68,7 +68,7 @@ class TextBuilder:
         return strips
 
     def _begin(self, row: Row, wrapped: bool) -> None:
-        """Write what stands between the last row and this one: a line break, a space, or nothing within a word."""
+        """Write the separator between two rows: a line break, a space, or nothing within a word."""
         if self._last_strip is None:
             return
         first = row.runs[0].glyphs[0].text[:1]
@@ -80,7 +80,7 @@ class TextBuilder:
             self._write(" " if wrapped else "\n")
 
     def _drop_hyphen(self) -> None:
-        """Take the hyphen at the end of the last row out of the text. Its glyph stays, without characters."""
+        """Remove the hyphen at the end of the last row from the text. Its glyph stays, without characters."""
         assert self._last_strip is not None
         last = self._pieces.pop()
         self._pieces.append(last[:-1])
@@ -95,11 +95,11 @@ class TextBuilder:
         left, right = array("f"), array("f")
         starts, ends, texts = array("q"), array("q"), []
         last: Glyph | None = None
-        for glyph in _composed(run.glyphs):
+        for glyph in _compose_accents(run.glyphs):
             if last is not None and has_space(last, glyph):
                 self._write(" ")
             starts.append(self.length)
-            self._write(_spelled(glyph.text))
+            self._write(_split_ligature(glyph.text))
             ends.append(self.length)
             left.append(glyph.box.x0)
             right.append(glyph.box.x1)
@@ -114,12 +114,13 @@ class TextBuilder:
             self._tail = (self._tail + text)[-2:]
 
 
-def _room(run: Run, runs: list[Run], margin: float, width: float) -> float:
-    """How far a run may reach: to the next one beside it, or to the margin, as wide on the right as on the left.
+def _right_limit(run: Run, runs: list[Run], margin: float, width: float) -> float:
+    """Return the x coordinate up to which a run may extend: the next run beside it, or a right margin as wide as the
+    left one.
 
-    Where others reach further than the margin, it may reach as far. A run that goes beyond all others may go a little
-    further than its own end, which would tell how long it was. What stands aslant may not reach further than the runs
-    beside it, because text of another direction may follow.
+    If other runs extend beyond the margin, the run may extend as far. If the run itself extends beyond all others, its
+    end is rounded up, so that it does not reveal the length of the original text. Rotated runs may not extend beyond
+    the runs beside them, because text at another angle may follow.
     """
     box = run.box
     beside = [o.box.x0 for o in runs if o.box.x0 > box.x0 and o.box.y0 < box.y1 and o.box.y1 > box.y0 and o is not run]
@@ -132,8 +133,8 @@ def _room(run: Run, runs: list[Run], margin: float, width: float) -> float:
     return edge if box.x1 <= edge else min(math.ceil(box.x1 / (STEP * run.em)) * STEP * run.em, width)
 
 
-def _composed(glyphs: list[Glyph]) -> list[Glyph]:
-    """Glyphs with accents that stand by themselves put to their letters."""
+def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
+    """Combine separate accents with their letters."""
     out: list[Glyph] = []
     for glyph in glyphs:
         if out and unicodedata.combining(glyph.text[:1]):
@@ -146,8 +147,8 @@ def _composed(glyphs: list[Glyph]) -> list[Glyph]:
     return out
 
 
-def _spelled(text: str) -> str:
-    """The characters of a glyph: a ligature as its letters."""
+def _split_ligature(text: str) -> str:
+    """Replace ligatures by their letters."""
     return "".join(unicodedata.normalize("NFKC", c) if "\ufb00" <= c <= "\ufb06" else c for c in text)
 
 
@@ -155,14 +156,12 @@ def _spelled(text: str) -> str:
 class PageContent:
     """What was read on a page.
 
-    blocks (list[list[Run]]): runs that are put in order together, each list of one turn and in its frame.
-    slanted (list[Glyph]): glyphs that stand neither level nor upright, in the order of the file.
-    ocr (bool): whether the page was read from its picture.
-    skew (float): as in `PageParts`.
-    blanks (list[Box]): as in `PageParts`.
-    codes (list[Quad]): as in `PageParts`.
-    unread (list[Box]): as in `PageParts`.
-    warnings (list[str]): what a person should look at.
+    blocks (list[list[Run]]): runs to be put in reading order together; each list has one turn and uses its
+        coordinates.
+    rotated_glyphs (list[Glyph]): glyphs at arbitrary angles, in the order of the file.
+    ocr (bool): whether the page was read by OCR.
+    skew, blanks, codes, unread: as in `PageLayout`.
+    warnings (list[str]): what a person should check.
     """
 
     blocks: list[list[Run]]
@@ -175,29 +174,29 @@ class PageContent:
     warnings: list[str] = field(default_factory=list)
 
     def add_codes(self, codes: list[Quad], number: int) -> None:
-        """Add the codes of the page, with a warning if there are any.
+        """Set the codes of the page, and add a warning if there are any.
 
-        codes (list[Quad]): what they cover.
-        number (int): the page, from 1.
+        codes (list[Quad]): the areas they cover.
+        number (int): page number, starting at 1.
         """
         self.codes = codes
         if codes:
             self.warnings.append(f"page {number}: bar codes are removed")
 
 
-def add_page_content(builder: TextBuilder, reading: PageContent, width: float, height: float) -> PageLayout:
+def add_page_content(builder: TextBuilder, content: PageContent, width: float, height: float) -> PageLayout:
     """Add a page to the text of a document.
 
     builder (TextBuilder): the text so far.
-    reading (Reading): what was read.
-    width, height (float): of the page.
-    RETURNS (PageParts): what is needed to write the page.
+    content (PageContent): what was read on the page.
+    width, height (float): size of the page.
+    RETURNS (PageLayout): what is needed to write the page.
     """
-    parts = PageLayout(width, height, [], reading.ocr, reading.skew, reading.blanks, reading.codes)
-    parts.unread = reading.unread
-    for runs in reading.blocks:
+    parts = PageLayout(width, height, [], content.ocr, content.skew, content.blanks, content.codes)
+    parts.unread = content.unread
+    for runs in content.blocks:
         if runs:
             across, _ = rotated_size(runs[0].turn, width, height)
             parts.strips += builder.add_page(reading_order(runs), across)
-    parts.strips += builder.add_rotated(reading.rotated_glyphs)
+    parts.strips += builder.add_rotated(content.rotated_glyphs)
     return parts

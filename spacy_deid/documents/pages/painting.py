@@ -1,4 +1,4 @@
-"""TODO."""
+"""Paint edits into page images. Removed text is blanked and checked first; only then is the rest of the line moved."""
 
 import math
 from bisect import bisect_right
@@ -18,16 +18,16 @@ from .barcodes import cover_codes
 from .geometry import Box, LineSegment, PageLayout, Quad, nearest_quarter, rotate_back, rotate_upright, rotated_corners
 from .image_analysis import deskew
 
-SMALLEST = 0.6  # share of its size that a replacement has at least
-GAP = 0.28  # white space between words, in sizes of the font
+SMALLEST = 0.6  # smallest scale of a replacement
+GAP = 0.28  # white space between words, in font sizes
 
 
 class LinePiece(NamedTuple):
-    """Glyphs of a strip that stay, or are replaced together.
+    """Consecutive glyphs of a line segment that are kept, or replaced together.
 
-    first, last (int): the glyphs, end exclusive.
-    text (str | None): what is written in their place; None if they stay.
-    gap (bool): whether white space stands before it after the edits.
+    first, last (int): indices of the glyphs, end exclusive.
+    text (str | None): the replacement; None if the glyphs are kept.
+    gap (bool): whether white space precedes the piece after the edits.
     """
 
     first: int
@@ -37,7 +37,7 @@ class LinePiece(NamedTuple):
 
 
 class PlacedPiece(NamedTuple):
-    """A piece and where it goes: from `left` to `right` in the frame of the strip."""
+    """A piece with its new position: `left` to `right`, in the coordinates of the turn."""
 
     piece: LinePiece
     left: float
@@ -45,13 +45,13 @@ class PlacedPiece(NamedTuple):
 
 
 class LineEditor:
-    """Carries edits to the strips of a document, which must be asked about in the order of the text.
+    """Applies edits to the line segments of a document, which must be processed in the order of the text.
 
-    A replacement is written where the first glyph that it replaces stood, once, even if the rest of the glyphs stand
-    on another line or page.
+    A replacement is written once, at the first glyph that it replaces, even if other replaced glyphs are on another
+    line or page.
 
-    text (str): the document's.
-    edits (Sequence[Edit]): in order.
+    text (str): text of the document.
+    edits (Sequence[Edit]): edits in the order of the text.
     """
 
     def __init__(self, text: str, edits: Sequence[Edit]) -> None:
@@ -61,10 +61,10 @@ class LineEditor:
         self._written: set[int] = set()
 
     def pieces(self, strip: LineSegment) -> list[LinePiece]:
-        """Take a strip apart.
+        """Split a line segment into kept and replaced pieces.
 
-        strip (Strip): the strip.
-        RETURNS (list[Piece]): pieces from left to right, which have all its glyphs; words that stay are one each.
+        strip (LineSegment): the line segment.
+        RETURNS (list[LinePiece]): pieces from left to right, which cover all glyphs; each kept word is one piece.
         """
         pieces: list[LinePiece] = []
         first = 0
@@ -74,33 +74,33 @@ class LineEditor:
             parted = i < count and not touched[i] and strip.start[i] > strip.end[i - 1]
             if i < count and touched[i] == touched[first] and not parted:
                 continue
-            text = self._written_anew(strip.start[first], strip.end[i - 1]) if touched[first] else None
-            gap = first > 0 and self._keeps_space(strip.end[first - 1], strip.start[first])
+            text = self._replacement_text(strip.start[first], strip.end[i - 1]) if touched[first] else None
+            gap = first > 0 and self._has_kept_space(strip.end[first - 1], strip.start[first])
             pieces.append(LinePiece(first, i, text, gap))
             first = i
         return pieces
 
-    def removes(self, strip: LineSegment) -> list[str]:
-        """The labels of the edits that touch a strip."""
+    def labels(self, strip: LineSegment) -> list[str]:
+        """Return the labels of the edits that touch a line segment."""
         found = range(self._first(strip.start[0] - 1), len(self.edits))
         return [self.edits[i].label for i in found if self.edits[i].start < strip.end[-1]]
 
     def _first(self, offset: int) -> int:
-        """The first edit that ends behind an offset."""
+        """Return the index of the first edit that ends after an offset."""
         return bisect_right(self._ends, offset)
 
     def _touches(self, start: int, end: int) -> bool:
-        """Whether an edit takes any of these characters; for a hyphen without any, one of those beside it."""
+        """Whether an edit covers one of these characters; for a hyphen without characters, one of its neighbours."""
         if start == end:
             start, end = start - 1, end + 1
         i = self._first(start)
         if i < len(self.edits) and self.edits[i].start < end:
             return True
-        # an insertion is written together with the glyph behind it
+        # an insertion is written with the glyph after it
         return i > 0 and self.edits[i - 1].start == self.edits[i - 1].end == start
 
-    def _written_anew(self, start: int, end: int) -> str:
-        """The text of a stretch after the edits, with the replacements that were not written before."""
+    def _replacement_text(self, start: int, end: int) -> str:
+        """Return a span of the text after the edits, with those replacements that were not written before."""
         out, at = [], start
         for i in range(self._first(start - 1), len(self.edits)):
             edit = self.edits[i]
@@ -115,32 +115,31 @@ class LineEditor:
             at = max(at, edit.end)
         return "".join([*out, self.text[at:end]])
 
-    def _keeps_space(self, start: int, end: int) -> bool:
-        """Whether there is white space between two glyphs that no edit takes."""
+    def _has_kept_space(self, start: int, end: int) -> bool:
+        """Whether there is white space between two glyphs that no edit covers."""
         return start < end and not self._touches(start, end)
 
 
 def place_pieces(
     strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float]
 ) -> list[PlacedPiece]:
-    """Find a place for the pieces of a strip, one after the other.
+    """Compute the positions of the pieces of a line segment, one after the other.
 
-    If they need more room than there is, replacements are made smaller, and if that is not enough, all is squeezed.
+    If there is not enough room, replacements are made smaller, and if necessary all pieces are condensed. Text after a
+    replacement moves, and all gaps get the same width, since the gaps of a justified line depend on its original
+    words. Therefore the width of removed text cannot be measured.
 
-    What follows a replacement moves, and all gaps become alike, since those of a justified line depend on what stood
-    between them. So the width of what was there cannot be measured.
-
-    strip (Strip): the strip.
-    pieces (Sequence[Piece]): its pieces.
-    measure (Callable): (text, size of the font) → width.
-    RETURNS (list[Placed]): the pieces with their places.
+    strip (LineSegment): the line segment.
+    pieces (Sequence[LinePiece]): its pieces.
+    measure (Callable): (text, font size) → width.
+    RETURNS (list[PlacedPiece]): the pieces with their positions.
     """
     origin = min(strip.left)
     room = max(strip.room - origin, 1e-3)
-    places, at = _in_a_row(strip, pieces, measure, 1.0)
+    places, at = _lay_in_row(strip, pieces, measure, 1.0)
     written = sum(measure(piece.text, strip.em) for piece in pieces if piece.text)
     if at - origin > room and written:
-        places, at = _in_a_row(strip, pieces, measure, max(SMALLEST, 1 - (at - origin - room) / written))
+        places, at = _lay_in_row(strip, pieces, measure, max(SMALLEST, 1 - (at - origin - room) / written))
     squeeze = min(1.0, room / (at - origin)) if at > origin else 1.0
     return [
         PlacedPiece(piece, origin + (left - origin) * squeeze, origin + (right - origin) * squeeze)
@@ -148,10 +147,12 @@ def place_pieces(
     ]
 
 
-def _in_a_row(
+def _lay_in_row(
     strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float], smaller: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """The edges of pieces one after the other, replacements so much smaller, and the end of the last."""
+    """Return the edges of pieces placed in a row with replacements scaled by `smaller`, and the end of the last
+    one.
+    """
     at = origin = min(strip.left)
     places: list[tuple[float, float]] = []
     for i, piece in enumerate(pieces):
@@ -164,20 +165,20 @@ def _in_a_row(
 
 
 def _width(strip: LineSegment, piece: LinePiece) -> float:
-    """The width of glyphs that stay."""
+    """Return the width of kept glyphs."""
     return max(strip.right[piece.first : piece.last]) - min(strip.left[piece.first : piece.last])
 
 
-# Bitstream Vera, which comes with reportlab and may be used freely; it has the letters of western European languages
+# Bitstream Vera, shipped with reportlab under a free licence; covers western European languages
 FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
-SIZE = 0.86  # Vera runs large
-EDGE = 1.5  # pixels around what stands aslant that are taken with it
-PAD = 0.15  # room beside the text of a box, in sizes of the font
+SIZE = 0.86  # Vera is larger than most fonts
+EDGE = 1.5  # margin in pixels around rotated text
+PAD = 0.15  # padding of a box, in font sizes
 Colour = int | tuple[int, ...]
 
 
 class EditedLine(NamedTuple):
-    """A strip after the edits, for the text layer."""
+    """A line segment after the edits, for the text layer."""
 
     strip: LineSegment
     placed: list[PlacedPiece]
@@ -186,15 +187,15 @@ class EditedLine(NamedTuple):
 def paint_page(
     image: Image.Image, parts: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
 ) -> tuple[Image.Image, list[EditedLine]]:
-    """Paint over what the edits remove and what is removed whatever they are, and write the replacements.
+    """Paint over removed text and everything that is removed in any case, and write the replacements.
 
-    image (Image): the page in grey or colours, as it was read. It comes out level.
-    parts (PageParts): what stands on it.
-    release (Release): the edits; pages come in order.
-    number (int): of the page, from 1, for errors.
-    settings (WriteSettings): how replacements look.
-    RETURNS (tuple[Image, list[Line]]): the painted page and its lines.
-    RAISES: DeidError (D719) if anything is left of what was removed.
+    image (Image): the page as it was read, in greyscale or RGB. The result is deskewed.
+    parts (PageLayout): layout of the page.
+    editor (LineEditor): the edits; pages must be processed in order.
+    number (int): page number, starting at 1, for error messages.
+    settings (WriteSettings): appearance of replacements.
+    RETURNS (tuple[Image, list[EditedLine]]): the painted page and its lines.
+    RAISES: DeidError (D719) if anything is left of removed text.
     """
     scale = image.width / parts.width
     cover_codes(image, parts.codes, scale)
@@ -204,43 +205,45 @@ def paint_page(
         pieces = editor.pieces(strip)
         lines.append(EditedLine(strip, place_pieces(strip, pieces, measure)))
     blanks = [*parts.blanks, *(parts.unread if settings.unread == "remove" else ())]
-    _blank(image, [(box, _colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
+    _blank(image, [(box, _background_colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
     if parts.ocr and settings.unread == "remove":
         image = _only_text(image, parts, scale)
     for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
         changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
         page = image.size
         if turn != nearest_quarter(turn):
-            _blank_aslant(image, changed, parts, scale)
+            _blank_rotated_lines(image, changed, parts, scale)
         turned = rotate_upright(image, turn)
         _paint_lines(turned, changed, scale, number, editor, settings)
         back = rotate_back(turned, turn, page)
         if turn == nearest_quarter(turn):
             image = back
         else:
-            image.paste(back, mask=_mask(page, [_quad(_reach(line), turn, parts, scale) for line in changed]))
+            image.paste(back, mask=_mask(page, [_quad(_line_extent(line), turn, parts, scale) for line in changed]))
     return image, lines
 
 
-def _blank_aslant(image: Image.Image, lines: list[EditedLine], parts: PageLayout, scale: float) -> None:
-    """Blank what was removed from lines that stand aslant, before the page is turned: turning blurs what is there."""
+def _blank_rotated_lines(image: Image.Image, lines: list[EditedLine], parts: PageLayout, scale: float) -> None:
+    """Blank removed text in rotated lines before the page is rotated, since resampling would blur it into its
+    surroundings.
+    """
     draw = ImageDraw.Draw(image)
     for line in lines:
-        band = _quad(_band(line.strip), line.strip.turn, parts, scale)
-        colour = _middle(np.asarray(image)[np.asarray(_mask(image.size, [band]))])
-        for box in _removed(line):
+        band = _quad(_segment_box(line.strip), line.strip.turn, parts, scale)
+        colour = _median_colour(np.asarray(image)[np.asarray(_mask(image.size, [band]))])
+        for box in _removed_boxes(line):
             draw.polygon(_quad(box, line.strip.turn, parts, scale), fill=colour)
 
 
 def _quad(box: Box, turn: float, parts: PageLayout, scale: float) -> Quad:
-    """The pixels of a page that are corners of a rectangle in the frame of a turn, and a little more."""
+    """Return the corners on the page, in pixels, of a rectangle in the coordinates of a turn, with a small margin."""
     edge = EDGE / scale
     wider = Box(box.x0 - edge, box.y0 - edge, box.x1 + edge, box.y1 + edge)
     return tuple((x * scale, y * scale) for x, y in rotated_corners(wider, turn, parts.width, parts.height))
 
 
 def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
-    """Where a page of some size is covered."""
+    """Return a mask of the given size in which the quadrilaterals are set."""
     mask = Image.new("1", size)
     draw = ImageDraw.Draw(mask)
     for quad in quads:
@@ -248,26 +251,26 @@ def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
     return mask
 
 
-def _reach(line: EditedLine) -> Box:
-    """All that a line covers before and after the edits."""
-    band = _band(line.strip)
+def _line_extent(line: EditedLine) -> Box:
+    """Return the area that a line covers before and after the edits."""
+    band = _segment_box(line.strip)
     return band._replace(x1=max(band.x1, *(place.right for place in line.placed)))
 
 
 def _only_text(image: Image.Image, parts: PageLayout, scale: float) -> Image.Image:
-    """A page with nothing on it but the lines that were read."""
-    bare = Image.new(image.mode, image.size, _colour(image))
-    bands = [_quad(_band(strip), strip.turn, parts, scale) for strip in parts.strips]
+    """Return the page with nothing but the lines that were read."""
+    bare = Image.new(image.mode, image.size, _background_colour(image))
+    bands = [_quad(_segment_box(strip), strip.turn, parts, scale) for strip in parts.strips]
     bare.paste(image, mask=_mask(image.size, bands))
     return bare
 
 
 def measure(text: str, em: float) -> float:
-    """The width of a replacement.
+    """Return the width of a replacement.
 
     text (str): the replacement.
-    em (float): size of the line's font.
-    RETURNS (float): the width in the same unit.
+    em (float): font size of the line.
+    RETURNS (float): width, in the unit of `em`.
     """
     return (_font(100).getlength(text) / 100 * SIZE + 2 * PAD) * em if text else 0.0
 
@@ -278,37 +281,38 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _is_changed(line: EditedLine) -> bool:
+    """Whether a line has a replacement."""
     return any(place.piece.text is not None for place in line.placed)
 
 
 def _pixels(box: Box, scale: float) -> Box:
-    """The pixels that a rectangle touches, and one more on each side for blurred edges."""
+    """Return the pixels that a rectangle touches, plus one on each side for blurred edges."""
     left, top = math.floor(box.x0 * scale) - 1, math.floor(box.y0 * scale) - 1
     return Box(max(left, 0), max(top, 0), math.ceil(box.x1 * scale) + 1, math.ceil(box.y1 * scale) + 1)
 
 
 def _crop(image: Image.Image, pixels: Box) -> Image.Image:
-    """A part of an image, cut off at its edges."""
+    """Return a part of an image, limited to the image."""
     left, top, right, bottom = map(int, pixels)
     return image.crop((left, top, min(right, image.width), min(bottom, image.height)))
 
 
-def _colour(part: Image.Image) -> Colour:
-    """The colour of the paper: most of a line is."""
+def _background_colour(part: Image.Image) -> Colour:
+    """Return the background colour: the median of the pixels."""
     values = np.asarray(part)
     if not values.size:
         return 255 if values.ndim == 2 else (255,) * part.im.bands
-    return _middle(values.reshape(-1, *values.shape[2:]))
+    return _median_colour(values.reshape(-1, *values.shape[2:]))
 
 
-def _middle(values: "np.ndarray") -> Colour:
-    """The median of some pixels."""
+def _median_colour(values: "np.ndarray") -> Colour:
+    """Return the median of pixels."""
     middle = np.median(values, axis=0) if values.size else np.full(values.shape[1:], 255)
     return int(middle) if values.ndim == 1 else tuple(int(value) for value in middle)
 
 
 def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float) -> None:
-    """Fill rectangles."""
+    """Fill rectangles with their colours."""
     draw = ImageDraw.Draw(image)
     for box, colour in boxes:
         left, top, right, bottom = _pixels(box, scale)
@@ -318,53 +322,53 @@ def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float
 def _paint_lines(
     image: Image.Image, lines: list[EditedLine], scale: float, number: int, editor: LineEditor, settings: WriteSettings
 ) -> None:
-    """Blank what was removed from all lines, make sure of it, and only then move what stays."""
-    colours = [_colour(_crop(image, _pixels(_band(line.strip), scale))) for line in lines]
-    removed = [_removed(line) for line in lines]
+    """Blank removed text on all lines, check the result, and only then move the text that is kept."""
+    colours = [_background_colour(_crop(image, _pixels(_segment_box(line.strip), scale))) for line in lines]
+    removed = [_removed_boxes(line) for line in lines]
     for boxes, colour in zip(removed, colours, strict=True):
         _blank(image, [(box, colour) for box in boxes], scale)
     for line, boxes in zip(lines, removed, strict=True):
         if not all(_is_uniform(_crop(image, _pixels(box, scale)), colours) for box in boxes):
-            label = next(iter(editor.removes(line.strip)), "")
+            label = next(iter(editor.labels(line.strip)), "")
             raise DeidError(Errors.D719.format(page=number, label=label))
-    kept = [_kept(image, line, scale) for line in lines]
+    kept = [_crop_kept_pieces(image, line, scale) for line in lines]
     for line, colour in zip(lines, colours, strict=True):
-        _blank(image, [(_band(line.strip), colour)], scale)
+        _blank(image, [(_segment_box(line.strip), colour)], scale)
     for line, pictures, colour in zip(lines, kept, colours, strict=True):
-        _put(image, line, pictures, colour, scale, settings)
+        _draw_line(image, line, pictures, colour, scale, settings)
 
 
-def _band(strip: LineSegment) -> Box:
-    """All that a strip covers."""
+def _segment_box(strip: LineSegment) -> Box:
+    """Return the area that a line segment covers."""
     return Box(min(strip.left), strip.top, max(strip.right), strip.bottom)
 
 
-def _removed(line: EditedLine) -> list[Box]:
-    """What the removed glyphs of a line cover, over its full height."""
+def _removed_boxes(line: EditedLine) -> list[Box]:
+    """Return the areas of the removed glyphs of a line, over its full height."""
     strip = line.strip
     pieces = [place.piece for place in line.placed if place.piece.text is not None]
-    return [_extent(strip, piece) for piece in pieces]
+    return [_piece_box(strip, piece) for piece in pieces]
 
 
-def _extent(strip: LineSegment, piece: LinePiece) -> Box:
-    """What a piece covers before the edits."""
+def _piece_box(strip: LineSegment, piece: LinePiece) -> Box:
+    """Return the area that a piece covers before the edits."""
     left, right = strip.left[piece.first : piece.last], strip.right[piece.first : piece.last]
     return Box(min(left), strip.top, max(right), strip.bottom)
 
 
 def _is_uniform(part: Image.Image, colours: list[Colour]) -> bool:
-    """Whether a part of the page shows only colours of paper, which filled rectangles have."""
+    """Whether a part of the page shows only background colours, as filled rectangles do."""
     seen = part.getcolors(len(set(colours)) + 1)
     return seen is not None and {colour for _, colour in seen} <= set(colours)
 
 
-def _kept(image: Image.Image, line: EditedLine, scale: float) -> list[Image.Image]:
-    """Pictures of the pieces that stay, taken from a page on which the rest is blank."""
+def _crop_kept_pieces(image: Image.Image, line: EditedLine, scale: float) -> list[Image.Image]:
+    """Return the images of kept pieces, from a page on which removed text is blank."""
     stay = [place.piece for place in line.placed if place.piece.text is None]
-    return [_crop(image, _pixels(_extent(line.strip, piece), scale)) for piece in stay]
+    return [_crop(image, _pixels(_piece_box(line.strip, piece), scale)) for piece in stay]
 
 
-def _put(
+def _draw_line(
     image: Image.Image,
     line: EditedLine,
     pictures: list[Image.Image],
@@ -372,12 +376,12 @@ def _put(
     scale: float,
     settings: WriteSettings,
 ) -> None:
-    """Put the pieces of a line where they belong, the replacements last."""
+    """Draw the pieces of a line at their new positions, replacements last."""
     left_over = iter(pictures)
     for place in line.placed:
         if place.piece.text is None:
             picture = next(left_over)
-            was = _extent(line.strip, place.piece)
+            was = _piece_box(line.strip, place.piece)
             width = picture.width if was.x1 - was.x0 <= place.right - place.left + 1e-3 else None
             width = width or max(1, round(picture.width * (place.right - place.left) / (was.x1 - was.x0)))
             left, top = math.floor(place.left * scale) - 1, int(_pixels(was, scale).y0)
@@ -385,16 +389,16 @@ def _put(
     for place in line.placed:
         if place.piece.text:
             band = Box(place.left, line.strip.top, place.right, line.strip.bottom)
-            _write(image, place.piece.text, band, line.strip.em, colour, scale, settings)
+            _draw_replacement(image, place.piece.text, band, line.strip.em, colour, scale, settings)
 
 
-def _write(
+def _draw_replacement(
     image: Image.Image, text: str, band: Box, em: float, colour: Colour, scale: float, settings: WriteSettings
 ) -> None:
-    """Write a replacement."""
+    """Draw a replacement."""
     left, top, right, bottom = (int(value) for value in _pixels(band, scale))
     width, height = max(right - left, 1), max(bottom - top, 1)
-    ink, paper = _inks(image, colour, settings.mark)
+    ink, paper = _text_and_background(image, colour, settings.mark)
     room = max(width - round(PAD * em * scale), 1)
     size = min(em * SIZE * scale, height * 1.05)
     font = _font(max(6, round(size)))
@@ -412,8 +416,8 @@ def _write(
     image.paste(inner, (left + (width - label.width) // 2, top + (label.height - inner.height) // 2))
 
 
-def _inks(image: Image.Image, colour: Colour, mark: str) -> tuple[Colour, Colour]:
-    """The colours of a replacement and of what is behind it."""
+def _text_and_background(image: Image.Image, colour: Colour, mark: str) -> tuple[Colour, Colour]:
+    """Return the colour of a replacement and of its background."""
     bands = len(image.getbands())
     black: Colour = 0 if bands == 1 else (0,) * bands
     white: Colour = 255 if bands == 1 else (255,) * bands

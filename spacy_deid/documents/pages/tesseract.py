@@ -1,4 +1,4 @@
-"""Tesseract, called so that no picture of a page is left on a disk: it goes in and out by pipes."""
+"""Run Tesseract through pipes, so that no image of a page is written to disk."""
 
 import csv
 import io
@@ -17,17 +17,17 @@ from ..document import ReadSettings
 from .geometry import Box
 from .image_analysis import grey_views
 
-PAGE, SPARSE, ORIENTATION = 3, 11, 0  # Tesseract's modes of page segmentation
-SURE = 1.0  # confidence that a turn must have
+PAGE, SPARSE, ORIENTATION = 3, 11, 0  # page segmentation modes of Tesseract
+SURE = 1.0  # least orientation confidence
 
 
 class OcrWord(NamedTuple):
-    """A word that was read.
+    """A recognized word.
 
     text (str): the word.
-    box (Box): in pixels.
-    line (tuple[int, ...]): the view of the picture and the line that it belongs to.
-    line_box (Box): what that line covers.
+    box (Box): its position, in pixels.
+    line (tuple[int, ...]): identifies the greyscale view and the line that it belongs to.
+    line_box (Box): position of that line.
     confidence (float): 0 to 100.
     """
 
@@ -39,11 +39,11 @@ class OcrWord(NamedTuple):
 
 
 def check_tesseract(languages: Sequence[str], name: str) -> None:
-    """Make sure that pictures can be read.
+    """Raise an error if Tesseract or a language is not installed.
 
-    languages (Sequence[str]): by Tesseract's names.
-    name (str): name of the file, for errors.
-    RAISES: InputError if Tesseract (D716) or a language (D717) is not installed.
+    languages (Sequence[str]): Tesseract language codes.
+    name (str): file name, for error messages.
+    RAISES: InputError if Tesseract (D716) or a language (D717) is missing.
     """
     if not shutil.which("tesseract"):
         raise InputError(Errors.D716.format(path=name))
@@ -54,14 +54,14 @@ def check_tesseract(languages: Sequence[str], name: str) -> None:
 
 
 def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool = False) -> list[OcrWord]:
-    """Read a picture, in grey and in each colour channel that shows text that grey does not.
+    """Read an image in greyscale, and in each colour channel that shows additional text.
 
-    image (Image): in grey or RGB.
-    settings (ReadSettings): languages and the time that it may take.
+    image (Image): greyscale or RGB image.
+    settings (ReadSettings): languages and time limit.
     dpi (int): its resolution.
-    sparse (bool): whether text stands here and there, as in a logo, and not in paragraphs.
+    sparse (bool): whether the text is scattered, as in a logo, rather than in paragraphs.
     RETURNS (list[OcrWord]): words in Tesseract's order.
-    RAISES: subprocess.SubprocessError if Tesseract fails or takes too long.
+    RAISES: subprocess.SubprocessError if Tesseract fails or exceeds the time limit.
     """
     found: list[OcrWord] = []
     for number, view in enumerate(grey_views(image, dpi)):
@@ -72,18 +72,19 @@ def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: boo
 
 
 def _overlap(first: Box, second: Box) -> bool:
-    """Whether the middle of one of two boxes lies in the other."""
+    """Whether the centre of one of two boxes is inside the other."""
     return _holds_middle(first, second) or _holds_middle(second, first)
 
 
 def _holds_middle(outer: Box, inner: Box) -> bool:
+    """Whether the centre of `inner` is inside `outer`."""
     x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
     return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
 
 
 def _read_view(image: Image.Image, settings: ReadSettings, dpi: int, mode: int) -> list[OcrWord]:
-    """Read a picture in grey, with one of Tesseract's modes."""
-    out = _run(image, "+".join(settings.languages), mode, dpi, settings.page_seconds, "tsv")
+    """Read a greyscale image with a page segmentation mode of Tesseract."""
+    out = _run_tesseract(image, "+".join(settings.languages), mode, dpi, settings.page_seconds, "tsv")
     words, line_box = [], Box(0, 0, 0, 0)
     for row in csv.reader(io.StringIO(out), delimiter="\t", quoting=csv.QUOTE_NONE):
         if len(row) != 12 or not row[0].isdigit():
@@ -98,12 +99,12 @@ def _read_view(image: Image.Image, settings: ReadSettings, dpi: int, mode: int) 
 
 
 def detect_rotation(image: Image.Image, settings: ReadSettings, dpi: int) -> int:
-    """Tell by how many degrees clockwise a page stands turned, by the look of its letters.
+    """Detect by how many degrees clockwise a page is rotated, using Tesseract's script and orientation detection.
 
-    RETURNS (int): 0, 90, 180 or 270; 0 if it cannot be told.
+    RETURNS (int): 0, 90, 180 or 270; 0 if it cannot be determined.
     """
     try:
-        out = _run(image, "osd", ORIENTATION, dpi, settings.page_seconds)
+        out = _run_tesseract(image, "osd", ORIENTATION, dpi, settings.page_seconds)
     except subprocess.SubprocessError:
         return 0
     found = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
@@ -113,14 +114,16 @@ def detect_rotation(image: Image.Image, settings: ReadSettings, dpi: int) -> int
 
 @lru_cache(maxsize=1)
 def _languages() -> tuple[str, ...]:
-    """The languages that are installed."""
+    """Return the installed languages."""
     done = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=False)
     return tuple(done.stdout.split("\n")[1:-1])
 
 
 @lru_cache(maxsize=1)
-def _tie() -> tuple[str, ...]:
-    """What starts a command that ends with this process, if the system has it: setpriv of util-linux 2.33."""
+def _kill_with_parent() -> tuple[str, ...]:
+    """Return a command prefix that makes a process end with this one (setpriv of util-linux 2.33), or () if
+    unavailable.
+    """
     path = shutil.which("setpriv")
     if sys.platform != "linux" or path is None:
         return ()
@@ -128,12 +131,12 @@ def _tie() -> tuple[str, ...]:
     return () if subprocess.run([*command, "true"], capture_output=True, check=False).returncode else command
 
 
-def _run(image: Image.Image, language: str, mode: int, dpi: int, seconds: int, *outputs: str) -> str:
-    """Run Tesseract on a picture, with one thread, since pages are read side by side."""
+def _run_tesseract(image: Image.Image, language: str, mode: int, dpi: int, seconds: int, *outputs: str) -> str:
+    """Run Tesseract on an image with a single thread, since pages are read in parallel."""
     packed = io.BytesIO()
     image.save(packed, "PPM")
     command = [
-        *_tie(),
+        *_kill_with_parent(),
         "tesseract",
         "stdin",
         "stdout",

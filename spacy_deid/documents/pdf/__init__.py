@@ -1,4 +1,4 @@
-"""PDF: read from its text layer or by OCR, written anew as pictures with a text layer."""
+"""PDF: read from the text layer or by OCR, written as page images with a new text layer."""
 
 from ..document import Format
 from .extract import extract

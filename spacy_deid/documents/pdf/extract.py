@@ -1,4 +1,4 @@
-"""Everything that can be got out of a PDF, for verifying a copy."""
+"""Extract everything from a PDF, to verify a copy."""
 
 import io
 from collections.abc import Iterator
@@ -17,24 +17,24 @@ from .pdfium import open_pdf, render
 from .write import CMAP, GLYPHS, font_program
 
 NAME = "copy"
-OWN = {CMAP, GLYPHS, font_program()}  # streams of every copy
+OWN = {CMAP, GLYPHS, font_program()}  # streams in every copy
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Texts of pages, titles, metadata, and every string and stream of a PDF.
+    """Yield the text of pages, titles, metadata, and every string and stream of a PDF.
 
     data (bytes): the file.
-    settings (WriteSettings): which pages are read by OCR.
-    YIELDS (Found): texts and where they stand.
+    settings (WriteSettings): which pages to check by OCR.
+    YIELDS (ExtractedText): texts and their places.
     """
     yield from _pages(data, settings)
     yield from _objects(data)
-    _refuse_codes(data, settings)
-    yield from _pictures(data, settings)
+    _check_codes(data, settings)
+    yield from _ocr_pages(data, settings)
 
 
-def _refuse_codes(data: bytes, settings: WriteSettings) -> None:
-    """Make sure that no page shows a code.
+def _check_codes(data: bytes, settings: WriteSettings) -> None:
+    """Raise an error if a page shows a barcode or matrix code.
 
     RAISES: DeidError (D727).
     """
@@ -53,7 +53,7 @@ def _refuse_codes(data: bytes, settings: WriteSettings) -> None:
 
 
 def _text_boxes(page: Any, scale: float, height: float) -> Iterator[Box]:
-    """Where a page of a copy has text, in pixels of its picture. `height` is the page's in points."""
+    """Yield the areas with text on a page of a copy, in pixels of its image. `height` is the page height in points."""
     textpage = page.get_textpage()
     for index in range(textpage.count_rects()):
         left, bottom, right, top = textpage.get_rect(index)
@@ -61,14 +61,14 @@ def _text_boxes(page: Any, scale: float, height: float) -> Iterator[Box]:
     textpage.close()
 
 
-def _pictures(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """What OCR reads on the pages that the settings name."""
+def _ocr_pages(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
+    """Yield the text that OCR reads on the pages to check."""
     with open_pdf(data, NAME, settings.read) as pdf:
-        yield from ocr_copy_pages(_rendered(pdf, settings), settings)
+        yield from ocr_copy_pages(_render_pages(pdf, settings), settings)
 
 
-def _rendered(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Image]]:
-    """Pictures of the pages that are read again."""
+def _render_pages(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Image]]:
+    """Yield numbers and images of the pages to check."""
     for index in range(len(pdf)):
         if needs_ocr_check(index + 1, settings):
             page = pdf.get_page(index)
@@ -79,7 +79,7 @@ def _rendered(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Im
 
 
 def _pages(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
-    """The text layer, as one text because words and names go on over pages, and bookmarks and attachments."""
+    """Yield the text layer of all pages as one text, since words and names can span pages; metadata; and bookmarks."""
     with open_pdf(data, NAME, settings.read) as pdf:
         texts = []
         for index in range(len(pdf)):
@@ -94,43 +94,43 @@ def _pages(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 
 def _objects(data: bytes) -> Iterator[ExtractedText]:
-    """Every string, and every stream that is not a picture, unpacked; UTF-16 and single bytes alike."""
+    """Yield every string and every stream that is not an image, decompressed and in two encodings."""
     with pikepdf.open(io.BytesIO(data)) as pdf:
         contents = {stream.objgen for page in pdf.pages for stream in _contents(page)}
         for number, item in enumerate(pdf.objects, 1):
             if isinstance(item, pikepdf.Stream) and item.get("/Type") in ("/XRef", "/ObjStm"):
-                continue  # the table of objects, and packed ones, which come by themselves
+                continue  # cross-reference and object streams, whose objects are listed separately
             place = f"object {number}"
-            yield from _both(place, list(_strings(item)))
+            yield from _decoded_variants(place, list(_strings(item)))
             if not isinstance(item, pikepdf.Stream) or item.get("/Subtype") == "/Image":
                 continue
             if item.objgen in contents:
-                yield from _both(place, [text for part in _operands(item) for text in _strings(part)])
+                yield from _decoded_variants(place, [text for part in _operands(item) for text in _strings(part)])
             elif (raw := item.read_bytes()) not in OWN:
-                yield from _both(place, [pikepdf.String(raw)])
+                yield from _decoded_variants(place, [pikepdf.String(raw)])
 
 
 def _contents(page: pikepdf.Page) -> list[Any]:
-    """The streams that draw a page."""
+    """Return the content streams of a page."""
     found: Any = page.obj.get("/Contents", [])
     return [found] if isinstance(found, pikepdf.Stream) else list(found)
 
 
 def _operands(stream: Any) -> Iterator[Any]:
-    """What the operators of a content stream are given."""
+    """Yield the operands of a content stream."""
     for instruction in pikepdf.parse_content_stream(stream):
         yield from instruction.operands
 
 
-def _both(place: str, strings: list[pikepdf.String]) -> Iterator[ExtractedText]:
-    """Strings as they say they are encoded, and as UTF-16 without a mark."""
+def _decoded_variants(place: str, strings: list[pikepdf.String]) -> Iterator[ExtractedText]:
+    """Yield strings in their declared encoding, and as UTF-16 without a byte-order mark."""
     if strings:
         yield ExtractedText(place, "".join(map(str, strings)))
         yield ExtractedText(place, b"".join(map(bytes, strings)).decode("utf-16-be", "replace"))
 
 
 def _strings(item: Any, depth: int = 0) -> Iterator[pikepdf.String]:
-    """The strings of an object and of what stands in it, but not of what it points to."""
+    """Yield the strings in an object, without following indirect references."""
     if isinstance(item, pikepdf.String):
         yield item
     elif depth < 50 and isinstance(item, pikepdf.Array):

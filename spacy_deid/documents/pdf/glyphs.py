@@ -1,4 +1,7 @@
-"""TODO."""
+"""Read the visible glyphs of a PDF page with their positions.
+
+The page is rendered with and without its text; the difference shows which text is visible.
+"""
 
 import ctypes
 import math
@@ -13,19 +16,19 @@ import pypdfium2.raw as raw
 from ..pages.geometry import Box, Glyph, Quad, is_inside_any, page_to_rotated, rotated_to_page
 from .pdfium import PageView, has_unreliable_shape, page_objects, render
 
-DPI = 100  # resolution at which is looked
-SEEN = 3  # steps of a colour channel that can be seen
-STRONG = 40  # steps of a channel of a letter, and not of its soft edge
-LOOSE = 60  # pixels of strong ink outside all characters: two letters, or the rings of two signs like "©"
-EDGE = 2  # pixels that ink may stand outside a character's box
+DPI = 100  # rendering resolution
+SEEN = 3  # visible difference of a colour channel
+STRONG = 40  # difference within a letter, excluding its soft edge
+LOOSE = 60  # pixels of strong ink outside all boxes: two letters, or two signs like "©"
+EDGE = 2  # pixels by which ink may exceed a character box
 
 
 class Ink:
-    """The pixels of a page, and which of them are text.
+    """The rendered page and the pixels that its text changes.
 
     page (PdfPage): the page.
-    size (tuple[float, float]): width and height as shown, in points.
-    max_pixels (int): no more pixels than that.
+    size (tuple[float, float]): width and height as displayed, in points.
+    max_pixels (int): most pixels to render.
     """
 
     def __init__(self, page: Any, size: tuple[float, float], max_pixels: int) -> None:
@@ -39,27 +42,29 @@ class Ink:
         self._text = _difference(self._shown, bare)
 
     def of(self, box: Box) -> int:
-        """Steps that the text changes in a box, in the channel where it changes most.
+        """Return the largest change of a colour channel that the text causes in a box.
 
-        RETURNS (int): 0 to 255; 0 where the text is white, covered, clipped or switched off.
+        RETURNS (int): 0 to 255; 0 where the text is white, covered, clipped or in a hidden layer.
         """
         part = self._part(self._text, box, 1)
         return int(part.max()) if part.size else 0
 
     def contrast(self, box: Box) -> int:
-        """Steps between the lightest and the darkest pixel of a box, in the channel where they are furthest apart."""
+        """Return the largest range of a colour channel in a box, 0 to 255."""
         part = self._part(self._shown, box, 1).reshape(-1, 3)
         return int((part.max(axis=0) - part.min(axis=0)).max()) if part.size else 0
 
-    def is_inside_any(self, boxes: Iterable[Box]) -> bool:
-        """Whether all text stands in these boxes. If not, they cannot tell what must be painted over."""
+    def is_covered_by(self, boxes: Iterable[Box]) -> bool:
+        """Whether all visible text is inside these boxes. If not, the boxes do not tell what has to be painted
+        over.
+        """
         left = self._text >= STRONG
         for box in boxes:
             self._part(left, box, EDGE)[:] = False
         return int(left.sum()) <= LOOSE
 
     def _part(self, values: np.ndarray, box: Box, edge: int) -> np.ndarray:
-        """The pixels of a box and some around it."""
+        """Return the pixels of a box and a margin of `edge` pixels."""
         scale = self._scale
         x0, y0 = max(int(box.x0 * scale) - edge, 0), max(int(box.y0 * scale) - edge, 0)
         x1, y1 = max(int(box.x1 * scale) + 1 + edge, 0), max(int(box.y1 * scale) + 1 + edge, 0)
@@ -67,24 +72,26 @@ class Ink:
 
 
 def _difference(first: "np.ndarray", second: "np.ndarray") -> "np.ndarray":
-    """The largest difference of each pixel over its channels: colours of one luminance differ in a channel only."""
+    """Return the maximum difference of two images over the channels: colours of equal luminance differ only in a
+    channel.
+    """
     apart = np.maximum(first, second) - np.minimum(first, second)
     most: np.ndarray = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
     return most
 
 
 def _switch(items: Iterable[Any], on: bool) -> None:
-    """Draw objects or leave them out."""
+    """Enable or disable the rendering of objects."""
     for item in items:
         raw.FPDFPageObj_SetIsActive(item, on)
 
 
 def drop_actual_text(page: Any) -> None:
-    """Take away what the file would have read aloud in place of its characters (ISO 32000-1, 14.9.4, ActualText).
+    """Remove replacement text for screen readers (ActualText; ISO 32000-1, 14.9.4).
 
-    pdfium gives it in their stead, with places that do not cover them; and it can be another text than is shown.
+    pdfium returns it instead of the displayed characters, with wrong positions, and it can differ from them.
 
-    page (PdfPage): the page, whose text was not asked for yet.
+    page (PdfPage): the page; its text must not have been requested before.
     """
     for item, kind, _ in page_objects(page):
         if kind == raw.FPDF_PAGEOBJ_TEXT:
@@ -92,35 +99,35 @@ def drop_actual_text(page: Any) -> None:
                 raw.FPDFPageObjMark_RemoveParam(item, raw.FPDFPageObj_GetMark(item, i), b"ActualText")
 
 
-SLANT = 6  # degrees from which text stands aslant
-# text rendering modes: neither filled nor stroked, and those from which on text cuts out what is drawn later
+SLANT = 6  # degrees from which text is oblique
+# text rendering modes: neither fill nor stroke, and the first mode that adds text to the clipping path
 # (ISO 32000-1, table 106)
 INVISIBLE, CLIPPING = 3, 4
-BEYOND = 0.3  # sizes of the font from which a character's box reaches too far over the next one
-MANY = 3  # characters of a page that may do so, as long strokes of letters do
-BENT, SHARP = 0.5, 60.0  # degrees between two characters of a bent line
-CLOSE = 3.0  # sizes of the font between them
-NOTHING = 0.1  # sizes of the font that a mark without a look covers at most
-# sizes of the font that letters which stand aslant reach above and below their line, and that are taken at most
+BEYOND = 0.3  # font sizes by which a character box overlaps the next one too far
+MANY = 3  # characters of a page that may do so, as with swashes
+BENT, SHARP = 0.5, 60.0  # degrees between neighbouring characters of a curved line
+CLOSE = 3.0  # largest distance between them, in font sizes
+NOTHING = 0.1  # largest size of an invisible mark, in font sizes
+# ascent, descent and largest extent of oblique letters, in font sizes
 ABOVE, BELOW, LARGEST = 0.95, 0.25, 1.7
 UNKNOWN = "\ufffd"
-LARGEST = 14_400  # points of a font that is as large as the largest page
+LARGEST = 14_400  # largest font size in points, the size of the largest page
 
 
 @dataclass(slots=True)
 class PageGlyphs:
-    """What a page shows.
+    """The glyphs of a page.
 
-    turns (dict[float, list[Glyph]]): glyphs by the degrees that they are turned, in the frame of their turn.
-    slanted (list[Glyph]): glyphs of bent lines, and distorted ones that stand aslant, on the page.
-    hidden (list[Box]): what covers characters that cannot be seen.
-    unmapped (int): characters that the file gives no meaning.
-    invisible (int): characters that are not drawn, as those of a text layer behind a scan.
-    loose (bool): whether text is shown outside the boxes that the file gives its characters, or these are far too
-        large, as with fonts that say false sizes. Such a page can only be read as it looks.
-    unplaced (bool): whether a character has no size or place that a page can have, so that nothing tells where it is
-        seen. Such a page is `loose` as well.
-    doubtful (set[int]): `id` of the glyphs whose shapes may be others than their characters.
+    turns (dict[float, list[Glyph]]): glyphs by turn in degrees clockwise, in the coordinates of the turn.
+    rotated_glyphs (list[Glyph]): glyphs of curved lines and distorted oblique glyphs, in page coordinates.
+    hidden (list[Box]): areas of characters that are not visible.
+    unmapped (int): number of characters without a Unicode value.
+    invisible (int): number of characters that are not drawn, as in the text layer of a scan.
+    loose (bool): whether text is displayed outside the character boxes, or the boxes are far too large, as with fonts
+        that declare wrong sizes. Such a page is read by OCR.
+    unplaced (bool): whether a character has an impossible size or position, so that its location is unknown. Such a
+        page is `loose` as well.
+    doubtful (set[int]): `id` of glyphs whose shape may differ from their character.
     """
 
     turns: dict[float, list[Glyph]]
@@ -133,10 +140,7 @@ class PageGlyphs:
     doubtful: set[int] = field(default_factory=set)
 
     def forget(self, glyphs: set[int]) -> None:
-        """Take glyphs out.
-
-        glyphs (set[int]): their `id`.
-        """
+        """Remove glyphs, given by their `id`."""
         if glyphs:
             self.turns = {
                 turn: [glyph for glyph in some if id(glyph) not in glyphs] for turn, some in self.turns.items()
@@ -145,13 +149,13 @@ class PageGlyphs:
 
     @property
     def count(self) -> int:
-        """Characters that are seen."""
+        """Number of visible characters."""
         return sum(map(len, self.turns.values())) + len(self.rotated_glyphs)
 
     def without(self, codes: list[Quad], size: tuple[float, float]) -> "PageGlyphs":
-        """What is left without the characters that draw a code, as those of a font of bars do.
+        """Return the glyphs without those that draw a code, as barcode fonts do.
 
-        codes (list[Quad]): the codes, on the page.
+        codes (list[Quad]): the codes, in page coordinates.
         size (tuple[float, float]): width and height of the page.
         """
         if not codes:
@@ -167,15 +171,15 @@ class PageGlyphs:
 
 
 def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
-    """Read the characters of a page that can be seen.
+    """Read the visible characters of a page.
 
-    Text can be in the file and not on the page: white, behind a picture, in a layer that is switched off, outside.
-    Nobody sees it, and no copy of it is made.
+    Text in the file may be invisible: white, behind a picture, in a hidden layer, or outside of the page. It is not
+        copied.
 
     page (PdfPage): the page, flattened.
-    view (View): how it is shown.
-    max_pixels (int): pixels that a picture of it may have.
-    RETURNS (PageGlyphs): what is seen, and where something is hidden.
+    view (PageView): how it is displayed.
+    max_pixels (int): most pixels to render.
+    RETURNS (PageGlyphs): visible glyphs, and areas with hidden characters.
     """
     found = PageGlyphs({})
     ink = Ink(page, view.size, max_pixels)
@@ -185,24 +189,24 @@ def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
     last: _Char | None = None
     overlaps = 0
     space = False
-    chars = list(_whole(_chars(textpage)))
-    bent = _bent(chars)
+    chars = list(_merge_ligatures(_chars(textpage)))
+    bent = _curved_line_chars(chars)
     for i, char in enumerate(chars):
         if char.text.isspace() or char.generated:
             space = True
             continue
-        if char.is_nothing:
+        if char.is_invisible_mark:
             continue
         if not char.is_placed:
             found.unplaced = True
             continue
-        box = char.shown(view)
+        box = char.page_box(view)
         boxes.append(box)
-        overlaps += last is not None and last.reaches_over(char)
+        overlaps += last is not None and last.overlaps_next(char)
         last = char
         if char.mode == INVISIBLE:
             found.invisible += 1
-        elif _is_on(box, *view.size) and _is_seen(char, box, ink, found):
+        elif _is_on_page(box, *view.size) and _is_seen(char, box, ink, found):
             found.unmapped += char.unmapped
             turn = None if i in bent else char.turn(view)
             glyph = _glyph(char, box, view, turn or 0, space)
@@ -211,14 +215,13 @@ def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
                 found.doubtful.add(id(glyph))
         space = False
     textpage.close()
-    found.loose = found.unplaced or overlaps > MANY or not ink.is_inside_any(boxes)
+    found.loose = found.unplaced or overlaps > MANY or not ink.is_covered_by(boxes)
     return found
 
 
-def _bent(chars: list["_Char"]) -> set[int]:
-    """The numbers of the characters of lines that are bent, as around a stamp.
-
-    Each is turned against the one beside it. Those that happen to stand level belong to the others.
+def _curved_line_chars(chars: list["_Char"]) -> set[int]:
+    """Return the indices of characters in curved lines, as around a stamp. Each is rotated relative to its
+    neighbour.
     """
     found: set[int] = set()
     last: int | None = None
@@ -232,7 +235,7 @@ def _bent(chars: list["_Char"]) -> set[int]:
 
 
 def _is_seen(char: "_Char", box: Box, ink: Ink, found: PageGlyphs) -> bool:
-    """Whether a character can be seen. What shines through so faintly that nobody does is noted, to be blanked."""
+    """Whether a character is visible. One that is nearly invisible is added to `found.hidden`, to be blanked."""
     seen = ink.contrast(box) if char.mode >= CLIPPING else ink.of(box)
     if 0 < seen < SEEN:
         found.hidden.append(box)
@@ -240,10 +243,10 @@ def _is_seen(char: "_Char", box: Box, ink: Ink, found: PageGlyphs) -> bool:
 
 
 def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) -> Glyph:
-    """A character as it stands on the page."""
+    """Convert a character to a glyph in the coordinates of its turn."""
     width, height = view.size
     if turn % 90:
-        # the file's box is the upright one around it, so its own is made of the place where it begins and its size
+        # the box in the file is axis-aligned, so derive the rotated one from origin and font size
         x, base, _, _ = page_to_rotated(Box(*view.point(*char.origin), *view.point(*char.origin)), turn, width, height)
         edge, em = 0.05 * char.em, char.em
         return Glyph(
@@ -254,7 +257,7 @@ def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) ->
 
 
 class _Char(NamedTuple):
-    """A character as pdfium gives it, in the file's coordinates."""
+    """A character from pdfium, in the coordinates of the file."""
 
     text: str
     generated: bool
@@ -271,15 +274,15 @@ class _Char(NamedTuple):
 
     @property
     def is_placed(self) -> bool:
-        """Whether its size and place are numbers that can be calculated with."""
+        """Whether its size and position are finite numbers within limits."""
         return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST
 
-    def shown(self, view: PageView) -> Box:
-        """What it covers on the page as shown."""
+    def page_box(self, view: PageView) -> Box:
+        """Return its box on the page as displayed."""
         return view.box(*self.box)
 
     def turn(self, view: PageView) -> float | None:
-        """The degrees that it is turned clockwise as shown; None if it stands aslant and is distorted or huge."""
+        """Return its rotation in degrees clockwise as displayed; None if it is oblique and distorted or huge."""
         x, y = self.direction
         degrees = math.degrees(math.atan2(-y, x)) + view.rotation
         quarters = round(degrees / 90)
@@ -290,20 +293,20 @@ class _Char(NamedTuple):
         return None if self.is_distorted or is_large else round(degrees, 1) % 360
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether it is a mark that has no look of its own, as a joiner or a place where a word may break."""
+    def is_invisible_mark(self) -> bool:
+        """Whether it is a format character without a shape, such as a joiner or a soft hyphen."""
         left, bottom, right, top = self.box
         return unicodedata.category(self.text[-1]) == "Cf" and max(right - left, top - bottom) < NOTHING * self.em
 
     def is_turned_against(self, other: "_Char") -> bool:
-        """Whether it stands at another angle than a character close by, but not across it."""
+        """Whether it is rotated relative to a nearby character, by less than a right angle."""
         (x, y), (u, v) = self.direction, other.direction
         apart = abs(math.degrees(math.atan2(x * v - y * u, x * u + y * v)))
         far = math.hypot(self.origin[0] - other.origin[0], self.origin[1] - other.origin[1])
         return BENT < apart < SHARP and far < CLOSE * self.em
 
-    def reaches_over(self, other: "_Char") -> bool:
-        """Whether the box goes far beyond the place where the next character of its line begins."""
+    def overlaps_next(self, other: "_Char") -> bool:
+        """Whether its box extends far beyond the start of the next character of the line."""
         (x, y), (left, bottom, right, top) = self.direction, self.box
         dx, dy = other.origin[0] - self.origin[0], other.origin[1] - self.origin[1]
         if abs(y) <= 0.1 * abs(x):
@@ -311,36 +314,36 @@ class _Char(NamedTuple):
         elif abs(x) <= 0.1 * abs(y):
             along, across, end = (dy, dx, top - self.origin[1]) if y > 0 else (-dy, dx, self.origin[1] - bottom)
         else:
-            return False  # the boxes of text that stands aslant always do
+            return False  # boxes of oblique text always overlap
         return 0.1 * self.em < along < end - BEYOND * self.em and abs(across) < BEYOND * self.em
 
 
 def _base(char: _Char, view: PageView, turn: float) -> float:
-    """Height of the line that a character stands on, in the frame of its turn."""
+    """Return the baseline of a character, in the coordinates of its turn."""
     x, y = view.point(*char.origin)
     return page_to_rotated(Box(x, y, x, y), turn, *view.size).y0
 
 
 def _chars(textpage: Any) -> Iterator[_Char]:
-    """The characters of a page, in the order of the file."""
+    """Yield the characters of a page in the order of the file."""
     numbers = [ctypes.c_double() for _ in range(6)]
     box, origin = [ctypes.byref(n) for n in numbers[:4]], [ctypes.byref(n) for n in numbers[4:]]
     loose, matrix = raw.FS_RECTF(), raw.FS_MATRIX()
     modes: dict[int, tuple[int, bool]] = {}
     codes = (raw.FPDFText_GetUnicode(textpage, i) for i in range(textpage.count_chars()))
-    for i, code in _paired(codes):
+    for i, code in _join_surrogate_pairs(codes):
         raw.FPDFText_GetCharBox(textpage, i, *box)
         raw.FPDFText_GetLooseCharBox(textpage, i, loose)
         raw.FPDFText_GetCharOrigin(textpage, i, *origin)
         raw.FPDFText_GetMatrix(textpage, i, matrix)
         left, right, bottom, top, x, y = (n.value for n in numbers)
         size = raw.FPDFText_GetFontSize(textpage, i)
-        sign = -1 if size < 0 else 1  # text of a negative size runs backwards
+        sign = -1 if size < 0 else 1  # text with a negative size runs backwards
         em = abs(size) * math.hypot(matrix.c, matrix.d) or 1.0
-        covered = _covered((left, bottom, right, top), loose, matrix)
+        covered = _char_box((left, bottom, right, top), loose, matrix)
         generated = raw.FPDFText_IsGenerated(textpage, i) == 1
         unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1 or _is_private(code)
-        owner, mode, doubtful = (0, 0, False) if generated else _owner(textpage, i, modes)
+        owner, mode, doubtful = (0, 0, False) if generated else _text_object(textpage, i, modes)
         hyphen = code in (2, 0xAD) or raw.FPDFText_IsHyphen(textpage, i) == 1
         text = "-" if hyphen else _character(code)
         direction = (sign * matrix.a, sign * matrix.b)
@@ -353,14 +356,14 @@ def _chars(textpage: Any) -> Iterator[_Char]:
 
 
 def _is_distorted(matrix: Any) -> bool:
-    """Whether a transformation does more than to turn and enlarge."""
+    """Whether a transformation does more than rotate and scale."""
     a, b, c, d = matrix.a, matrix.b, matrix.c, matrix.d
     size = math.hypot(a, b) * math.hypot(c, d)
     return not 0.95 * size < a * d - b * c or not 0.8 * math.hypot(c, d) < math.hypot(a, b) < 1.25 * math.hypot(c, d)
 
 
 def _advance(textpage: Any, i: int, code: int, em: float) -> float:
-    """The width of a character by its font, from where it stands; the size of the font if the width is unknown."""
+    """Return the advance width of a character according to its font; the font size if it is unknown."""
     width = ctypes.c_float()
     item = raw.FPDFText_GetTextObject(textpage, i)
     font = raw.FPDFTextObj_GetFont(item) if item else None
@@ -368,10 +371,10 @@ def _advance(textpage: Any, i: int, code: int, em: float) -> float:
     return width.value if known and width.value > 0.1 * em else em
 
 
-def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
-    """The ink of a character, widened along its line to the room that its font gives it.
+def _char_box(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
+    """Return the ink box of a character, widened along the line to its advance width.
 
-    Across the line the ink alone counts: many fonts claim room far above and below.
+    Across the line only the ink counts, since many fonts declare room far above and below.
     """
     left, bottom, right, top = tight
     if abs(matrix.b) < abs(matrix.a):
@@ -381,8 +384,8 @@ def _covered(tight: tuple[float, float, float, float], loose: Any, matrix: Any) 
     return left, bottom, right, top
 
 
-def _whole(chars: Iterable[_Char]) -> Iterator[_Char]:
-    """Characters, with those that one glyph stands for put together: a ligature that the file says the letters of."""
+def _merge_ligatures(chars: Iterable[_Char]) -> Iterator[_Char]:
+    """Merge characters that share one glyph: the letters of a ligature."""
     last: _Char | None = None
     for char in chars:
         if last and char.owner and (char.owner, char.box) == (last.owner, last.box) and not char.text.isspace():
@@ -395,8 +398,8 @@ def _whole(chars: Iterable[_Char]) -> Iterator[_Char]:
         yield last
 
 
-def _paired(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Codes and their numbers, with the halves of a pair (UTF-16) put together under the number of the second."""
+def _join_surrogate_pairs(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield code points with their indices. UTF-16 surrogate pairs are joined under the index of the second half."""
     high: list[tuple[int, int]] = []
     for i, code in enumerate(codes):
         if high and 0xDC00 <= code < 0xE000:
@@ -410,10 +413,10 @@ def _paired(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
     yield from high
 
 
-def _owner(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[int, int, bool]:
-    """The object of the page that a character belongs to, its rendering mode, and whether it is doubtful.
+def _text_object(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[int, int, bool]:
+    """Return the text object of a character, its rendering mode, and whether its shape is unreliable.
 
-    modes (dict): mode and doubt by object, so that they are asked once.
+    modes (dict): cache of mode and reliability by object.
     """
     textobject = raw.FPDFText_GetTextObject(textpage, i)
     key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
@@ -424,17 +427,17 @@ def _owner(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[i
 
 
 def _is_private(code: int) -> bool:
-    """Whether a code is one that only the file's font knows, or none at all."""
+    """Whether a code point is private or undefined, so that only the font of the file gives it a meaning."""
     return _character(code) == UNKNOWN or 0xE000 <= code <= 0xF8FF
 
 
 def _character(code: int) -> str:
-    """A code as text. What has no meaning is shown all the same, so that it goes with the word that it is part of."""
+    """Convert a code point to text. Undefined ones become U+FFFD, so that they stay part of their word."""
     if code in (9, 10, 13):
         return " "
     return UNKNOWN if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 else chr(code)
 
 
-def _is_on(box: Box, width: float, height: float) -> bool:
-    """Whether a box lies on the page at least in part."""
+def _is_on_page(box: Box, width: float, height: float) -> bool:
+    """Whether a box is at least partly on the page."""
     return box.x1 > 0 and box.y1 > 0 and box.x0 < width and box.y0 < height

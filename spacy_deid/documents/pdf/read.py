@@ -1,4 +1,4 @@
-"""PDF in: the text that its pages show, page by page, by OCR where a page has none that can be used."""
+"""Read the visible text of a PDF, by OCR on pages without a usable text layer."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -36,13 +36,13 @@ from .pdfium import (
 )
 from .vector_text import add_vector_text
 
-UNMAPPED = 0.3  # share of characters without meaning from which a text layer cannot be used
-COVERED = 0.5  # share of a page that a picture must cover for the page to be a scan
-FEW = 200  # characters that a scan may have beside, as a stamp of the fax
-SCANNED = 0.9  # share of a page that a scan covers, so that nothing beside it needs more dots
+UNMAPPED = 0.3  # share of unmapped characters from which a text layer is unusable
+COVERED = 0.5  # share of a page that the pictures of a scan cover
+FEW = 200  # characters that a scan may have in addition, such as a fax header
+SCANNED = 0.9  # share of a page covered by pictures from which their resolution suffices
 CODE_DPI = 300  # resolution at which codes are decoded
-COARSE = 200  # dots an inch that are always taken
-LARGEST = 14_400  # points along an edge, the most that a page may have (ISO 32000-1, annex C)
+COARSE = 200  # least resolution for OCR
+LARGEST = 14_400  # largest page size in points (ISO 32000-1, annex C)
 Job = Callable[[], PageContent]
 
 
@@ -50,9 +50,9 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     """Read a PDF.
 
     data (bytes): the file.
-    name (str): its name, for errors.
-    settings (ReadSettings): limits, and how OCR is done.
-    RETURNS (Document): its text. Parts are the file and the parts of its pages.
+    name (str): file name, for error messages.
+    settings (ReadSettings): limits and OCR settings.
+    RETURNS (Document): the document. `parts` contains the file and the layout of each page.
     RAISES: InputError (D715, D716, D717, D718).
     """
     builder = TextBuilder()
@@ -70,7 +70,9 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, float]]) -> Iterator[Job]:
-    """What is to be done for each page. Only this thread asks pdfium, which knows no threads."""
+    """Yield a job for each page. All calls of pdfium happen in the calling thread, because pdfium is not
+    thread-safe.
+    """
     for index in range(len(pdf)):
         with open_flattened_page(pdf, index, name) as page:
             left, bottom, right, top = page.get_bbox()
@@ -91,9 +93,12 @@ def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, 
 
 
 def _find_codes(page: Any, view: PageView, found: PageGlyphs, settings: ReadSettings) -> list[Quad]:
-    """The bar codes and matrix codes that a page shows, whatever they are drawn with.
+    """Return the barcodes and matrix codes on a page, however they are drawn.
 
-    found (PageGlyphs): its text, whose lines of words are not searched.
+    page (PdfPage): the page, flattened.
+    view (PageView): how it is displayed.
+    found (PageGlyphs): its text; lines of words are skipped.
+    settings (ReadSettings): limits.
     """
     width, height = view.size
     shown = partial(render, page, width, height, max_pixels=settings.max_pixels)
@@ -106,36 +111,36 @@ def _find_codes(page: Any, view: PageView, found: PageGlyphs, settings: ReadSett
 
 
 def _with_codes(job: Job, codes: list[Quad], number: int) -> PageContent:
-    """What a job reads, with the codes of the page."""
+    """Run a job and add the codes of the page."""
     reading = job()
     reading.add_codes(codes, number)
     return reading
 
 
 def _check_size(page: Any, view: PageView, settings: ReadSettings, name: str, number: int) -> None:
-    """Refuse a page that cannot be shown, before it is drawn.
+    """Refuse a page that cannot be displayed, before it is rendered.
 
     RAISES: InputError (D718).
     """
     reason = ""
     if min(view.size) <= 0:
-        reason = "nothing of it is shown: its boxes do not meet"
-    elif not max(view.size) <= LARGEST:  # nor if it is no number
-        reason = f"larger than {LARGEST} points"
+        reason = "its visible area is empty: its boxes do not intersect"
+    elif not max(view.size) <= LARGEST:  # also refuses NaN
+        reason = f"it is larger than {LARGEST} points"
     elif largest_picture_pixels(page) > settings.max_pixels:
-        reason = f"has a picture of more than {settings.max_pixels} pixels"
+        reason = f"it has a picture of more than {settings.max_pixels} pixels"
     if reason:
         raise InputError(Errors.D718.format(path=name, page=number, reason=reason))
 
 
 def _is_scan(found: PageGlyphs, covered: float) -> bool:
-    """Whether a page must be read as it looks: its text is in its picture, or has no meaning, or false places."""
+    """Whether a page must be read by OCR: it has no text, is a scan, or its text has no meaning or wrong positions."""
     unusable = found.loose or found.unmapped > UNMAPPED * max(found.count, 1)
     return unusable or not found.count or (covered >= COVERED and found.count < FEW)
 
 
 def _text_page(found: PageGlyphs) -> PageContent:
-    """A page from its text layer: the text of the commonest turn first, what stands aslant last."""
+    """Return the content of a page from its text layer: multiples of 90 degrees first, the commonest turn first."""
     turns = sorted(found.turns.items(), key=lambda item: (item[0] != nearest_quarter(item[0]), -len(item[1])))
     return PageContent([make_runs(glyphs, turn) for turn, glyphs in turns], found.rotated_glyphs, blanks=found.hidden)
 
@@ -149,7 +154,7 @@ def _page_job(
     name: str,
     number: int,
 ) -> Job:
-    """Read a page by OCR, unless there is nothing on it. More dots than a scan has cost time and show nothing."""
+    """Return a job that reads a page by OCR, unless it is blank. The resolution is limited to that of the scan."""
     finest = max((picture.dpi for picture in pictures), default=0.0)
     dpi = (
         settings.dpi if covered_share(pictures, view) < SCANNED else min(settings.dpi, max(COARSE, math.ceil(finest)))
@@ -173,7 +178,7 @@ def _pictures_job(
     name: str,
     number: int,
 ) -> Job:
-    """Read the text of a page, and what is to be done with its pictures."""
+    """Return a job that reads the text layer of a page and treats its pictures according to the settings."""
     if settings.pictures != "ocr":
         blanks = pictures if settings.pictures == "remove" else []
         return partial(_with_pictures, found, [], blanks, view.size, number)
@@ -196,7 +201,7 @@ def _with_pictures(
     page: tuple[float, float],
     number: int,
 ) -> PageContent:
-    """A page from its text layer and its pictures. What is text already is not read again in a picture behind it."""
+    """Return the text layer of a page with the text of its pictures. Text in both is kept once."""
     reading = _text_page(found)
     reading.blanks = [*reading.blanks, *blanks]
     printed = [rotated_corners(run.box, run.turn, *page) for block in reading.blocks for run in block]

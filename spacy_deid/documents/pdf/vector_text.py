@@ -1,4 +1,7 @@
-"""TODO."""
+"""Find text that a page displays but its text layer lacks: vector outlines, patterns, masks and Type 3 fonts.
+
+The page is rendered without its readable text and its pictures. What looks like text in the result is read by OCR.
+"""
 
 import difflib
 import subprocess
@@ -23,8 +26,8 @@ from ..pages.tesseract import check_tesseract
 from .glyphs import PageGlyphs
 from .pdfium import PageView, has_unreliable_shape, page_objects, render
 
-DPI = 100  # resolution at which is looked for text
-ALIKE = 0.75  # how alike two readings of one word are
+DPI = 100  # resolution for the search
+ALIKE = 0.75  # least similarity of two readings of a word
 ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "centre", "right")
 Job = Callable[[], PageContent]
 
@@ -39,21 +42,22 @@ def add_vector_text(
     name: str,
     number: int,
 ) -> Job:
-    """Add what a page draws as text to what a job reads on it.
+    """Extend a job so that it also reads the text that a page draws as graphics.
 
-    job (Callable): reads the page, from `found` among others.
+    job (Callable): reads the page, using `found`.
     page (PdfPage): the page, flattened.
-    view (View): how it is shown.
-    found (PageGlyphs): its glyphs. Those of fonts that cannot be believed are taken out if OCR reads others there.
-    codes (list[Quad]): bar codes and matrix codes on the page, which are no text.
-    settings (ReadSettings): how OCR is done.
-    name, number: the file and the page, for errors.
-    RETURNS (Callable): the job, or one that reads what is drawn as well.
+    view (PageView): how it is displayed.
+    found (PageGlyphs): its glyphs. Unreliable glyphs are removed if OCR reads different text in their place.
+    codes (list[Quad]): barcodes and matrix codes on the page, which are not text.
+    settings (ReadSettings): OCR settings.
+    name (str): file name, for error messages.
+    number (int): page number, starting at 1.
+    RETURNS (Callable): the extended job, or `job` if nothing looks like text.
     RAISES: InputError (D716, D717).
     """
     if not _has_drawings(page):
         return job
-    with _only_drawn(page):
+    with _hide_readable(page):
         image = render(page, *view.size, DPI, settings.max_pixels)
         scale = image.width / view.size[0]
         cover_codes(image, codes, scale)
@@ -68,18 +72,18 @@ def add_vector_text(
 
 def _has_drawings(page: Any) -> bool:
     """Whether a page has anything but readable text and pictures."""
-    return any(not _is_explained(item, kind) for item, kind, _ in page_objects(page))
+    return any(not _is_read_elsewhere(item, kind) for item, kind, _ in page_objects(page))
 
 
-def _is_explained(item: Any, kind: int) -> bool:
-    """Whether an object is a picture, which is read by itself, or text that can be believed."""
+def _is_read_elsewhere(item: Any, kind: int) -> bool:
+    """Whether an object is a picture, which is read separately, or text with reliable shapes."""
     return kind == raw.FPDF_PAGEOBJ_IMAGE or (kind == raw.FPDF_PAGEOBJ_TEXT and not has_unreliable_shape(item))
 
 
 @contextmanager
-def _only_drawn(page: Any) -> Iterator[None]:
-    """Leave readable text and pictures out of a page while it is drawn."""
-    explained = [item for item, kind, _ in page_objects(page) if _is_explained(item, kind)]
+def _hide_readable(page: Any) -> Iterator[None]:
+    """Hide readable text and pictures while the page is rendered."""
+    explained = [item for item, kind, _ in page_objects(page) if _is_read_elsewhere(item, kind)]
     for item in explained:
         raw.FPDFPageObj_SetIsActive(item, False)
     try:
@@ -99,7 +103,7 @@ def _read(
     name: str,
     number: int,
 ) -> PageContent:
-    """Read the patches, then the page, and put both together."""
+    """Read the patches, then the page, and merge the results."""
     try:
         drawn = read_patches(image, patches, image.width / view.size[0], settings)
     except subprocess.SubprocessError as error:
@@ -115,13 +119,13 @@ def _read(
         level[:] = join_runs([*level, *drawn.runs])
     reading.rotated_glyphs = [*reading.rotated_glyphs, *drawn.rotated_glyphs]
     reading.unread = [*reading.unread, *drawn.unread]
-    places = dict.fromkeys(_place(box, view) for box in drawn.unread)
+    places = dict.fromkeys(_position_name(box, view) for box in drawn.unread)
     reading.warnings += [f"page {number}: what looks like text could not be read, {place}" for place in places]
     return reading
 
 
-def _place(box: Box, view: PageView) -> str:
-    """Where on the page a box is, in words."""
+def _position_name(box: Box, view: PageView) -> str:
+    """Return the position of a box on the page in words."""
     width, height = view.size
     column = min(int((box.x0 + box.x1) / 2 / width * 3), 2)
     row = min(int((box.y0 + box.y1) / 2 / height * 3), 2)
@@ -129,7 +133,9 @@ def _place(box: Box, view: PageView) -> str:
 
 
 def _reconcile(found: PageGlyphs, drawn: PatchText, view: PageView) -> None:
-    """Decide between glyphs and OCR where both have a text: for the file's if they are alike, else for the shapes."""
+    """Resolve conflicts between glyphs and OCR at the same place: keep the glyphs if the texts are similar, else
+    OCR.
+    """
     glyphs = [
         (glyph, rotated_to_page(glyph.box, turn, *view.size)) for turn, some in found.turns.items() for glyph in some
     ]
@@ -157,12 +163,13 @@ def _reconcile(found: PageGlyphs, drawn: PatchText, view: PageView) -> None:
 
 
 def _measured(run: Run) -> Run:
+    """Return a run after recomputing its box."""
     run.measure()
     return run
 
 
 def _are_alike(first: str, second: str) -> bool:
-    """Whether two texts are readings of one word."""
+    """Whether two texts are readings of the same word."""
     left, right = ("".join(char for char in text.casefold() if char.isalnum()) for text in (first, second))
     if not left:
         return bool(second)

@@ -1,4 +1,7 @@
-"""TODO."""
+"""Write a PDF: one image per page, painted over, with an invisible text layer of the released text.
+
+Nothing else is copied: no metadata, forms, scripts, attachments, bookmarks, hidden layers or earlier revisions.
+"""
 
 import io
 import math
@@ -27,8 +30,8 @@ from ..pages.image_analysis import grey_if_colourless
 from ..pages.painting import EditedLine, LineEditor, PlacedPiece, paint_page
 from .pdfium import open_flattened_page, open_pdf, render
 
-GLYPH = 0.5  # width of every glyph of the font, in sizes of it
-SHADES = 0.12  # share of pixels between black and white from which a page is a photograph
+GLYPH = 0.5  # width of every glyph, in font sizes
+SHADES = 0.12  # share of grey pixels from which a page is a photograph
 QUALITY = 80
 CMAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 /CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def
@@ -37,16 +40,16 @@ CMAP = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 1 beginbfrange <0000> <FFFF> <0000> endbfrange
 endcmap CMapName currentdict /CMap defineresource pop end end"""
 
-GLYPHS = b"\0\1" * 65536  # every character is glyph 1
+GLYPHS = b"\0\1" * 65536  # every character maps to glyph 1
 
 
 def font_program() -> bytes:
-    """The font of the text layer, of which no glyph can be seen."""
+    """Return the font of the text layer, whose glyphs are invisible."""
     return (files("spacy_deid") / "resources" / "documents" / "glyphless.ttf").read_bytes()
 
 
 class Word(NamedTuple):
-    """A word of the text layer: its text, what it covers in the frame of its strip, and the white space behind it."""
+    """A word of the text layer: its text, its box in the coordinates of its turn, and whether white space follows."""
 
     text: str
     box: Box
@@ -54,24 +57,25 @@ class Word(NamedTuple):
 
 
 class PageImageWriter:
-    """Makes a PDF page by page."""
+    """Writes a PDF page by page."""
 
     def __init__(self) -> None:
         self._pdf = pikepdf.new()
         self._font = self._pdf.make_indirect(self._make_font())
 
     def add(self, image: Image.Image, parts: PageLayout, lines: Sequence[EditedLine]) -> None:
-        """Add a page. Its text is written upright and the page turned, because readers know little of turned text.
+        """Add a page. Its text is written horizontally and the page is rotated, because PDF readers support rotated
+        text poorly.
 
-        image (Image): what it shows.
-        parts (PageParts): its size.
-        lines (Sequence[Line]): its text, in order.
+        image (Image): the page.
+        parts (PageLayout): its layout.
+        lines (Sequence[EditedLine]): its text, in order.
         """
         turn = Counter(nearest_quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
         width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
         picture = self._pdf.make_indirect(self._make_picture(rotate_upright(image, turn)))
         content = f"q {width:.3f} 0 0 {height:.3f} 0 0 cm /Im0 Do Q\n".encode()
-        content += b"BT 3 Tr\n" + b"".join(_shown(line, parts, turn, height) for line in lines) + b"ET\n"
+        content += b"BT 3 Tr\n" + b"".join(_text_operators(line, parts, turn, height) for line in lines) + b"ET\n"
         page = pikepdf.Dictionary(
             Type=pikepdf.Name.Page,
             MediaBox=[0, 0, round(width, 3), round(height, 3)],
@@ -84,15 +88,15 @@ class PageImageWriter:
         self._pdf.pages.append(pikepdf.Page(self._pdf.make_indirect(page)))
 
     def save(self) -> bytes:
-        """The file."""
+        """Return the content of the file."""
         out = io.BytesIO()
         self._pdf.save(out, deterministic_id=True, object_stream_mode=pikepdf.ObjectStreamMode.generate)
         return out.getvalue()
 
     def _make_picture(self, image: Image.Image) -> pikepdf.Stream:
-        """A picture in the encoding that suits it: few shades of grey packed, anything else as JPEG."""
+        """Return an image object: drawings in greyscale as 4 bits per pixel, all others as JPEG."""
         if image.mode == "L" and _is_drawing(image):
-            data, bits, encoding = zlib.compress(_packed(image), 6), 4, pikepdf.Name.FlateDecode
+            data, bits, encoding = zlib.compress(_pack_grey(image), 6), 4, pikepdf.Name.FlateDecode
         else:
             out = io.BytesIO()
             image.save(out, "JPEG", quality=QUALITY)
@@ -109,7 +113,7 @@ class PageImageWriter:
         )
 
     def _make_font(self) -> pikepdf.Dictionary:
-        """The font without glyphs: codes are UTF-16, so that any character can be written."""
+        """Return the invisible font. Its codes are UTF-16, so that any character can be written."""
         make = self._pdf.make_stream
         program = font_program()
         name = pikepdf.Name.Glyphless
@@ -145,28 +149,34 @@ class PageImageWriter:
 
 
 def _is_drawing(image: Image.Image) -> bool:
-    """Whether a page is black on white with soft edges, and no photograph."""
+    """Whether a page is black on white with soft edges, and not a photograph."""
     counts = image.histogram()
     return sum(counts[48:224]) < SHADES * image.width * image.height
 
 
-def _packed(image: Image.Image) -> bytes:
-    """Sixteen shades of grey, two pixels a byte."""
+def _pack_grey(image: Image.Image) -> bytes:
+    """Pack a greyscale image into 4 bits per pixel."""
     shades = (np.asarray(image).astype(np.uint16) + 8) // 17
     if shades.shape[1] % 2:
         shades = np.pad(shades, ((0, 0), (0, 1)))
     return (shades[:, ::2] << 4 | shades[:, 1::2]).astype(np.uint8).tobytes()
 
 
-def _shown(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
-    """The operators that write a line on a page that is turned, and as high as that."""
+def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
+    """Return the operators that write a line.
+
+    line (EditedLine): the line.
+    parts (PageLayout): layout of the page.
+    turn (int): rotation of the page in degrees.
+    height (float): height of the rotated page.
+    """
     out = []
     strip = line.strip
     angle = math.radians(strip.turn - turn)
     a, b = round(math.cos(angle), 5), -round(math.sin(angle), 5)
     size = max(strip.bottom - strip.top, 1.0)
     for word in _words(line):
-        # the line stands a fifth of its height above the lower edge
+        # the baseline is a fifth of the height above the lower edge
         base = Box(word.box.x0, strip.bottom - 0.2 * size, word.box.x0, strip.bottom - 0.2 * size)
         shown = rotated_to_page(base, strip.turn, parts.width, parts.height)
         x, y, _, _ = page_to_rotated(shown, turn, parts.width, parts.height)
@@ -179,7 +189,7 @@ def _shown(line: EditedLine, parts: PageLayout, turn: int, height: float) -> byt
 
 
 def _words(line: EditedLine) -> Iterator[Word]:
-    """The words of a line with their places after the edits."""
+    """Yield the words of a line with their positions after the edits."""
     words = [word for place in line.placed for word in _words_of(line.strip, place)]
     for i, word in enumerate(words):
         behind = words[i + 1].box.x0 - word.box.x1 if i + 1 < len(words) else 0.0
@@ -187,7 +197,7 @@ def _words(line: EditedLine) -> Iterator[Word]:
 
 
 def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
-    """The words of a piece."""
+    """Yield the words of a piece."""
     piece = place.piece
     if piece.text is not None:
         yield from _replaced_words(strip, place, piece.text)
@@ -197,7 +207,7 @@ def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
     scale = (place.right - place.left) / width if width else 1.0
     first = piece.first
     for i in range(first + 1, piece.last + 1):
-        parted = i < piece.last and _parted(strip, i)
+        parted = i < piece.last and _has_space_before(strip, i)
         if i < piece.last and not parted:
             continue
         left = place.left + (min(strip.left[first:i]) - origin) * scale
@@ -207,13 +217,13 @@ def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
         first = i
 
 
-def _parted(strip: LineSegment, i: int) -> bool:
-    """Whether the text has white space before a glyph."""
+def _has_space_before(strip: LineSegment, i: int) -> bool:
+    """Whether white space precedes a glyph in the text."""
     return strip.start[i] > strip.end[i - 1]
 
 
 def _replaced_words(strip: LineSegment, place: PlacedPiece, text: str) -> Iterator[Word]:
-    """The words of a replacement, each with its share of the room."""
+    """Yield the words of a replacement, whose width is divided in proportion to their length."""
     words = text.split()
     step = (place.right - place.left) / max(len(" ".join(words)), 1)
     at = place.left
@@ -226,10 +236,10 @@ def _replaced_words(strip: LineSegment, place: PlacedPiece, text: str) -> Iterat
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
     """Write a PDF.
 
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): resolution and looks.
-    RETURNS (bytes): the file.
+    document (Document): a document from `read`.
+    edits (Sequence[Edit]): edits in the order of the text.
+    settings (WriteSettings): resolution and appearance.
+    RETURNS (bytes): the content of the file.
     RAISES: DeidError (D719).
     """
     data, pages = document.parts
@@ -248,6 +258,6 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 def _painted(
     image: Image.Image, parts: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
 ) -> tuple[Image.Image, PageLayout, list[Any]]:
-    """A page painted over, with what the writer needs."""
+    """Return a painted page with the arguments of `PageImageWriter.add`."""
     painted, lines = paint_page(image, parts, editor, number, settings)
     return painted, parts, lines

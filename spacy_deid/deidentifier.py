@@ -10,7 +10,7 @@
 Every item takes the same steps:
 
 1. Read: a file becomes one text (`documents.read_document`). A text is normalized to what a reader sees
-   (`documents.reading.read_as_seen`), so that an invisible character does not hide a name.
+   (`documents.visible_text.read_as_seen`), so that an invisible character does not hide a name.
 2. Detect: the pipeline runs on the text, with the EHR context in ``doc._.ehr``.
 3. Release: the getters of the Doc return the edits, if every required step has run and nothing was changed since.
 4. Write: the edits are applied to the text, or to a copy of the file, which is searched for what was removed.
@@ -37,8 +37,8 @@ from spacy.tokens import Doc
 
 from .context import DECISIONS, EDITS, KEEP
 from .documents import Document, ReadSettings, WriteSettings, read_document, redact_document
-from .documents.marks import cover_marks
-from .documents.reading import Reading, read_as_seen
+from .documents.document import cover_marks
+from .documents.visible_text import VisibleText, read_as_seen
 from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
 from .io import read_bytes
 from .lang import get_language
@@ -478,7 +478,7 @@ class Deidentifier:
         """Process texts as one stream and add their results. A text that raises ends the stream, and one that spaCy's
         ``ignore_error`` drops is missing from it: these have no result afterwards.
         """
-        readings: dict[int, Reading | None] = {}
+        readings: dict[int, VisibleText | None] = {}
 
         def read() -> Iterator[tuple[Doc, int]]:
             for i, item in texts.items():
@@ -564,11 +564,11 @@ class Deidentifier:
             released_copy=data,
         )
 
-    def _collect(self, doc: Doc, reading: Reading | None = None) -> Result:
+    def _collect(self, doc: Doc, reading: VisibleText | None = None) -> Result:
         """Copy what may be known of a processed Doc into a result, in offsets of the text that was given.
 
         doc (Doc): the processed Doc.
-        reading (Optional[Reading]): how the given text was normalized; None if the Doc has the given text.
+        reading (Optional[VisibleText]): how the given text was normalized; None if the Doc has the given text.
         RETURNS (Result): the outcome.
         RAISES: NotDeidentified if a step did not run or something was changed since; see `context.get_edits`.
         """
@@ -595,7 +595,7 @@ class Deidentifier:
             released_text=apply_edits(text, edits),
         )
 
-    def _collect_entities(self, doc: Doc, reading: Reading | None = None) -> Result:
+    def _collect_entities(self, doc: Doc, reading: VisibleText | None = None) -> Result:
         """Copy the detections of a Doc into a result without a text.
 
         RAISES: NotDeidentified (D501) if a detector did not run or the detections were not merged.
@@ -643,7 +643,7 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], Mapping)
 
 
-def _text(raw: str, reading: Reading | None) -> str:
+def _text(raw: str, reading: VisibleText | None) -> str:
     """The text that detectors see."""
     return raw if reading is None else reading.text
 
@@ -657,7 +657,7 @@ def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
         return Result("withheld" if withheld else "failed", describe(error))
 
 
-def _read_entities(doc: Doc, reading: Reading | None) -> list[tuple[int, int, str]]:
+def _read_entities(doc: Doc, reading: VisibleText | None) -> list[tuple[int, int, str]]:
     """Start, end and label of the entities of a Doc, in offsets of the text that was given."""
     if reading is None:
         return [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
@@ -675,7 +675,7 @@ def _collect_review(doc: Doc) -> list[dict[str, Any]]:
     return [{**row, "expected_leak": leak} for row in doc._.deid_review]
 
 
-def _move_record(record: dict[str, Any], reading: Reading) -> dict[str, Any]:
+def _move_record(record: dict[str, Any], reading: VisibleText) -> dict[str, Any]:
     """A record with offsets of the text that was given, also those of its evidence."""
     start, end = reading.raw_span(record["start"], record["end"])
     moved = {**record, "start": start, "end": end}

@@ -305,7 +305,7 @@ def test_a_file_without_pages_is_refused():
 
 
 def test_too_many_pages_are_refused():
-    with pytest.raises(InputError, match="3 pages, more than the 2"):
+    with pytest.raises(InputError, match="3 pages, more than the allowed 2"):
         read_document(joined(LETTER, LETTER, LETTER), "a.pdf", ReadSettings(max_pages=2))
 
 

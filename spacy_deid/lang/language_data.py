@@ -27,6 +27,7 @@ from .inflection import Inflector
 from .phones import PhoneConventions
 from .places import PlaceConventions, PostalCodes
 from .professions import ProfessionSurrogates
+from .validation import Validator
 
 RESOURCES: Mapping[str, str] = MappingProxyType(
     {
@@ -75,6 +76,8 @@ class LanguageData:
     postal_codes (PostalCodes): the system of postal codes.
     replace_profession (Optional[Callable]): (profession, text before it) → what can replace it; None: no surrogates.
     inflector (Optional[Inflector]): grammatical cases of names and nouns; None for a language that does not inflect.
+    validators (Mapping[str, Validator]): name → test of the check digit (or of the number range) of an identifier of
+        the language's countries, for rules in any language. At most one random number in ten may pass.
     """
 
     code: str
@@ -103,6 +106,7 @@ class LanguageData:
     # --- entries of an EHR and how notes write them ---
 
     # --- detection: rules, medical terms ---
+    validators: Mapping[str, Validator] = field(default_factory=dict)
 
     # --- synthetic notes ---
 

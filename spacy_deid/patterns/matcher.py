@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from re import Match as ReMatch
 from re import Pattern
@@ -17,11 +18,9 @@ import ahocorasick
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
-from .rules import Context, Rule, parse_example
-from .text import Reading, fold, read_text
+from .normalization import NormalizedText, fold, normalize_text
+from .rules import Context, Rule, parse_example, recovery_rules
 from .validators import CHECK_DIGITS, get_validator
-
-__all__ = ["Match", "RuleMatcher", "check_examples"]
 
 Positions = dict[str, list[int]]
 # The first number and the first capital of each run: where the rules that say how they begin are tried.
@@ -114,7 +113,7 @@ class RuleMatcher:
         text (str): the note.
         RETURNS (list[Match]): in the order of the text.
         """
-        reading = read_text(text)
+        reading = normalize_text(text)
         hits, words = self._hits(reading)
         found = [
             (*reading.to_note(start, end), -item.keyed, item.order, label, item.rule)
@@ -123,7 +122,7 @@ class RuleMatcher:
         ]
         return _outermost(found)
 
-    def _hits(self, reading: Reading) -> tuple[list[tuple[int, int, str]], Positions]:
+    def _hits(self, reading: NormalizedText) -> tuple[list[tuple[int, int, str]], Positions]:
         """Words that stand free in the text: (start, end, word) of keywords, and the starts of context words.
 
         Stems are among the keywords with whatever follows them.
@@ -146,7 +145,7 @@ class RuleMatcher:
                 hits.append((start, end, word))
         return hits, words
 
-    def _keyed_matches(self, reading: Reading, hits: Iterable[tuple[int, int, str]]) -> Iterator[Found]:
+    def _keyed_matches(self, reading: NormalizedText, hits: Iterable[tuple[int, int, str]]) -> Iterator[Found]:
         """Try each rule right after its keywords."""
         text = reading.text
         for start, end, word in hits:
@@ -155,7 +154,7 @@ class RuleMatcher:
                 if match and (item.rule.stem or _ends_free(text, end)) and _cased(item.rule, text, start):
                     yield item, start if item.inclusive else -1, match
 
-    def _scan_matches(self, reading: Reading) -> Iterator[Found]:
+    def _scan_matches(self, reading: NormalizedText) -> Iterator[Found]:
         """Run the rules without keywords, where they begin or over the whole text."""
         text, folded = reading.text, reading.folded
         for begins, items in self._scans.items():
@@ -234,7 +233,7 @@ def _ends_free(text: str, end: int) -> bool:
 
 
 def _accept(
-    item: _Compiled, first: int, match: ReMatch[str], words: Positions, reading: Reading
+    item: _Compiled, first: int, match: ReMatch[str], words: Positions, reading: NormalizedText
 ) -> Iterator[tuple[int, int, str]]:
     """The spans of a match that its validator and its context admit; `first` is where its keyword stands, or -1."""
     for group, label in item.groups:
@@ -288,6 +287,16 @@ def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]
             reach = max(reach, end)
             reach_checked = end if validated else reach_checked
     return kept
+
+
+@cache
+def recovery_matcher(lang: str) -> RuleMatcher:
+    """Return the matcher of the recovery expressions of a language, compiled once per process.
+
+    lang (str): language code.
+    RETURNS (RuleMatcher): finds medical text that looks like an identifier.
+    """
+    return RuleMatcher(recovery_rules(lang))
 
 
 def check_examples(rules: Iterable[Rule], path: str) -> None:

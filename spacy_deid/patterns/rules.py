@@ -1,7 +1,9 @@
-"""Rules files: what a rule is, and how a TOML file becomes rules. Every mistake is named with file and rule.
+"""Rules files: what a rule is, and how a TOML file is parsed into rules. Errors name the file and the rule.
 
-A file has a ``name``, perhaps a table ``[define]`` of fragments that patterns use as ``{fragment}``, and
-``[[rules]]``. docs/guides/patterns.md describes the keys.
+A file has a ``name``, optionally a table ``[define]`` of fragments that patterns use as ``{fragment}``, and
+``[[rules]]``. docs/guides/patterns.md describes the keys. Rules that ship are in ``lang/XX/patterns.toml``, those of all
+languages in ``resources/patterns/common.toml``. Recovery expressions have the same form; they describe medical text
+that looks like an identifier (``resources/recovery/common.toml``, ``lang/XX/recovery.toml``).
 """
 
 import re
@@ -17,18 +19,6 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..lang import all_languages, get_language, language_codes
 from .validators import VALIDATORS, get_validator
-
-__all__ = [
-    "COMMON",
-    "LANGUAGES",
-    "Context",
-    "Rule",
-    "check_unique",
-    "parse_example",
-    "parse_rules",
-    "read_rules",
-    "resource_rules",
-]
 
 COMMON = "common"
 LANGUAGES = (COMMON, *language_codes("patterns.toml"))
@@ -170,6 +160,18 @@ def resource_rules(lang: str) -> list[Rule]:
         raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(name for name in LANGUAGES if name != COMMON)))
     text = _common_text() if lang == COMMON else get_language(lang).read_text("patterns.toml")
     return parse_rules(text, f"{lang}.toml")
+
+
+def recovery_rules(lang: str) -> list[Rule]:
+    """The recovery expressions for notes of a language: those of all languages, then its own. Their labels are unused.
+
+    lang (str): language code. A language without expressions of its own has the common ones.
+    RETURNS (list[Rule]): in the order of the files.
+    """
+    common = (files("spacy_deid") / "resources" / "recovery" / "common.toml").read_text(encoding="utf8")
+    own = get_language(lang).read_text("recovery.toml")
+    rules = parse_rules(common, f"recovery/{COMMON}.toml")
+    return rules + (parse_rules(own, f"recovery/{lang}.toml") if own else [])
 
 
 def read_rules(path: str | Path) -> list[Rule]:

@@ -21,7 +21,7 @@ from ..medical.touching import Touching
 from ..medical.unlisted import UnlistedEponyms
 from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse
 from ..medical.veto import Detected, Veto
-from ..patterns.recovery import recovery_matcher
+from ..patterns.matcher import recovery_matcher
 from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
 
 __all__ = ["Recovery", "make_recovery"]

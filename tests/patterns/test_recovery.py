@@ -2,8 +2,8 @@
 
 import pytest
 
-from spacy_deid.patterns.matcher import check_examples
-from spacy_deid.patterns.recovery import recovery_matcher, recovery_rules
+from spacy_deid.patterns.matcher import check_examples, recovery_matcher
+from spacy_deid.patterns.rules import recovery_rules
 
 
 def found(text, lang="en"):

@@ -5,6 +5,7 @@ from .identifiers import IDENTIFIERS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
 from .professions import replace_profession
+from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
     code="es",
@@ -15,4 +16,5 @@ LANGUAGE = LanguageData(
     places=PLACES,
     postal_codes=POSTAL_CODES,
     replace_profession=replace_profession,
+    validators=VALIDATORS,
 )

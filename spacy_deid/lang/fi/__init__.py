@@ -6,6 +6,7 @@ from .morphology import FinnishInflector
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
 from .professions import replace_profession
+from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
     code="fi",
@@ -17,4 +18,5 @@ LANGUAGE = LanguageData(
     places=PLACES,
     postal_codes=POSTAL_CODES,
     replace_profession=replace_profession,
+    validators=VALIDATORS,
 )

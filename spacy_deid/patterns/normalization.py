@@ -10,8 +10,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Reading", "fold", "read_text"]
-
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _LINES = "\x0b\x0c\x85\u2028\u2029"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63"
@@ -45,7 +43,7 @@ _FOLD = {code: base for code, base in _FOLD.items() if len(base) == 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NormalizedText:
     """A note as rules read it.
 
     text (str): the smoothed text.
@@ -66,7 +64,7 @@ class Reading:
         return (start, end) if self.origin is None else (self.origin[start], self.origin[end])
 
     def __repr__(self) -> str:
-        return f"Reading({len(self.text)} characters)"
+        return f"NormalizedText({len(self.text)} characters)"
 
 
 def fold(text: str) -> str:
@@ -81,18 +79,18 @@ def fold(text: str) -> str:
     return low if low.isascii() else low.translate(_FOLD)
 
 
-def read_text(text: str) -> Reading:
+def normalize_text(text: str) -> NormalizedText:
     """Smooth a note for the rules.
 
     text (str): the note.
-    RETURNS (Reading): what the rules see, with the way back.
+    RETURNS (NormalizedText): what the rules see, with the way back.
     """
     origin = None
     if _MAY_BE_LONG.search(text):
         text, origin = _compose(text)
     if _ODD.search(text):
         text = text.replace("\r\n", " \n").replace("\r", "\n").translate(_PLAIN)
-    return Reading(text, fold(text), origin)
+    return NormalizedText(text, fold(text), origin)
 
 
 def _compose(text: str) -> tuple[str, list[int]]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.patterns.text import fold, read_text
+from spacy_deid.patterns.normalization import fold, normalize_text
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from spacy_deid.patterns.text import fold, read_text
     ],
 )
 def test_notes_are_smoothed(note: str, text: str) -> None:
-    assert read_text(note).text == text
+    assert normalize_text(note).text == text
 
 
 def test_offsets_lead_back_over_composed_and_hidden_characters() -> None:
     note = "\ufeffnu\u0301mero 12\u200b34."
-    reading = read_text(note)
+    reading = normalize_text(note)
     start = reading.text.index("1234")
     assert note[slice(*reading.to_note(start, start + 4))] == "12\u200b34"
     assert note[slice(*reading.to_note(0, 6))] == "nu\u0301mero"
@@ -38,7 +38,7 @@ def test_folding_keeps_letters_of_their_own() -> None:
 
 
 def test_repr_shows_no_text() -> None:
-    assert "secreto" not in repr(read_text("secreto"))
+    assert "secreto" not in repr(normalize_text("secreto"))
 
 
 @given(st.text(max_size=60))
@@ -48,7 +48,7 @@ def test_folding_keeps_every_position(text: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("aé\u0301\u0300ñ1 \r\n\ufeff\u00ad\u200b\u2013\u00a0İß"), max_size=40))
 def test_spans_of_a_reading_cover_the_note_in_order(note: str) -> None:
-    reading = read_text(note)
+    reading = normalize_text(note)
     assert len(reading.text) == len(reading.folded)
     spans = [reading.to_note(i, i + 1) for i in range(len(reading.text))]
     assert all(0 <= start < end <= len(note) for start, end in spans)

@@ -17,7 +17,7 @@ from spacy_deid.io import write_whole
 from spacy_deid.medical.build import build_dictionary, eponym_terms
 from spacy_deid.medical.dictionary import MedicalTerm
 from spacy_deid.medical.eponyms import Eponym, expand_eponyms, read_heads
-from spacy_deid.medical.terminologies import Reading, read_terminology
+from spacy_deid.medical.terminologies import TerminologySource, read_terminology
 
 PACKAGE = Path(__file__).parents[1] / "spacy_deid"
 COMMON = PACKAGE / "resources" / "medical"
@@ -49,7 +49,7 @@ def eponym_names(folder: Path, lang: str) -> Iterator[MedicalTerm]:
 def curated(lang: str) -> Iterator[tuple[str, Iterator[MedicalTerm]]]:
     """The lists of all languages in resources/medical, and those of one in lang/LANG/medical."""
     for path in sorted([*(COMMON / "common").glob("*.csv"), *(LANGUAGES / lang / "medical").glob("*.csv")]):
-        yield f"{path.parent.name}/{path.stem}", read_terminology("words", path, Reading(lang))
+        yield f"{path.parent.name}/{path.stem}", read_terminology("words", path, TerminologySource(lang))
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def main() -> None:
     for lang, opened in SOURCES.items():
         sources = {"eponyms": iter(eponym_terms(lang)), **dict(curated(lang))}
         for name, format, kind, path in opened:
-            sources[name] = read_terminology(format, folder / path, Reading(lang, kind))
+            sources[name] = read_terminology(format, folder / path, TerminologySource(lang, kind))
         sources["eponym_names"] = eponym_names(folder, lang)
         dictionary = build_dictionary(lang, sources)
         write_whole(LANGUAGES / lang / "medical" / "dictionary.bin", dictionary.to_bytes())

@@ -22,7 +22,7 @@ from spacy_deid.evaluation.surrogate_table import (
     format_surrogate_table,
     surrogate_figures,
 )
-from spacy_deid.medical.context_data import unfit_words
+from spacy_deid.medical.name_words import unfit_words
 from spacy_deid.ml.self_decoder import SelfDecoder
 from spacy_deid.ml.self_decoding.plan import Plan
 from spacy_deid.ml.self_decoding.train import train_model

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .evaluation.documents import AnnotatedText, Entity
-from .medical.context_data import unfit_words
+from .medical.name_words import unfit_words
 from .offsets import Edit, apply_edits, move_spans
 from .surrogates.agreement import agree
 from .surrogates.forbidden import Forbidden

@@ -16,7 +16,7 @@ from ..medical.build import build_dictionary
 from ..medical.dictionary import KINDS, MedicalDictionary, MedicalTerm
 from ..medical.harvest import Harvest, Note
 from ..medical.harvest import harvest as collect
-from ..medical.terminologies import READERS, Reading, read_terminology
+from ..medical.terminologies import READERS, TerminologySource, read_terminology
 from .console import reporting
 from .options import Overwrite
 
@@ -54,7 +54,7 @@ def build(
     with reporting():
         _refuse(out, overwrite)
         start = MedicalDictionary.from_bytes(MedicalDictionary.load(lang).to_bytes()) if base else None
-        readings: dict[str, Reading] = {}
+        readings: dict[str, TerminologySource] = {}
         sources = {name: terms for value in source or [] for name, terms in [_open(value, lang, encoding, readings)]}
         dictionary = build_dictionary(lang, sources, start)
         if not len(dictionary):
@@ -96,7 +96,9 @@ def harvest(
         _report(found, reader, out)
 
 
-def _open(value: str, lang: str, encoding: str, readings: dict[str, Reading]) -> tuple[str, Iterable[MedicalTerm]]:
+def _open(
+    value: str, lang: str, encoding: str, readings: dict[str, TerminologySource]
+) -> tuple[str, Iterable[MedicalTerm]]:
     """Name and terms of a source, from what the option says; its account is put among the readings."""
     format_and_kind, equals, path = value.partition("=")
     format, _, kind = format_and_kind.partition(":")
@@ -105,11 +107,11 @@ def _open(value: str, lang: str, encoding: str, readings: dict[str, Reading]) ->
     name = Path(path).name
     if name in readings:
         raise ConfigError(Errors.D707.format(path=path, reason="another source has the same name"))
-    readings[name] = Reading(lang, kind or _KIND_OF.get(format, "disease"), encoding)
+    readings[name] = TerminologySource(lang, kind or _KIND_OF.get(format, "disease"), encoding)
     return name, read_terminology(format, Path(path), readings[name])
 
 
-def _account(reading: Reading | None) -> str:
+def _account(reading: TerminologySource | None) -> str:
     """What was skipped of a source."""
     if reading is None:
         return ""

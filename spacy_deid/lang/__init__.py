@@ -11,6 +11,9 @@ from importlib import import_module
 
 from .language_data import LanguageData, language_folders
 
+FALLBACK = "en"
+"""Code of the language whose resources are read where a language has none and nothing neutral exists."""
+
 _REGION = re.compile(r"[A-Za-z]{2}|\d{3}")  # ISO 3166-1 alpha-2, UN M.49
 
 

@@ -1,15 +1,17 @@
-"""Why a medical stretch stays protected after all: what the detectors know, and who the persons of the note are."""
+"""Why medical text stays protected: other detections, and the persons who are named in the note.
+
+A patient's or relative's name is never a medical term in that note. A clinician's name is one with its head word:
+"Dr. Parkinson started Parkinson's medication".
+"""
 
 import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from ..dictionaries.normalise import normal_form
+from ..dictionaries.terms import function_words
 from .name_context import NameContext
-from .name_veto import NameVeto
-from .touching import Touching
-from .use import IDENTIFIERS, PERSONS, MedicalUse
-
-__all__ = ["Detected", "Veto"]
+from .use import IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
 
 _ROLES = PERSONS - {"PERSON"}
 _SURE = 0.5  # a detector that is surer of a number or a word than this knows better than a list of words
@@ -25,15 +27,17 @@ _HOUSED = re.compile(
 )
 _REACH = 24  # characters before a stretch
 _WORD = re.compile(r"[^\W\d_]+")
+_SHORTEST = 3  # letters of a remembered name
+_LONGEST_ENDING = 4  # letters that a case or a possessive adds at most: "Crohnin", "Parkinsonille"
 
 
 class Detected(NamedTuple):
-    """A detection, as far as it matters here.
+    """What a veto needs to know of a detection.
 
-    start, end (int): characters.
+    start, end (int): characters, end exclusive.
     label (str): canonical label.
-    rule (str): what fired; a rule of a rules file has a "/".
-    listed (bool): whether a dictionary has it, of the institution or of the patient.
+    rule (str): name of the rule; a rule of a rules file contains "/".
+    listed (bool): whether it comes from a dictionary of the institution or of the patient.
     score (float): probability that it is an identifier.
     """
 
@@ -51,14 +55,14 @@ class Detected(NamedTuple):
 
 
 class Veto:
-    """Says of a medical stretch that it stays protected.
+    """Decides whether medical text stays protected.
 
     text (str): the note.
     records (Iterable[Detected]): the detections.
-    ents (Iterable[tuple[int, int, str]]): what was merged of them: characters and label.
-    uses (Touching[MedicalUse]): the medical stretches.
-    context (NameContext): reads the neighbours of names.
-    checked (Collection[str]): rules whose check digits make an identifier certain.
+    ents (Iterable[tuple[int, int, str]]): the merged entities: start, end and label.
+    uses (SpanIndex[MedicalUse]): the medical text of the note.
+    context (NameContext): decides whether names are persons' by the words around them.
+    checked (Collection[str]): rules that found a valid check digit, which makes an identifier certain.
     labels (Collection[str]): labels that may be recovered.
     """
 
@@ -67,15 +71,15 @@ class Veto:
         text: str,
         records: Iterable[Detected],
         ents: Iterable[tuple[int, int, str]],
-        uses: Touching[MedicalUse],
+        uses: SpanIndex[MedicalUse],
         context: NameContext,
         checked: Collection[str],
         labels: Collection[str],
     ) -> None:
         self._text, self._context, self._checked, self._labels = text, context, checked, labels
-        self._names = NameVeto()
+        self._names = PersonNames()
         records = list(records)
-        self._records = Touching(records)
+        self._records = SpanIndex(records)
         for item in records:
             if item.label in PERSONS and (item.own or (item.listed and item.label in _ROLES)):
                 self._names.add(text[item.start : item.end], clinician=item.label == "CLINICIAN" and not item.own)
@@ -84,11 +88,11 @@ class Veto:
                 self._remember(start, end, label)
 
     def __call__(self, start: int, end: int, use: MedicalUse) -> bool:
-        """Tell whether a stretch stays protected.
+        """Whether text stays protected.
 
-        start, end (int): characters of the stretch.
-        use (MedicalUse): why it would be let go.
-        RETURNS (bool): True if it stays.
+        start, end (int): characters of the text.
+        use (MedicalUse): the reason to release it.
+        RETURNS (bool): True if it stays protected.
         """
         if use.weak and _HOUSED.search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
             return True
@@ -98,7 +102,7 @@ class Veto:
         return self._names.holds(self._text[start:end], headed=use.headed)
 
     def _remember(self, start: int, end: int, label: str) -> None:
-        """Remember a person whose neighbours, whose rule or whose full name is strong evidence."""
+        """Remember the name of a person if the words around it, a rule or a full name are strong evidence."""
         name = self._text[start:end]
         words = [word for word in _WORD.findall(name) if word[0].isupper()]
         ruled = any(
@@ -108,7 +112,7 @@ class Veto:
             self._names.add(name, clinician=label == "CLINICIAN" or self._context.clinician(self._text, start))
 
     def _forbids(self, item: Detected, use: MedicalUse) -> bool:
-        """Whether a detection keeps a stretch protected."""
+        """Whether a detection forbids the release."""
         if item.own or item.rule in self._checked or item.label not in self._labels:
             return True
         if use.is_variant:
@@ -118,3 +122,41 @@ class Veto:
         if use.weak or (not use.named and item.label not in PERSONS):
             return item.listed or "/" in item.rule or item.score >= _SURE
         return item.listed and item.label in _ROLES and not use.headed
+
+
+class PersonNames:
+    """The names of the persons in a note."""
+
+    def __init__(self) -> None:
+        self._persons: set[str] = set()
+        self._clinicians: set[str] = set()
+
+    def add(self, text: str, *, clinician: bool) -> None:
+        """Remember the words of a name.
+
+        text (str): the name.
+        clinician (bool): whether it is a clinician's name, by its title or label.
+        """
+        (self._clinicians if clinician else self._persons).update(_words(text))
+
+    def holds(self, text: str, *, headed: bool) -> bool:
+        """Whether a medical term contains the name of one of the persons.
+
+        text (str): the term.
+        headed (bool): whether it has a head word, so that clinicians' names do not count.
+        RETURNS (bool): True if the term must not be recovered.
+        """
+        names = self._persons if headed else self._persons | self._clinicians
+        return any(_same(word, name) for word in _words(text) for name in names)
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text that can be names, in normal form."""
+    found = {normal_form(word) for word in _WORD.findall(text)}
+    return {word for word in found if len(word) >= _SHORTEST} - function_words()
+
+
+def _same(first: str, second: str) -> bool:
+    """Whether two words are the same name, except for an ending."""
+    short, long = sorted((first, second), key=len)
+    return long.startswith(short) and len(long) - len(short) <= _LONGEST_ENDING

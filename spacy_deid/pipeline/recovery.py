@@ -13,13 +13,11 @@ from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
-from ..medical.context_data import read_context
 from ..medical.dictionary import MedicalDictionary
 from ..medical.dictionary import languages as medical_languages
-from ..medical.name_context import NameContext
-from ..medical.touching import Touching
-from ..medical.unlisted import UnlistedEponyms
-from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse
+from ..medical.name_context import NameContext, read_context
+from ..medical.unlisted_eponyms import UnlistedEponyms
+from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse, SpanIndex
 from ..medical.veto import Detected, Veto
 from ..patterns.matcher import recovery_matcher
 from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
@@ -153,7 +151,7 @@ class Recovery:
         uses = self.uses(text) if ents else []
         if not uses:
             return []
-        touching = Touching(uses)
+        touching = SpanIndex(uses)
         veto = self._veto(doc, text, touching)
         found = []
         for ent in ents:
@@ -164,7 +162,7 @@ class Recovery:
                     found.append(Evidence(whole.start_char, whole.end_char, ent.label_, self.name, 1.0, use.rule))
         return _disjoint(found)
 
-    def _veto(self, doc: Doc, text: str, uses: Touching[MedicalUse]) -> Veto:
+    def _veto(self, doc: Doc, text: str, uses: SpanIndex[MedicalUse]) -> Veto:
         """What keeps stretches of a Doc protected. RAISES: NotDeidentified (D501)."""
         keys = doc.spans[MERGED].attrs["sources"]
         records = [
@@ -184,8 +182,8 @@ class Recovery:
         """
         matches = [MedicalUse(m.start, m.end, m.rule) for m in self.medical.find(text)] if self.medical else []
         if self.terms:
-            matches += [MedicalUse(*found) for found in (*self.unlisted.find(text), *self.context.signs(text))]
-        plain = Touching(use for use in matches if use.form != "name")
+            matches += [*self.unlisted.find(text), *self.context.signs(text)]
+        plain = SpanIndex(use for use in matches if use.form != "name")
         uses = [self._judged(text, use, plain) for use in matches]
         if self.expressions:
             found = (m for m in self.expressions.find(text) if not _YEAR.fullmatch(text, m.start, m.end))
@@ -193,7 +191,7 @@ class Recovery:
         kept = sorted((use for use in uses if use is not None), key=lambda use: (use.start, -use.end))
         return [*kept, *_joined(text, kept)]
 
-    def _judged(self, text: str, use: MedicalUse, plain: Touching[MedicalUse]) -> MedicalUse | None:
+    def _judged(self, text: str, use: MedicalUse, plain: SpanIndex[MedicalUse]) -> MedicalUse | None:
         """A use with the reason why a bare name is one; None if it is a person's."""
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])

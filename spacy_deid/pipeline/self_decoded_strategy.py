@@ -10,7 +10,7 @@ Needs the extra "transformers" and a model that was trained by `scripts/self_dec
 
 from spacy.util import registry
 
-from ..medical.context_data import unfit_words
+from ..medical.name_words import unfit_words
 from ..ml.self_decoder import SelfDecoder
 from ..surrogates.self_decoded import SelfDecoded
 from ..surrogates.strategies import Strategy

@@ -20,7 +20,7 @@ from ..context import set_edits
 from ..dictionaries.known_identities import KnownIdentities
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors, NotDeidentified
-from ..medical.context_data import unfit_words
+from ..medical.name_words import unfit_words
 from ..offsets import Edit
 from ..patient_ids import normal_id
 from ..policies import Policy, load_policy

@@ -1,8 +1,7 @@
-"""Readers of terminologies: each turns one format of file into terms with their kinds.
+"""Readers of terminologies: each reads one file format into medical terms with their kinds.
 
-A row that is broken is skipped and counted with the row of the first; a file whose rows are broken more often than not
-is of another format, and is an error. What a terminology says of persons, occupations, places and the like is left
-out: those words are what de-identification is about.
+A broken row is skipped and counted. A file with more broken rows than valid ones has another format and is refused.
+Concepts that identify (persons, occupations, places …) are left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,17 +10,11 @@ from types import MappingProxyType
 
 from ...errors import ConfigError, Errors
 from ..dictionary import MedicalTerm
-from .fda import read_ndc, read_orange_book
-from .icd import read_cms_order, read_code_list
-from .nci import read_nci
-from .obo import read_obo
-from .rf2 import read_rf2
-from .rows import Reading
-from .wordlist import read_word_list
+from .concepts import read_nci, read_obo, read_rf2
+from .tables import TerminologySource as TerminologySource
+from .tables import read_cms_order, read_code_list, read_ndc, read_orange_book, read_word_list
 
-__all__ = ["READERS", "Reader", "Reading", "read_terminology"]
-
-Reader = Callable[[Path, Reading], Iterator[MedicalTerm]]
+Reader = Callable[[Path, TerminologySource], Iterator[MedicalTerm]]
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
@@ -38,19 +31,18 @@ READERS: Mapping[str, Reader] = MappingProxyType(
 """Format → its reader."""
 
 
-def read_terminology(format: str, path: Path, reading: Reading) -> Iterator[MedicalTerm]:
+def read_terminology(format: str, path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     """Read a terminology file.
 
     format (str): a key of `READERS`.
     path (Path): the file.
-    reading (Reading): the language to read, and the account that is kept.
+    source (TerminologySource): what to read; collects the counts.
     YIELDS (MedicalTerm): the terms.
-    RAISES: ConfigError for an unknown format (D708), a file that is not there (D707), or one of another format (D700,
-        D702).
+    RAISES: ConfigError for an unknown format (D708), a missing file (D707) or a file of another format (D700, D702).
     """
     if format not in READERS:
         raise ConfigError(Errors.D708.format(value=format, known=", ".join(READERS)))
     if not path.is_file():
         raise ConfigError(Errors.D707.format(path=path, reason="no such file"))
-    yield from READERS[format](path, reading)
-    reading.check(path, format)
+    yield from READERS[format](path, source)
+    source.check(path, format)

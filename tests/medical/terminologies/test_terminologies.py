@@ -4,7 +4,7 @@ import pytest
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.medical.dictionary import MedicalTerm
-from spacy_deid.medical.terminologies import READERS, Reading, read_terminology
+from spacy_deid.medical.terminologies import READERS, TerminologySource, read_terminology
 
 RF2 = "\r\n".join(
     "\t".join(row)
@@ -117,7 +117,7 @@ FILES = {
 
 def read(format, text, path, encoding="utf-8"):
     path.write_bytes(text.encode(encoding))
-    reading = Reading("fi" if format == "icd" else "en", "other" if format == "rf2" else "disease")
+    reading = TerminologySource("fi" if format == "icd" else "en", "other" if format == "rf2" else "disease")
     return list(read_terminology(format, path, reading)), reading
 
 
@@ -156,7 +156,7 @@ def test_inactive_foreign_and_unmedical_descriptions_are_left_out(tmp_path):
 
 def test_another_language_of_the_same_file_can_be_read(tmp_path):
     (tmp_path / "file").write_text(RF2, encoding="utf8")
-    terms = list(read_terminology("rf2", tmp_path / "file", Reading("es")))
+    terms = list(read_terminology("rf2", tmp_path / "file", TerminologySource("es")))
     assert terms == [MedicalTerm("enfermedad de Parkinson", "disease")]
 
 
@@ -177,7 +177,7 @@ def test_full_names_of_the_spanish_edition_have_tags_of_their_own(tmp_path):
         ("2", "20240101", "1", "9", "72705000", "es", "900000000000003001", "madre (persona)", "9"),
     ]
     (tmp_path / "file").write_text("\n".join([header, *map("\t".join, rows)]), encoding="utf8")
-    terms = list(read_terminology("rf2", tmp_path / "file", Reading("es", "other")))
+    terms = list(read_terminology("rf2", tmp_path / "file", TerminologySource("es", "other")))
     assert terms == [MedicalTerm("enfermedad de Parkinson", "disease")]
 
 
@@ -194,7 +194,7 @@ def test_the_old_form_of_the_thesaurus_is_read_too(tmp_path):
 def test_a_row_of_another_encoding_is_counted(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"term,kind\nasthma,disease\nS\xf6der,disease\nfever,disease\n")
-    reading = Reading("en")
+    reading = TerminologySource("en")
     assert len(list(read_terminology("words", path, reading))) == 2
     assert reading.first == (3, "not utf-8")
 
@@ -213,6 +213,6 @@ def test_mostly_broken_rows_are_an_error_that_names_the_first(tmp_path):
 
 def test_an_unknown_format_and_a_missing_file_are_errors(tmp_path):
     with pytest.raises(ConfigError, match="Known formats: cms-order"):
-        list(read_terminology("owl", tmp_path, Reading("en")))
+        list(read_terminology("owl", tmp_path, TerminologySource("en")))
     with pytest.raises(ConfigError, match="no such file"):
-        list(read_terminology("obo", tmp_path / "none.obo", Reading("en")))
+        list(read_terminology("obo", tmp_path / "none.obo", TerminologySource("en")))

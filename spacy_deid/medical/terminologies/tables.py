@@ -1,0 +1,245 @@
+"""Terminologies in tables: lists of terms and of codes (CSV), ICD-10 order files, FDA products; and their source.
+
+A row that is broken is skipped and counted. `TerminologySource.check` refuses a file most of whose rows are broken.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import ConfigError, Errors
+from ..dictionary import FORMS, KINDS, MedicalTerm
+
+_MOST_BROKEN = 0.5
+_NDC_COLUMNS = ("PRODUCTNDC", "PROPRIETARYNAME", "NONPROPRIETARYNAME", "SUBSTANCENAME")
+_ORANGE_BOOK_COLUMNS = ("Ingredient", "Trade_Name", "Appl_No")
+_NOT_ICD10_DISEASE = re.compile(r"[U-Z]\d\d")
+_ORDER = re.compile(r"(\d{5}) ([A-Z][0-9A-Z]{2,6}) +([01]) (.{60}) (.+)")
+_QUALIFIER = re.compile(r"\s*(\[[^\]]*\]|\([^)]*\))")
+
+
+class TerminologySource:
+    """How to read a terminology file, and what was read of it.
+
+    lang (str): ISO 639-1 code of the terms to read.
+    kind (str): kind of the terms, for a format that does not state it.
+    encoding (str): encoding of the file.
+    rows (int): number of rows, including broken ones.
+    broken (int): number of broken rows, which were skipped.
+    first (tuple[int, str]): number of the first broken row, and the reason.
+    left_out (int): number of terms of inactive concepts, of other languages, and of concepts that are not medicine.
+    """
+
+    def __init__(self, lang: str, kind: str = "disease", encoding: str = "utf-8") -> None:
+        self.lang = lang
+        self.kind = kind
+        self.encoding = encoding
+        self.rows = 0
+        self.broken = 0
+        self.left_out = 0
+        self.first: tuple[int, str] = (0, "")
+
+    def skip(self, row: int, reason: str) -> None:
+        """Count a broken row.
+
+        row (int): its number.
+        reason (str): the error, without the content of the row.
+        """
+        if not self.broken:
+            self.first = row, reason
+        self.broken += 1
+
+    def check(self, path: Path, format: str) -> None:
+        """Check that most rows were readable.
+
+        path (Path): the file, for the error.
+        format (str): its expected format, for the error.
+        RAISES: ConfigError if more than half of the rows are broken (D702) or there are no rows (D700).
+        """
+        if not self.rows:
+            raise ConfigError(Errors.D700.format(path=path, format=format, reason="no rows"))
+        if self.broken > _MOST_BROKEN * self.rows:
+            row, reason = self.first
+            raise ConfigError(
+                Errors.D702.format(path=path, count=self.broken, rows=self.rows, row=row, reason=reason, format=format)
+            )
+
+
+def lines(path: Path, source: TerminologySource) -> Iterator[tuple[int, str]]:
+    """Read the lines of a file. A line that cannot be decoded is counted as a broken row.
+
+    path (Path): the file.
+    source (TerminologySource): encoding; collects the counts.
+    YIELDS (tuple[int, str]): line number, and the line without its line break.
+    """
+    with path.open("rb") as file:
+        for row, line in enumerate(file, 1):
+            try:
+                text = line.decode("utf-8-sig" if row == 1 and source.encoding == "utf-8" else source.encoding)
+            except UnicodeDecodeError:
+                source.rows += 1
+                source.skip(row, f"not {source.encoding}")
+                continue
+            yield row, text.rstrip("\r\n")
+
+
+def require(header: Sequence[str], columns: Sequence[str], path: Path, format: str) -> dict[str, int]:
+    """Find columns in a header.
+
+    header (Sequence[str]): columns of the file.
+    columns (Sequence[str]): required columns, in any capitals.
+    path (Path): the file, for the error.
+    format (str): its expected format, for the error.
+    RETURNS (dict[str, int]): column → its index.
+    RAISES: ConfigError (D700) that names the first missing column.
+    """
+    places = {column.strip().lower(): place for place, column in enumerate(header)}
+    for column in columns:
+        if column.lower() not in places:
+            raise ConfigError(Errors.D700.format(path=path, format=format, reason=f"no column '{column}' in row 1"))
+    return {column: places[column.lower()] for column in columns}
+
+
+def read_word_list(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read a list of terms: CSV with the columns "term", "kind" and optionally "form".
+
+    path (Path): the list.
+    source (TerminologySource): collects the counts.
+    YIELDS (MedicalTerm): the terms.
+    RAISES: ConfigError (D700) if a column is missing.
+    """
+    reader = csv.reader(line for _, line in lines(path, source))
+    header = [column.strip().lower() for column in next(reader, [])]
+    require(header, ("term", "kind"), path, "a list of terms")
+    for cells in reader:
+        if not cells:
+            continue
+        source.rows += 1
+        values = dict(zip(header, (cell.strip() for cell in cells), strict=False))
+        form = values.get("form") or "term"
+        if len(cells) > len(header) or not values["term"] or values.get("kind") not in KINDS or form not in FORMS:
+            source.skip(reader.line_num, f"no term, a kind that is not of {', '.join(KINDS)}, or an unknown form")
+            continue
+        yield MedicalTerm(values["term"], values["kind"], form)
+
+
+def read_code_list(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read a CSV list of codes with a column "code" and one per language ("name_fi", "name_en") or one column "name".
+
+    ICD-10 codes from U on are left out: external causes, places and circumstances of life ("Koulu").
+
+    path (Path): the list.
+    source (TerminologySource): language and kind of the terms; collects the counts.
+    YIELDS (MedicalTerm): the names; a name with a bracket also without it.
+    RAISES: ConfigError (D700) if there is no column of codes or of names in the language.
+    """
+    reader = csv.reader(line for _, line in lines(path, source))
+    header = _header(reader, path)
+    wanted = f"name_{source.lang}" if f"name_{source.lang}" in header else "name"
+    places = require(header, ("code", wanted), path, "a CSV list of codes")
+    while (cells := _next(reader, source)) is not None:
+        if len(cells) != len(header):
+            source.skip(reader.line_num, f"{len(cells)} columns where the header has {len(header)}")
+            continue
+        code, name = cells[places["code"]], cells[places[wanted]].strip()
+        if name in ("", "NA") or (source.kind == "disease" and _NOT_ICD10_DISEASE.match(code)):
+            source.left_out += 1
+        else:
+            yield from _names(name, source.kind)
+
+
+def read_cms_order(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read an order file of the CMS, ``icd10cm_order_2024.txt`` or ``icd10pcs_order_2024.txt``.
+
+    Columns by position: order number 1–5, code 7–13, billable 15, short description 17–76, long description from 78
+    (CMS, "ICD-10-CM Order File Format").
+
+    path (Path): the file.
+    source (TerminologySource): kind of the terms; collects the counts.
+    YIELDS (MedicalTerm): the long descriptions.
+    """
+    for row, line in lines(path, source):
+        source.rows += 1
+        if (found := _ORDER.fullmatch(line.rstrip())) is None:
+            source.skip(row, "not order number, code, flag and two descriptions in their places")
+        elif source.kind == "disease" and _NOT_ICD10_DISEASE.match(found[2]):
+            source.left_out += 1
+        else:
+            yield from _names(found[5].strip(), source.kind)
+
+
+def _names(name: str, kind: str) -> Iterator[MedicalTerm]:
+    """Yield a name, and the name without its brackets."""
+    yield MedicalTerm(name, kind)
+    if (bare := _QUALIFIER.sub("", name).strip()) and bare != name:
+        yield MedicalTerm(bare, kind)
+
+
+def _header(reader: Any, path: Path) -> list[str]:
+    """The first row, in lower case."""
+    try:
+        return [column.strip().lower() for column in next(reader, [])]
+    except csv.Error:
+        raise ConfigError(Errors.D700.format(path=path, format="a CSV list of codes", reason="not CSV")) from None
+
+
+def _next(reader: Any, source: TerminologySource) -> list[str] | None:
+    """The next row that is CSV, or None at the end."""
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error:
+            source.rows += 1
+            source.skip(reader.line_num, "not CSV")
+            continue
+        if cells is None or cells:
+            source.rows += cells is not None
+            return cells
+
+
+def read_ndc(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read the FDA's National Drug Code directory (``product.txt``, public domain, tab-separated).
+
+    path (Path): the file, read as Windows-1252 unless another encoding than UTF-8 is set.
+    source (TerminologySource): collects the counts.
+    YIELDS (MedicalTerm): brand names, generic names and substances, each once.
+    RAISES: ConfigError (D700) if a column is missing.
+    """
+    yield from _read_products(path, source, "\t", _NDC_COLUMNS, "an NDC product file")
+
+
+def read_orange_book(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read the FDA's Orange Book (``products.txt``, public domain, separated by "~").
+
+    path (Path): the file, read as Windows-1252 unless another encoding than UTF-8 is set.
+    source (TerminologySource): collects the counts.
+    YIELDS (MedicalTerm): ingredients and trade names, each once.
+    RAISES: ConfigError (D700) if a column is missing.
+    """
+    yield from _read_products(path, source, "~", _ORANGE_BOOK_COLUMNS, "an Orange Book products file")
+
+
+def _read_products(
+    path: Path, source: TerminologySource, separator: str, columns: tuple[str, ...], format: str
+) -> Iterator[MedicalTerm]:
+    """Yield the names in a table of products."""
+    if source.encoding == "utf-8":
+        source.encoding = "cp1252"
+    numbered = lines(path, source)
+    _, first = next(numbered, (1, ""))
+    header = first.split(separator)
+    places = require(header, columns, path, format)
+    names = [places[column] for column in columns if column not in ("PRODUCTNDC", "Appl_No")]
+    seen: set[str] = set()
+    for row, line in numbered:
+        source.rows += 1
+        cells = line.split(separator)
+        if len(cells) != len(header):
+            source.skip(row, f"{len(cells)} columns where the header has {len(header)}")
+            continue
+        for name in (part.strip() for place in names for part in cells[place].split(";")):
+            if name and name.casefold() not in seen:
+                seen.add(name.casefold())
+                yield MedicalTerm(name, "drug")

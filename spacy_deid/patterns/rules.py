@@ -1,9 +1,9 @@
 """Rules files: what a rule is, and how a TOML file is parsed into rules. Errors name the file and the rule.
 
 A file has a ``name``, optionally a table ``[define]`` of fragments that patterns use as ``{fragment}``, and
-``[[rules]]``. docs/guides/patterns.md describes the keys. Rules that ship are in ``lang/XX/patterns.toml``, and those of
-all languages in ``resources/patterns/common.toml``. Recovery expressions have the same form; they describe medical
-text that looks like an identifier (``resources/recovery/common.toml``, ``lang/XX/recovery.toml``).
+``[[rules]]``. docs/guides/patterns.md describes the keys. The rules of a language are in ``lang/XX/patterns.toml``,
+those of all languages in ``resources/patterns/common.toml``. Recovery expressions have the same form; they describe
+medical text that looks like an identifier (``resources/recovery/common.toml``, ``lang/XX/recovery.toml``).
 """
 
 import re

@@ -17,7 +17,7 @@ from spacy.language import Language
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, evaluate, format_table, from_doc, read_folder
-from spacy_deid.evaluation.ablation import ablate
+from spacy_deid.evaluation.report import ablate
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
 from spacy_deid.loading import use_operating_point
 from spacy_deid.ml.augment import retype

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from spacy.language import Language
 
 import spacy_deid
+from scripts.conll import read_conll
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc
-from spacy_deid.evaluation.bootstrap import interval, ratio, resample
-from spacy_deid.evaluation.conll import read_conll
 from spacy_deid.evaluation.counts import is_covered
+from spacy_deid.evaluation.metrics import interval, ratio, resample
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
 from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.synth.inject import render_template

@@ -18,9 +18,8 @@ from spacy.language import Language
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, MetricRow, from_doc
 from spacy_deid.evaluation.cas import read_cas
-from spacy_deid.evaluation.letters import measure_letters
+from spacy_deid.evaluation.per_document import format_documents, measure_documents
 from spacy_deid.evaluation.rows import replace_rows
-from spacy_deid.evaluation.table import format_letters
 
 from .cas import SCHEME, find_files
 
@@ -50,8 +49,8 @@ def main() -> None:
     for name in PIPELINES:
         for point in POINTS:
             nlp = spacy_deid.load(name, operating_point=point)
-            measured = measure_letters(gold, detect(nlp, gold), scheme=SCHEME)
-            print(f"\n{name}, {point}\n{format_letters(measured)}")
+            measured = measure_documents(gold, detect(nlp, gold), scheme=SCHEME)
+            print(f"\n{name}, {point}\n{format_documents(measured)}")
             rows += make_rows(f"{name} {point}", measured)
     replace_rows(options.out, rows)
 

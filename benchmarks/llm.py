@@ -19,10 +19,10 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from benchmarks.repeatability import compare_runs
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder
-from spacy_deid.evaluation.letters import measure_letters
-from spacy_deid.evaluation.repeatability import compare_runs
+from spacy_deid.evaluation.per_document import measure_documents
 from spacy_deid.evaluation.rows import command_line, write_rows
 from spacy_deid.loading import load, use_llm
 from spacy_deid.spans import read_evidence
@@ -147,7 +147,7 @@ def measure(
 
 def _rates(gold: Notes, found: Notes) -> Figures:
     """Precision, recall and F1; nothing where there is nothing to divide by."""
-    micro = measure_letters(gold, found)["micro"]
+    micro = measure_documents(gold, found)["micro"]
     tp, fp, fn = micro["tp"], micro["fp"], micro["fn"]
     parts = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "F1": (2 * tp, 2 * tp + fp + fn)}
     return {name: above / below for name, (above, below) in parts.items() if below}

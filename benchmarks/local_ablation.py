@@ -25,9 +25,9 @@ import spacy_deid
 from spacy_deid.ehr.builder import Settings, build_dictionary
 from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.evaluation import AnnotatedText, evaluate, read_folder
-from spacy_deid.evaluation.ablation import predict
+from spacy_deid.evaluation.report import predict
 from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.evaluation.stages import detect, take_apart
+from spacy_deid.evaluation.sweep import detect, take_apart
 from spacy_deid.synth import make_corpus
 
 # a traceback that shows local variables would show notes

@@ -26,8 +26,8 @@ from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.ehr.builder import Settings, build_dictionary
 from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.evaluation.documents import AnnotatedText
+from spacy_deid.evaluation.fairness import blend
 from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.evaluation.swaps import blend
 from spacy_deid.synth.identity import Case, base_of
 from spacy_deid.synth.inject import asks_of
 from spacy_deid.synth.language import Language, load_language

@@ -15,8 +15,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, Token
 
 from spacy_deid.evaluation import AnnotatedText, MetricRow
-from spacy_deid.evaluation.brat import read_brat
 from spacy_deid.evaluation.rows import write_rows
+from spacy_deid.evaluation.standoff import read_brat
 from spacy_deid.spans import MERGED, RECOVERED
 from spacy_deid.synth.corpus import make_corpus
 

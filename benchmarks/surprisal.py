@@ -26,13 +26,18 @@ from scripts.lm_corpus import is_held_out
 from spacy_deid.cli.surprisal_pipeline import ScoreOptions, find_part, make_blank, make_pipeline
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation import AnnotatedText, read_docbin
-from spacy_deid.evaluation.baselines import BASELINES, shape_rule
-from spacy_deid.evaluation.ranking import average_precision, best_f1_threshold, figures_at
+from spacy_deid.evaluation.plots import plot_score_curve
+from spacy_deid.evaluation.ranking import (
+    average_precision,
+    best_f1_threshold,
+    figures_at,
+    score_curve,
+    write_score_curve,
+)
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
-from spacy_deid.evaluation.score_curves import curve_rows, plot_curves, write_curves
 from spacy_deid.evaluation.score_store import score_notes
-from spacy_deid.evaluation.score_table import Figures, figure_name, format_scores, measure, measure_rules, score_rows
-from spacy_deid.evaluation.scored_tokens import ScoredTokens, find_scorable, join, score_tokens
+from spacy_deid.evaluation.score_views import Figures, figure_name, format_scores, measure, measure_rules, score_rows
+from spacy_deid.evaluation.scored_tokens import BASELINES, ScoredTokens, find_scorable, join, score_tokens, shape_rule
 
 from .test_sets import read_test_set
 
@@ -234,11 +239,11 @@ def draw(lang: str, chosen: Mapping[str, Variant], metrics: Path, figures: Path)
         table = variant.tune.take("narrative") if name.endswith("narrative") else variant.tune
         reached = figures_at(table.gold, table.value, variant.threshold)
         about = {"threshold": variant.threshold, "by": "f1", "score": variant.score, "figures": reached}
-        rows = curve_rows(table.gold, table.value, variant.threshold)
+        rows = score_curve(table.gold, table.value, variant.threshold)
         file = name.replace(" ", "_")
-        write_curves(metrics / f"surprisal_{lang}" / file, about, rows)
+        write_score_curve(metrics / f"surprisal_{lang}" / file, about, rows)
         title = f"{lang}: {name} ({variant.name}), development data"
-        plot_curves(figures / f"surprisal_{lang}_{file}.png", {**about, "title": title}, rows)
+        plot_score_curve(figures / f"surprisal_{lang}_{file}.png", {**about, "title": title}, rows)
 
 
 def recurring_names(

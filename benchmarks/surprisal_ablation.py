@@ -33,7 +33,7 @@ from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.ranking import roc_auc
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.evaluation.scored_tokens import score_tokens
-from spacy_deid.evaluation.stages import Stages, decide, detect, take_apart
+from spacy_deid.evaluation.sweep import Stages, decide, detect, take_apart
 from spacy_deid.spans import SCORES, Evidence, write_evidence
 
 from .surprisal import DATA, MAIN, Setup, ask, rescore

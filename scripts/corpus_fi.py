@@ -27,8 +27,8 @@ import spacy
 from spacy.language import Language
 
 import spacy_deid
+from scripts.conll import read_conll
 from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, write_docbin
-from spacy_deid.evaluation.conll import read_conll
 from spacy_deid.labels import LABELS
 from spacy_deid.lang.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus

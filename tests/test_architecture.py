@@ -208,7 +208,7 @@ def test_an_arrow_against_the_map_is_found(file, source):
     [
         ("evaluation/metrics.py", "from .counts import coverage_mask"),
         ("pipeline/merge.py", "from ..spans import Evidence\nimport spacy"),
-        ("cli/info.py", "from .. import __version__\nfrom ..evaluation.brat import read_brat"),
+        ("cli/info.py", "from .. import __version__\nfrom ..evaluation.standoff import read_brat"),
     ],
 )
 def test_an_arrow_of_the_map_is_let_be(file, source):

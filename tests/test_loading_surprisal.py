@@ -9,7 +9,7 @@ import pytest
 import spacy_deid
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.evaluation import read_folder
-from spacy_deid.evaluation.stages import decide, detect, take_apart
+from spacy_deid.evaluation.sweep import decide, detect, take_apart
 from spacy_deid.saving import save
 
 SAMPLE = Path(__file__).parents[1] / "corpus" / "sample"

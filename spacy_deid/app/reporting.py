@@ -10,8 +10,8 @@ from typing import Any
 
 from ..documents.formats import SUFFIXES
 from ..errors import ConfigError, DeidError, Errors, InputError
-from ..evaluation import AnnotatedText, Entity, letters, read_folder
-from ..evaluation.letters import RATES, measure_letters
+from ..evaluation import AnnotatedText, Entity, per_document, read_folder
+from ..evaluation.per_document import RATES, measure_documents
 from ..evaluation.text_alignment import move_documents
 from ..labels import SCHEMES
 from .archive import inert
@@ -30,7 +30,7 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
     files (Iterable[tuple[str, bytes]]): annotation files, each named as its document whatever the suffix. Where the
         annotated text was read otherwise than ours, as that of a PDF, its spans are carried over.
     scheme (str): scheme of their labels.
-    RETURNS (dict): what `measure_letters` gives, "left_out", the names of the documents without ground truth,
+    RETURNS (dict): what `measure_documents` gives, "left_out", the names of the documents without ground truth,
         "other_text", of those with that of another text, and "not_in_text", by name the number of identifiers that
         ours does not have; all these are in no figure.
     RAISES: InputError if they cannot be read (D3xx), are all of another text (D756) or of no document of the job
@@ -52,7 +52,7 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
     moved, lost = move_documents(gold, found, refused=refused)
     if refused and not moved:
         raise next(iter(refused.values()))
-    result = measure_letters(moved, [document for document in found if document.name not in refused])
+    result = measure_documents(moved, [document for document in found if document.name not in refused])
     result |= {"other_text": sorted(refused), "not_in_text": lost}
     result["left_out"] = [file.name for file in ready if stem(file.name) not in shared]
     store.put(job.id, "report", json.dumps(result).encode())
@@ -61,7 +61,7 @@ def measure_job(store: Store, job: JobRow, files: Iterable[tuple[str, bytes]], s
 
 def format_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """The figures of documents as CSV, in which no name is a formula."""
-    return letters.format_csv([{**row, "document": inert(str(row["document"]))} for row in rows])
+    return per_document.format_csv([{**row, "document": inert(str(row["document"]))} for row in rows])
 
 
 def stem(name: str) -> str:

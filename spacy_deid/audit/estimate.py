@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluation.bootstrap import Floats, interval, ratio, resample
+from ..evaluation.metrics import Floats, interval, ratio, resample
 from .search import Facet, Tally
 
 _Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution

@@ -12,11 +12,18 @@ from spacy.training import Example
 
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, detect_format, make_docs, read_folder
-from ..evaluation.curves import curve_rows, plot_curves, write_curves
-from ..evaluation.demand import control_point, recall_point
-from ..evaluation.operating import PointWarning, Record, Table, fit_points, measure
-from ..evaluation.stages import detect, take_apart
-from ..evaluation.sweep import Sweep
+from ..evaluation.constraints import control_point, recall_point
+from ..evaluation.operating_points import (
+    PointWarning,
+    Record,
+    Table,
+    fit_points,
+    measure,
+    operating_curve,
+    write_operating_curve,
+)
+from ..evaluation.plots import plot_operating_curve
+from ..evaluation.sweep import Sweep, detect, take_apart
 from ..loading import use_operating_point
 from ..saving import check_target, save
 from .batches import find_component, load_pipeline
@@ -169,9 +176,9 @@ def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
 
 def _write_curves(folder: Path, table: Table, points: Mapping[str, Any]) -> None:
     """Write the curves: the figures always, the picture if it can be drawn."""
-    rows = curve_rows(table)
-    write_curves(folder, rows, points)
-    plot_curves(folder, rows, points)
+    rows = operating_curve(table)
+    write_operating_curve(folder, rows, points)
+    plot_operating_curve(folder, rows, points)
 
 
 def _print_points(points: Mapping[str, Mapping[str, Any]]) -> None:

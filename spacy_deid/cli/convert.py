@@ -11,8 +11,7 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, detect_format, read_folder
-from ..evaluation.alignment import align_entities
-from ..evaluation.docbin import write_docbin
+from ..evaluation.docbin import align_entities, write_docbin
 from ..evaluation.formats import annotation_files
 from ..io import read_bytes, whole_file
 from .console import reporting, say

@@ -10,8 +10,7 @@ from ..errors import Errors, InputError
 from ..evaluation import FORMATS, AnnotatedText, format_table, read_folder
 from ..evaluation import evaluate as compare
 from ..evaluation.cas import is_cas_json
-from ..evaluation.letters import format_csv, measure_letters
-from ..evaluation.table import format_letters
+from ..evaluation.per_document import format_csv, format_documents, measure_documents
 from ..evaluation.text_alignment import move_documents
 from ..io import write_whole
 from .console import reporting, say
@@ -49,9 +48,9 @@ def evaluate(
         result = compare(golds, preds, scheme=str(scheme), bootstrap=bootstrap, seed=seed)
         typer.echo(format_table(result), nl=False)
         if documents:
-            measured = measure_letters(golds, preds, scheme=str(scheme))
+            measured = measure_documents(golds, preds, scheme=str(scheme))
             write_whole(documents, format_csv(measured.pop("rows")).encode("utf-8"))
-            typer.echo("\n" + format_letters(measured), nl=False)
+            typer.echo("\n" + format_documents(measured), nl=False)
             result["letters"] = measured
         if output:
             write_whole(output, (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))

@@ -13,9 +13,18 @@ from spacy.tokens import Doc
 
 from ..errors import DeidError
 from ..evaluation.documents import Entity
-from ..evaluation.fairness import count_found, format_fairness, make_rows, measure
+from ..evaluation.fairness import (
+    Inflect,
+    Swap,
+    count_found,
+    draw_swaps,
+    format_fairness,
+    load_contexts,
+    load_pools,
+    make_rows,
+    measure,
+)
 from ..evaluation.rows import write_rows
-from ..evaluation.swaps import Inflect, Swap, draw_swaps, load_contexts, load_pools
 from ..io import write_whole
 from ..labels import LABELS
 from ..lang.inflection import inflect

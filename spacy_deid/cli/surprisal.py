@@ -9,12 +9,18 @@ import typer
 
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText
-from ..evaluation.note_view import format_tsv, render_note
-from ..evaluation.ranking import best_f1_threshold, figures_at
+from ..evaluation.plots import plot_score_curve
+from ..evaluation.ranking import (
+    best_f1_threshold,
+    choose_threshold,
+    figures_at,
+    read_threshold,
+    score_curve,
+    write_score_curve,
+)
 from ..evaluation.rows import write_rows
-from ..evaluation.score_curves import choose, curve_rows, plot_curves, read_threshold, write_curves
 from ..evaluation.score_store import score_corpus
-from ..evaluation.score_table import format_scores, measure, measure_rules, score_rows
+from ..evaluation.score_views import format_scores, format_tsv, measure, measure_rules, render_note, score_rows
 from ..evaluation.scored_tokens import ScoredTokens, read_record
 from ..io import check_encoding, decode, read_bytes, write_whole
 from .calibrate import read_gold
@@ -109,15 +115,15 @@ def tune(
         found, about = _score(options, read_gold(corpus, str(scheme)), keep or output)
         found = found.take(region)
         found = found.words() if unit == "word" else found
-        threshold = choose(found.gold, found.value, by)
-        rows = curve_rows(found.gold, found.value, threshold)
+        threshold = choose_threshold(found.gold, found.value, by)
+        rows = score_curve(found.gold, found.value, threshold)
         figures = figures_at(found.gold, found.value, threshold)
         heading = (
             title or f"{about['score']}: {about['model']}, {about['mode']}, {about['masking']}, by {unit}, {region}"
         )
         record = {**about, "threshold": threshold, "by": by, "unit": unit, "region": region, "figures": figures}
-        path = write_curves(output, record, rows)
-        picture = plot_curves(output / "curves.png", {**record, "title": heading}, rows)
+        path = write_score_curve(output, record, rows)
+        picture = plot_score_curve(output / "curves.png", {**record, "title": heading}, rows)
         shown = ", ".join(
             f"{name} {'-' if value is None else format(value, '.4f')}" for name, value in figures.items()
         )

@@ -16,7 +16,7 @@ from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, Entity
 from ..evaluation.docbin import write_docbin
 from ..evaluation.formats import write_folder
-from ..evaluation.jsonl import write_jsonl
+from ..evaluation.json_formats import write_jsonl
 from ..io import whole_file
 from ..loading import load
 from ..synth import make_corpus

@@ -4,9 +4,8 @@ from .counts import HEADER_WIDTH, HIPAA_I2B2
 from .docbin import from_doc, make_docs, read_docbin, write_docbin
 from .documents import AnnotatedText, Entity, pair_documents, relabel
 from .formats import FORMATS, detect_format, read_folder, write_folder
-from .metrics import REGIONS, evaluate
+from .metrics import REGIONS, evaluate, format_table
 from .rows import MetricRow, read_rows, write_rows
-from .table import format_table
 
 __all__ = [
     "FORMATS",

@@ -1,7 +1,7 @@
-"""What is counted in one document: pure functions of a text and two sets of entities.
+"""Counts of a single document: pure functions of a text and two sets of entities.
 
-Every score is a triple (true positives, false positives, false negatives), so that documents add up and a bootstrap
-can draw them again. The formulas are those of the official scripts where there is one.
+Each score is a triple (true positives, false positives, false negatives), so that documents can be summed and
+resampled. Where an official script exists, its formula is used.
 
 Sources: MEDDOCAN evaluation script (Marimon et al. 2019); i2b2-2014 track 1 evaluation script (Kotfila; Stubbs,
 Kotfila and Uzuner 2015, doi:10.1016/j.jbi.2015.06.007).
@@ -57,9 +57,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\r\n]+")
 
 
 def count_exact(gold: Collection[object], pred: Collection[object]) -> Triple:
-    """Compare two sets: MEDDOCAN subtrack 1 and 2 strict, i2b2 strict, and i2b2 tokens.
+    """Compare two sets by equality: MEDDOCAN subtracks 1 and 2 strict, i2b2 strict, and i2b2 tokens.
 
-    gold, pred (Collection): what has to be equal, such as `Entity` or (start, end).
+    gold, pred (Collection): hashable items, such as `Entity` or (start, end).
     RETURNS (Triple): |gold ∩ pred|, |pred - gold|, |gold - pred|.
     """
     golds, preds = set(gold), set(pred)
@@ -68,15 +68,15 @@ def count_exact(gold: Collection[object], pred: Collection[object]) -> Triple:
 
 
 def merge_spans(text: str, spans: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Unite spans with nothing alphanumeric between them, as MEDDOCAN does, whatever their labels.
+    """Merge spans with no alphanumeric character between them, whatever their labels, as MEDDOCAN does.
 
-    In order, each span is united with the one before if they touch or overlap or no character between them is
-    alphanumeric. The end is that of the later span, even if the earlier one reaches further: the official script has
-    it so. MEDDOCAN has no overlap, so it makes no difference there.
+    Spans are processed in order. A span is merged with the previous one if they touch, overlap, or have no
+    alphanumeric character between them. The merged span ends where the later span ends, even if the earlier one is
+    longer, as in the official script; MEDDOCAN has no overlapping spans, so its figures are not affected.
 
     text (str): the note.
-    spans (Iterable[tuple[int, int]]): (start, end), in any order.
-    RETURNS (set[tuple[int, int]]): the united spans.
+    spans (Iterable[tuple[int, int]]): (start, end) in any order.
+    RETURNS (set[tuple[int, int]]): merged spans.
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -88,15 +88,15 @@ def merge_spans(text: str, spans: Iterable[tuple[int, int]]) -> set[tuple[int, i
 
 
 def count_merged(text: str, gold: Iterable[tuple[int, int]], pred: Iterable[tuple[int, int]]) -> Triple:
-    """MEDDOCAN subtrack 2, merged spans.
+    """Compare spans after merging: MEDDOCAN subtrack 2, merged spans.
 
-    Hits are the spans that agree as they are, and those that agree after `merge_spans`, in one set. Errors are counted
-    on the spans as they are, and forgiven if the span lies within a hit. So the figure is higher than that of a plain
-    comparison of merged spans, and the triple does not add up to the number of spans.
+    True positives are the spans that agree before or after `merge_spans`, as one set. Errors are counted on the spans
+    before merging, unless they are inside a true positive. The figure is therefore higher than that of a plain
+    comparison of merged spans, and the triple does not sum to the number of spans.
 
     text (str): the note.
     gold, pred (Iterable[tuple[int, int]]): (start, end).
-    RETURNS (Triple): hits, false positives, false negatives.
+    RETURNS (Triple): true positives, false positives, false negatives.
     """
     golds, preds = set(gold), set(pred)
     hits = (golds & preds) | (merge_spans(text, golds) & merge_spans(text, preds))
@@ -112,14 +112,15 @@ def count_merged(text: str, gold: Iterable[tuple[int, int]], pred: Iterable[tupl
 
 
 def count_relaxed(gold: Iterable[Entity], pred: Iterable[Entity], tolerance: int = 2) -> Triple:
-    """i2b2-2014 relaxed: start and label agree, and the ends are at most two characters apart.
+    """Compare entities with tolerance: i2b2-2014 relaxed. Start and label must agree, ends may differ slightly.
 
-    Where several entities of a label share a start, the script's result hangs on the order of a set. Here an entity is
-    wrong if none agrees with it, and there are as many hits as the side with fewer of them has.
+    If several entities of a label share a start, the result of the official script depends on the order of a set.
+    Here, an entity is an error if no entity of the other side matches it, and the number of true positives is that of
+    the side with fewer matched entities.
 
     gold, pred (Iterable[Entity]): entities.
-    tolerance (int): characters that the ends may be apart.
-    RETURNS (Triple): hits, false positives, false negatives.
+    tolerance (int): maximum difference of the ends, in characters.
+    RETURNS (Triple): true positives, false positives, false negatives.
     """
     golds, preds = _ends(gold), _ends(pred)
     found = [_agree(preds.get(key, []), end, tolerance) for key, ends in golds.items() for end in ends]
@@ -128,7 +129,7 @@ def count_relaxed(gold: Iterable[Entity], pred: Iterable[Entity], tolerance: int
 
 
 def _ends(entities: Iterable[Entity]) -> dict[tuple[int, str], list[int]]:
-    """Ends by start and label."""
+    """Group the ends of entities by start and label."""
     ends: dict[tuple[int, str], list[int]] = {}
     for entity in set(entities):
         ends.setdefault((entity.start, entity.label), []).append(entity.end)
@@ -136,19 +137,19 @@ def _ends(entities: Iterable[Entity]) -> dict[tuple[int, str], list[int]]:
 
 
 def _agree(ends: list[int], end: int, tolerance: int) -> bool:
-    """Whether an end is close to one of several."""
+    """Test whether an end is within the tolerance of any of several ends."""
     return any(abs(end - other) <= tolerance for other in ends)
 
 
 def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> Triple:
-    """i2b2-2014 token level: the alphanumeric runs within the entities, with their label.
+    """Compare the alphanumeric runs within entities and their labels: i2b2-2014 token level.
 
-    The script's runs are of ASCII letters and digits; these are of any, which is the same on the texts of i2b2 and
-    does not cut "García" in two on others. A run is cut where its entity is.
+    The official script matches runs of ASCII letters and digits. This function matches any letters and digits:
+    identical on the texts of i2b2, and it does not split "García". A run is cut at the bounds of its entity.
 
     text (str): the note.
     gold, pred (Iterable[Entity]): entities.
-    RETURNS (Triple): hits, false positives, false negatives.
+    RETURNS (Triple): true positives, false positives, false negatives.
     """
     golds, preds = (
         {(*run, e.label) for e in side for run in find_words(text, e.start, e.end)} for side in (gold, pred)
@@ -157,20 +158,20 @@ def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> T
 
 
 def find_words(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-    """Find the alphanumeric runs of a stretch of text.
+    """Find the alphanumeric runs in a part of a text.
 
     text (str): the note.
-    start, end (int): the stretch; a run is cut at its edges.
-    RETURNS (list[tuple[int, int]]): (start, end) in the note.
+    start, end (int): bounds of the part; a run is cut there.
+    RETURNS (list[tuple[int, int]]): (start, end) offsets in the note.
     """
     return [match.span() for match in _WORD.finditer(text, start, len(text) if end is None else end)]
 
 
 def count_sentences(text: str) -> int:
-    """Count sentences: pieces of a line up to ".", "!" or "?" and white space, that hold a letter or digit.
+    """Count sentences: parts of a line that end in ".", "!" or "?" and white space and have a letter or digit.
 
-    The leak score of MEDDOCAN divides by the sentences of a file that the task's own splitter made and the corpus does
-    not hold. This count stands in for it, so leak scores of it compare with each other and not with published ones.
+    The leak score of MEDDOCAN uses sentence counts of the task's own splitter, which the corpus does not include. Leak
+    scores computed with this function are comparable with each other but not with published ones.
 
     text (str): the note.
     RETURNS (int): number of sentences.
@@ -182,17 +183,17 @@ def alphanumeric_mask(text: str) -> Mask:
     """Mark letters and digits, by ``str.isalnum``.
 
     text (str): the note.
-    RETURNS (Mask): one flag a character.
+    RETURNS (Mask): shape (characters,).
     """
     return np.fromiter(map(str.isalnum, text), dtype=np.bool_, count=len(text))
 
 
 def coverage_mask(entities: Iterable[Entity], length: int) -> Mask:
-    """Mark what entities cover, whatever their labels.
+    """Mark the characters covered by entities, whatever their labels.
 
     entities (Iterable[Entity]): entities.
-    length (int): characters of the note.
-    RETURNS (Mask): one flag a character.
+    length (int): number of characters of the note.
+    RETURNS (Mask): shape (characters,).
     """
     mask = np.zeros(length, dtype=np.bool_)
     for entity in entities:
@@ -201,12 +202,12 @@ def coverage_mask(entities: Iterable[Entity], length: int) -> Mask:
 
 
 def is_covered(text: str, entity: Entity, found: Iterable[Entity]) -> bool:
-    """Say whether no letter or digit of an entity is left uncovered, whatever the labels.
+    """Test whether every letter and digit of an entity is covered, whatever the labels.
 
     text (str): the note.
-    entity (Entity): what should be covered.
-    found (Iterable[Entity]): what covers.
-    RETURNS (bool): whether all of it is.
+    entity (Entity): entity to cover.
+    found (Iterable[Entity]): covering entities.
+    RETURNS (bool): whether nothing of it is uncovered.
     """
     near = (e for e in found if e.start < entity.end and entity.start < e.end)
     open_letters = alphanumeric_mask(text) & ~coverage_mask(near, len(text))
@@ -214,11 +215,11 @@ def is_covered(text: str, entity: Entity, found: Iterable[Entity]) -> bool:
 
 
 def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:
-    """Mark the characters on short lines: the form-like header of a note, apart from its running narrative.
+    """Mark the characters on short lines: the form-like header of a note, in contrast to its narrative.
 
     text (str): the note.
-    width (int): characters from which on a line is narrative; line ends do not count.
-    RETURNS (Mask): one flag a character; a line end belongs to its line.
+    width (int): minimum length of a narrative line in characters, without its line end.
+    RETURNS (Mask): shape (characters,). A line end belongs to its line.
     """
     lines = text.split("\n")
     short = [len(line.removesuffix("\r")) < width for line in lines]
@@ -226,10 +227,10 @@ def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:
 
 
 def confuse(gold: Iterable[Entity], pred: Iterable[Entity]) -> Counter[tuple[str, str]]:
-    """Count which label stands for which, on entities with the same offsets.
+    """Count pairs of gold and predicted label of entities with equal offsets.
 
     gold, pred (Iterable[Entity]): entities.
-    RETURNS (Counter[tuple[str, str]]): by (gold label, predicted label); "" where the other side has no such span.
+    RETURNS (Counter[tuple[str, str]]): counts by (gold label, predicted label); "" if the other side has no such span.
     """
     golds, preds = ({(e.start, e.end): e.label for e in sorted(side)} for side in (gold, pred))
     return Counter((golds.get(span, ""), preds.get(span, "")) for span in golds.keys() | preds.keys())

@@ -1,22 +1,79 @@
-"""spaCy Docs from annotated notes and back, for training data and for files that spaCy reads.
+"""Convert annotated notes to spaCy Docs and back, for training data and .spacy files.
 
-A Doc's name stands in ``doc.user_data["deid/name"]``. Entities are widened to whole tokens and cannot overlap, so a
-Doc may hold more characters than the note's annotation, and an entity may be trimmed: how many are is returned, not
-hidden.
+``doc.ents`` holds whole tokens without overlap. Entities are therefore widened to whole tokens and trimmed where they
+overlap; no token of an entity is lost. What changed is returned as a `Conflict` or a count. The name of a document is
+kept in ``doc.user_data["deid/name"]``.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.vocab import Vocab
 
 from ..errors import Errors, InputError
-from .alignment import align_entities
+from ..spans import Candidate, union_filter
 from .documents import AnnotatedText, Entity, index_documents, relabel
 from .files import read_label
 
-__all__ = ["NAME", "from_doc", "make_docs", "read_docbin", "write_docbin"]
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """An entity that ``doc.ents`` cannot represent as annotated. Holds offsets, never text.
+
+    kind (str): "misaligned" if the entity begins or ends inside a token, "overlapping" if it shares tokens with
+        another.
+    entity (Entity): the entity as annotated.
+    start, end (int): character offsets of the whole tokens that it touches; equal if it touches none.
+    """
+
+    kind: Literal["misaligned", "overlapping"]
+    entity: Entity
+    start: int
+    end: int
+
+    @property
+    def trimmed(self) -> bool:
+        """Whether the entity lost tokens to another entity, or touches no token."""
+        return self.kind == "overlapping" or self.start == self.end
+
+    def __str__(self) -> str:
+        """Describe the conflict by offsets and label."""
+        where = f"{self.entity.start}:{self.entity.end} {self.entity.label}"
+        if self.start == self.end:
+            return f"{where}: nothing but blanks between tokens"
+        if self.kind == "misaligned":
+            return f"{where}: not at the edges of tokens, widened to {self.start}:{self.end}"
+        return f"{where}: overlaps another entity, and keeps those of its tokens that the longer one does not hold"
+
+
+def align_entities(doc: Doc, entities: list[Entity]) -> tuple[list[Span], list[Conflict]]:
+    """Align entities with the tokens of a Doc. Every token that an entity touches is in one of the spans.
+
+    doc (Doc): Doc of the annotated text.
+    entities (list[Entity]): entities, with the labels that the spans get.
+    RETURNS (tuple[list[Span], list[Conflict]]): disjoint spans in document order, and the entities that were changed.
+    """
+    widened = [doc.char_span(e.start, e.end, label=e.label, alignment_mode="expand") for e in entities]
+    touching = [(entity, span) for entity, span in zip(entities, widened, strict=True) if span]
+    candidates = [Candidate(span.start, span.end, span.label_, (-len(span),)) for _, span in touching]
+    spans = [Span(doc, c.start, c.end, label=c.label) for c in union_filter(candidates)]
+    conflicts = [
+        Conflict("misaligned", entity, *((span.start_char, span.end_char) if span else (entity.start, entity.start)))
+        for entity, span in zip(entities, widened, strict=True)
+        if not span or (span.start_char, span.end_char) != (entity.start, entity.end)
+    ]
+    left = Counter((span.start, span.end, span.label_) for span in spans)
+    for entity, span in touching:
+        key = (span.start, span.end, span.label_)
+        if not left[key]:
+            conflicts.append(Conflict("overlapping", entity, span.start_char, span.end_char))
+        left[key] -= bool(left[key])
+    return spans, conflicts
+
 
 NAME = "deid/name"
 
@@ -24,15 +81,15 @@ NAME = "deid/name"
 def make_docs(
     documents: Iterable[AnnotatedText], tokenizer: Callable[[str], Doc], *, scheme: str = "canonical"
 ) -> tuple[list[Doc], int]:
-    """Make Docs whose ``ents`` are the gold entities, widened to whole tokens.
+    """Create Docs whose ``ents`` are the gold entities, widened to whole tokens.
 
-    Where entities overlap, the one of more tokens stays and the other keeps the rest: ``doc.ents`` cannot hold both,
-    and no token of either is lost. See `alignment.align_entities`.
+    Where entities overlap, the one with more tokens is kept whole and the other one keeps its remaining tokens; see
+    `align_entities`.
 
     documents (Iterable[AnnotatedText]): annotated notes.
     tokenizer (Callable[[str], Doc]): ``nlp.make_doc`` or a tokenizer.
-    scheme (str): scheme to write the labels in.
-    RETURNS (tuple[list[Doc], int]): the Docs in the given order, and how many entities were trimmed.
+    scheme (str): label scheme of the Docs.
+    RETURNS (tuple[list[Doc], int]): Docs in the given order, and the number of trimmed entities.
     """
     docs, trimmed = [], 0
     for document in documents:
@@ -46,12 +103,12 @@ def make_docs(
 
 
 def from_doc(doc: Doc, name: str = "", *, scheme: str = "canonical") -> AnnotatedText:
-    """Take the entities of a Doc.
+    """Create an annotated note from the entities of a Doc.
 
-    doc (Doc): its ``ents`` are the entities.
-    name (str): name of the document; "" for the one that the Doc carries.
-    scheme (str): scheme of the labels in ``doc.ents``.
-    RETURNS (AnnotatedText): with canonical labels.
+    doc (Doc): Doc with entities in ``ents``.
+    name (str): name of the document; "" for the name stored in the Doc.
+    scheme (str): label scheme of ``doc.ents``.
+    RETURNS (AnnotatedText): note with canonical labels.
     RAISES: InputError (D304) for a label that is not in the scheme.
     """
     name = name or str(doc.user_data.get(NAME, ""))
@@ -63,9 +120,9 @@ def read_docbin(path: Path, *, scheme: str = "canonical") -> list[AnnotatedText]
     """Read a .spacy file.
 
     path (Path): the file.
-    scheme (str): scheme of the labels in it.
-    RETURNS (list[AnnotatedText]): in the order of the file; Docs without a name are numbered.
-    RAISES: InputError if it is no DocBin (D303), a name stands twice (D308) or a label is not known (D304).
+    scheme (str): label scheme of the file.
+    RETURNS (list[AnnotatedText]): notes in the order of the file; Docs without a name are numbered.
+    RAISES: InputError if the file is not a DocBin (D303), a name occurs twice (D308) or a label is unknown (D304).
     """
     try:
         docs = list(DocBin().from_disk(path).get_docs(Vocab()))
@@ -85,8 +142,8 @@ def write_docbin(
     documents (Iterable[AnnotatedText]): annotated notes.
     path (Path): the file.
     tokenizer (Callable[[str], Doc]): ``nlp.make_doc`` or a tokenizer.
-    scheme (str): scheme to write the labels in.
-    RETURNS (int): how many entities were trimmed because they overlap a longer one.
+    scheme (str): label scheme of the file.
+    RETURNS (int): number of entities trimmed because they overlap a longer one.
     """
     docs, trimmed = make_docs(index_documents(documents).values(), tokenizer, scheme=scheme)
     DocBin(docs=docs, store_user_data=True).to_disk(path)

@@ -1,6 +1,6 @@
-"""Annotated notes as plain values: what every reader gives, every writer takes and every metric counts.
+"""Annotated notes as plain values: the common type of all readers, writers and metrics.
 
-Labels are canonical everywhere inside; a scheme's own labels stand in files only, and in the tables of a metric.
+Labels are canonical inside the package. Labels of another scheme occur only in files and in tables of figures.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ __all__ = ["AnnotatedText", "Entity", "index_documents", "pair_documents", "rela
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """One identifier in a text. Holds offsets, never text.
+    """An identifier in a text. Holds offsets, never text.
 
-    start, end (int): characters in the text, end exclusive.
+    start, end (int): character offsets, end exclusive.
     label (str): canonical label.
     """
 
@@ -27,12 +27,12 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedText:
-    """A note and its entities. The text is left out of the repr, so that no log can hold it.
+    """A note and its entities. The repr leaves the text out, so that no log can contain it.
 
-    name (str): name of the document: the file's stem, or the record's id.
-    text (str): the note, exactly as the file has it: byte-order mark and line ends included.
-    entities (tuple[Entity, ...]): in the order of the text, each once; overlap is allowed.
-    RAISES: InputError (D300) for an entity that is empty or outside the text.
+    name (str): name of the document: stem of the file name, or id of the record.
+    text (str): the note, exactly as in the file, including byte-order mark and line ends.
+    entities (tuple[Entity, ...]): sorted, without duplicates; entities may overlap.
+    RAISES: InputError (D300) if an entity is empty or outside the text.
     """
 
     name: str
@@ -48,22 +48,22 @@ class AnnotatedText:
 
 
 def relabel(entities: Iterable[Entity], scheme: str) -> list[Entity]:
-    """Write the labels of a scheme in place of the canonical ones.
+    """Convert canonical labels to the labels of a scheme.
 
-    entities (Iterable[Entity]): with canonical labels.
+    entities (Iterable[Entity]): entities with canonical labels.
     scheme (str): name of the scheme, see `labels.SCHEMES`.
-    RETURNS (list[Entity]): the same offsets.
+    RETURNS (list[Entity]): entities with the same offsets and the labels of the scheme.
     RAISES: ConfigError if the scheme (D002) or a label (D001) is unknown.
     """
     return [Entity(e.start, e.end, to_scheme(e.label, scheme)) for e in entities]
 
 
 def index_documents(documents: Iterable[AnnotatedText]) -> dict[str, AnnotatedText]:
-    """Look documents up by name.
+    """Index documents by name.
 
-    documents (Iterable[AnnotatedText]): in any order.
-    RETURNS (dict[str, AnnotatedText]): by name, in the given order.
-    RAISES: InputError (D308) if a name stands twice.
+    documents (Iterable[AnnotatedText]): documents in any order.
+    RETURNS (dict[str, AnnotatedText]): documents by name, in the given order.
+    RAISES: InputError (D308) if a name occurs twice.
     """
     index: dict[str, AnnotatedText] = {}
     for document in documents:
@@ -76,14 +76,14 @@ def index_documents(documents: Iterable[AnnotatedText]) -> dict[str, AnnotatedTe
 def pair_documents(
     gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]
 ) -> list[tuple[AnnotatedText, AnnotatedText]]:
-    """Pair gold and predictions by name.
+    """Pair gold documents with predicted documents by name.
 
-    A document that only one side has is an error and not a skip: the official scripts leave it out of the count, and a
-    note that was never predicted would flatter the recall.
+    A document that is missing on one side is an error. The official scripts skip it, which would inflate recall: a
+    note that was never predicted would not count as missed.
 
-    gold, pred (Sequence[AnnotatedText]): in any order.
-    RETURNS (list[tuple[AnnotatedText, AnnotatedText]]): (gold, predicted), by name.
-    RAISES: InputError if the names (D309) or the texts (D310) differ or a name stands twice (D308).
+    gold, pred (Sequence[AnnotatedText]): documents in any order.
+    RETURNS (list[tuple[AnnotatedText, AnnotatedText]]): (gold, predicted) pairs, sorted by name.
+    RAISES: InputError if the names (D309) or the texts (D310) differ, or a name occurs twice (D308).
     """
     golds, preds = index_documents(gold), index_documents(pred)
     if golds.keys() != preds.keys():
@@ -96,7 +96,7 @@ def pair_documents(
 
 
 def _some(names: Iterable[str], limit: int = 5) -> str:
-    """Name a few of many, in order."""
+    """Join the first names in sorted order, and say how many more there are."""
     ordered = sorted(names)
     more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
     return (", ".join(ordered[:limit]) or "none") + more

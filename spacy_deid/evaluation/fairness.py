@@ -1,25 +1,240 @@
-"""Name-swap fairness: is a name found as often whoever bears it?
+"""Name-swap fairness: compare the recall of names between groups of origin, sexes and decades of birth.
 
-Names of every group stand in the same contexts (`swaps`), so recall is compared in pairs. A mention is found if no
-letter of it is left uncovered, whatever the label. Contexts and not names are drawn again for the intervals, because
-the mentions of one context are not independent (Efron and Tibshirani 1993, chapter 6; the paired design is that of
-Xiao et al. 2023, arXiv:2305.11348).
+    lang/<lang>/fairness.txt            contexts, in the sections [patient], [relative] and [clinician]
+    lang/<lang>/names/origins.toml      given names per sex and surnames of each group, given names of each decade
+
+A context is a short note with slots for one person. Each draw is a context, filled with a woman and a man of every
+group and decade, so that differences in recall are due to the names alone. A mention is found if every letter of it is
+covered, whatever the label. The bootstrap draws contexts instead of names, because the mentions of a context are not
+independent (Efron and Tibshirani 1993, chapter 6; for the paired design see Xiao et al. 2023, arXiv:2305.11348).
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .bootstrap import interval, ratio, resample
+from ..errors import ConfigError, Errors
+from ..lang import get_language, language_codes
 from .counts import is_covered
-from .documents import Entity
+from .documents import AnnotatedText, Entity
+from .metrics import interval, ratio, resample
 from .rows import MetricRow, with_interval
-from .swaps import SEXES, Swap
 
-__all__ = ["AXES", "TARGET", "compare", "count_found", "format_fairness", "make_rows", "measure"]
+SEXES = ("female", "male")
+
+Inflect = Callable[[str, str, str], str]
+
+_LABELS = {"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN"}
+_TWO_SURNAMES = "two surnames"
+_HEAD = re.compile(r"\[(.+)\]")
+_SLOT = re.compile(
+    r"\{(?:(?P<what>full|given|surname|formal)(?P<filters>(?::\w+)*)|sex\?(?P<m>[^{}|]*)\|(?P<f>[^{}|]*))\}"
+)
+_NAME_TYPES = {"full": "name", "formal": "name", "given": "given", "surname": "surname"}
+_CASING: Mapping[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A short note with slots for one person.
+
+    label (str): canonical label of the names in it.
+    source (str): text of the note with its slots.
+    """
+
+    label: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """The contexts of a language.
+
+    contexts (tuple[Context, ...]): in the order of the file.
+    two_surnames (frozenset[str]): groups whose members have two surnames.
+    """
+
+    contexts: tuple[Context, ...]
+    two_surnames: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The names of a group of origin or of a decade.
+
+    axis (str): "origin" or "decade".
+    name (str): name of the group or decade.
+    given (Mapping[str, Sequence[str]]): given names by sex.
+    surnames (Sequence[str]): surnames; for a decade, those of the first group of the language.
+    count (int): number of surnames of a person.
+    """
+
+    axis: str
+    name: str
+    given: Mapping[str, Sequence[str]] = field(repr=False)
+    surnames: Sequence[str] = field(repr=False)
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A note filled with the name of one person.
+
+    context (int): index of the context.
+    axis, pool, sex (str): group of the person.
+    note (AnnotatedText): the text, with each mention of the name as an entity.
+    """
+
+    context: int
+    axis: str
+    pool: str
+    sex: str
+    note: AnnotatedText
+
+
+def load_contexts(lang: str) -> Contexts:
+    """Load the contexts of a language.
+
+    lang (str): language code.
+    RETURNS (Contexts): the contexts.
+    RAISES: ConfigError if there are none (D370) or a line is malformed (D371).
+    """
+    text = get_language(lang).read_text("fairness.txt")
+    if not text:
+        raise ConfigError(Errors.D370.format(lang=lang, known=", ".join(language_codes("fairness.txt"))))
+    return parse_contexts(text, "fairness.txt")
+
+
+def parse_contexts(text: str, name: str) -> Contexts:
+    """Parse a file of contexts.
+
+    text (str): content of the file.
+    name (str): name of the file, for error messages.
+    RETURNS (Contexts): the contexts.
+    RAISES: ConfigError (D371) for a line outside a known section, a line without a slot for a name, or an invalid
+        brace.
+    """
+    contexts: list[Context] = []
+    two: set[str] = set()
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if head := _HEAD.fullmatch(line):
+            section = head[1]
+        elif section == _TWO_SURNAMES:
+            two.update(line.split())
+        elif section not in _LABELS:
+            raise ConfigError(Errors.D371.format(path=name, line=number, reason=f"not in a section {list(_LABELS)}"))
+        elif not any(match["what"] for match in _SLOT.finditer(line)) or {"{", "}"} & set(_SLOT.sub("", line)):
+            raise ConfigError(Errors.D371.format(path=name, line=number, reason="no slot for a name, or a broken one"))
+        else:
+            contexts.append(Context(_LABELS[section], line.replace("\\n", "\n")))
+    return Contexts(tuple(contexts), frozenset(two))
+
+
+def load_pools(lang: str, two_surnames: frozenset[str]) -> list[Pool]:
+    """Load the names of a language.
+
+    lang (str): language code.
+    two_surnames (frozenset[str]): groups whose members have two surnames.
+    RETURNS (list[Pool]): groups of origin, then decades.
+    RAISES: ConfigError (D370) if there are none.
+    """
+    origins = get_language(lang).read_toml("names/origins.toml")
+    if not origins:
+        raise ConfigError(Errors.D370.format(lang=lang, known=", ".join(language_codes("names/origins.toml"))))
+    groups = [
+        Pool("origin", name, group, group["surname"], 1 + (name in two_surnames))
+        for name, group in origins["groups"].items()
+    ]
+    first = groups[0]
+    decades = origins["decades"].items()
+    return groups + [Pool("decade", name, given, first.surnames, first.count) for name, given in decades]
+
+
+def blend(first: str, second: str, rng: Random) -> str:
+    """Create a name that is on no list from the beginning of one name and the end of another.
+
+    first, second (str): names of the same group.
+    rng (Random): random generator.
+    RETURNS (str): the new name; `first` if a name has fewer than four characters or other characters than letters.
+    """
+    if not (first.isalpha() and second.isalpha() and min(len(first), len(second)) > 3):
+        return first
+    return first[: rng.randint(2, len(first) - 2)] + second[-rng.randint(2, len(second) - 2) :].lower()
+
+
+def draw_swaps(
+    contexts: Sequence[Context], pools: Sequence[Pool], n: int, seed: int, inflect: Inflect, unlisted: bool = False
+) -> Iterator[Swap]:
+    """Fill contexts with names, cycling through the contexts. The same seed gives the same notes.
+
+    contexts (Sequence[Context]): the contexts.
+    pools (Sequence[Pool]): the names.
+    n (int): number of draws for each pool and sex.
+    seed (int): seed of the random generator.
+    inflect (Inflect): function that inflects a name, called with text, case and name type.
+    unlisted (bool): whether to blend names to new ones, because a model may have seen the listed ones.
+    YIELDS (Swap): notes.
+    """
+    for i in range(n):
+        number = i % len(contexts)
+        for pool in pools:
+            for sex in SEXES:
+                rng = Random(f"{seed} {i} {pool.name} {sex}")
+                given, surnames = rng.choice(pool.given[sex]), rng.sample(pool.surnames, pool.count)
+                if unlisted:
+                    given = blend(given, rng.choice(pool.given[sex]), rng)
+                    surnames = [blend(name, rng.choice(pool.surnames), rng) for name in surnames]
+                surname = " ".join(surnames)
+                note = fill(contexts[number], f"{i}-{pool.name}-{sex}", given, surname, sex, inflect)
+                yield Swap(number, pool.axis, pool.name, sex, note)
+
+
+def fill(context: Context, name: str, given: str, surname: str, sex: str, inflect: Inflect) -> AnnotatedText:
+    """Fill a context with the name of one person.
+
+    context (Context): the context.
+    name (str): name of the note.
+    given, surname, sex (str): the person.
+    inflect (Inflect): function that inflects a name.
+    RETURNS (AnnotatedText): the note, with each mention of the name as an entity.
+    """
+    texts = {"full": f"{given} {surname}", "given": given, "surname": surname, "formal": f"{surname}, {given}"}
+    parts: list[str] = []
+    entities: list[Entity] = []
+    last = length = 0
+
+    for match in _SLOT.finditer(context.source):
+        literal = context.source[last : match.start()]
+        what = match["what"]
+        value = (
+            _apply_filters(texts[what], what, match["filters"], inflect)
+            if what
+            else match["f" if sex == "female" else "m"]
+        )
+        start = length + len(literal)
+        parts += [literal, value]
+        length, last = start + len(value), match.end()
+        if what:
+            entities.append(Entity(start, length, context.label))
+    return AnnotatedText(name, "".join([*parts, context.source[last:]]), tuple(entities))
+
+
+def _apply_filters(text: str, what: str, filters: str, inflect: Inflect) -> str:
+    """Apply the filters of a slot in order: "upper", "lower", or a grammatical case."""
+    for name in filters.split(":")[1:]:
+        change = _CASING.get(name)
+        text = change(text) if change else inflect(text, name, _NAME_TYPES[what])
+    return text
+
 
 AXES = {"origin": "origin groups", "decade": "decades of birth", "sex": "sexes"}
 TARGET = 0.01
@@ -28,11 +243,11 @@ Counts = NDArray[np.int64]
 
 
 def count_found(swap: Swap, found: Iterable[Entity]) -> tuple[int, int]:
-    """Count the mentions of the name that are covered to the last letter.
+    """Count the mentions of the name that are fully covered.
 
     swap (Swap): a note.
-    found (Iterable[Entity]): what a pipeline found in it.
-    RETURNS (tuple[int, int]): mentions found, mentions.
+    found (Iterable[Entity]): entities predicted in it.
+    RETURNS (tuple[int, int]): number of mentions found, number of mentions.
     """
     found, mentions = list(found), swap.note.entities
     return sum(is_covered(swap.note.text, mention, found) for mention in mentions), len(mentions)
@@ -41,13 +256,14 @@ def count_found(swap: Swap, found: Iterable[Entity]) -> tuple[int, int]:
 def measure(
     results: Iterable[tuple[Swap, tuple[int, int]]], contexts: int, *, bootstrap: int = 1000, seed: int = 0
 ) -> dict[str, Any]:
-    """Compare recall between origin groups, decades of birth and sexes.
+    """Compare recall between groups of origin, decades of birth and sexes.
 
-    results (Iterable[tuple[Swap, tuple[int, int]]]): notes, each with what `count_found` gave.
+    results (Iterable[tuple[Swap, tuple[int, int]]]): notes with the result of `count_found`.
     contexts (int): number of contexts.
-    bootstrap (int): replicates for the 95 % intervals.
-    seed (int): seed of the draws.
-    RETURNS (dict): by axis ("origin", "decade", "sex") what `compare` gives; the sexes are of the origin groups.
+    bootstrap (int): number of replicates for the 95 % intervals.
+    seed (int): seed of the random generator.
+    RETURNS (dict): result of `compare` by axis ("origin", "decade", "sex"); sexes are compared on the groups of
+        origin.
     """
     tables: dict[str, dict[str, Counts]] = {axis: {} for axis in AXES}
     tables["sex"] = {sex: np.zeros((contexts, 2), dtype=np.int64) for sex in SEXES}
@@ -62,13 +278,13 @@ def measure(
 def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str, Any]:
     """Compare the recall of groups in the same contexts.
 
-    counts (Mapping[str, Counts]): by group, mentions found and mentions, one row a context.
-    bootstrap (int): replicates for the 95 % intervals.
-    seed (int): seed of the draws.
-    RETURNS (dict): "groups": each with "found", "mentions", "recall" and its "difference" to all groups together;
-        "pairs": "higher", "lower" and their "difference"; "largest": the pair that is furthest apart. Figures have a
-        "ci"; that of the largest is of the largest difference in each replicate, whichever pair that is, because the
-        pair was picked for being the largest.
+    counts (Mapping[str, Counts]): group → mentions found and mentions, shape (contexts, 2).
+    bootstrap (int): number of replicates for the 95 % intervals.
+    seed (int): seed of the random generator.
+    RETURNS (dict): "groups", each with "found", "mentions", "recall" and the "difference" from all groups together;
+        "pairs", each with "higher", "lower" and "difference"; "largest", the pair with the largest difference. Figures
+        have a "ci". The interval of the largest difference is that of the largest difference in each replicate,
+        whichever pair it is, because the pair was selected for its difference.
     """
     names = list(counts)
     table = np.stack([counts[name] for name in names], axis=1)
@@ -92,19 +308,19 @@ def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str
 
 
 def _recall(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Found by mentions, on the last axis."""
+    """Divide found mentions by mentions on the last axis."""
     return ratio(counts[..., 0], counts[..., 1])
 
 
 def _figure(value: float, replicates: NDArray[np.float64]) -> dict[str, Any]:
-    """A figure and its interval."""
+    """Return a figure with its interval."""
     return {"value": float(value), "ci": interval(replicates)}
 
 
 def _pair(
     names: list[str], recall: NDArray[np.float64], recalls: NDArray[np.float64], i: int, j: int
 ) -> dict[str, Any]:
-    """Two groups, the one with the higher recall first."""
+    """Compare two groups, the one with higher recall first."""
     if recall[i] < recall[j]:
         i, j = j, i
     difference = _figure(recall[i] - recall[j], recalls[:, i] - recalls[:, j])
@@ -114,12 +330,12 @@ def _pair(
 def make_rows(
     result: Mapping[str, Any], *, lang: str, names: str, n: int, seed: int, command: str, date: str
 ) -> list[MetricRow]:
-    """Make metric rows of what `measure` gave.
+    """Convert figures to metric rows.
 
-    result (Mapping): the figures.
+    result (Mapping): result of `measure`.
     lang (str): language of the contexts.
     names (str): "listed" or "unlisted".
-    n, seed (int): draws a group and sex, and their seed.
+    n, seed (int): number of draws per group and sex, and their seed.
     command, date (str): as in `MetricRow`.
     RETURNS (list[MetricRow]): the largest differences, then recall and difference of each group.
     """
@@ -139,24 +355,24 @@ def make_rows(
 
 
 def format_fairness(result: Mapping[str, Any]) -> str:
-    """Write the figures as a table for the console.
+    """Format figures as a plain text table.
 
-    result (Mapping): what `measure` gave.
-    RETURNS (str): the table, with a line end.
+    result (Mapping): result of `measure`.
+    RETURNS (str): the table.
     """
     lines = []
     for axis, kinds in AXES.items():
         lines.append(f"{kinds:<32}{'mentions':>9}{'recall':>9}  {'to all':<26}")
         for group, figures in result[axis]["groups"].items():
-            recall, gap = figures["recall"]["value"], _with_interval(figures["difference"])
+            recall, gap = figures["recall"]["value"], _format_difference(figures["difference"])
             lines.append(f"  {group:<30}{figures['mentions']:>9}{recall:>9.4f}  {gap}")
         largest = result[axis]["largest"]
         between = f"{largest['higher']} – {largest['lower']}"
-        lines += [f"  largest difference: {_with_interval(largest['difference'])}  {between}", ""]
+        lines += [f"  largest difference: {_format_difference(largest['difference'])}  {between}", ""]
     return "\n".join(lines)
 
 
-def _with_interval(figure: Mapping[str, Any]) -> str:
-    """A signed figure and its interval."""
+def _format_difference(figure: Mapping[str, Any]) -> str:
+    """Format a signed figure with its interval."""
     interval_ = "" if figure["ci"] is None else " [{:+.4f}, {:+.4f}]".format(*figure["ci"])
     return f"{figure['value']:+.4f}{interval_}"

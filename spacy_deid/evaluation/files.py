@@ -1,7 +1,6 @@
-"""Text files read and written so that offsets hold, and errors that name the file and never quote it.
+"""Read and write text files so that offsets stay valid, with errors that name the file but never quote it.
 
-Files are opened without translation of line ends and without dropping a byte-order mark: both would shift every offset
-behind them.
+Line ends are not translated and a byte-order mark is kept: dropping either would shift all later offsets.
 """
 
 import os
@@ -29,11 +28,11 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file as it is.
+    """Read a UTF-8 file without changing it.
 
     path (Path): file to read.
-    RETURNS (str): its text; line ends and byte-order mark are kept.
-    RAISES: InputError if it cannot be read (D303) or is not UTF-8 (D301).
+    RETURNS (str): its text, with line ends and byte-order mark.
+    RAISES: InputError if the file cannot be read (D303) or is not UTF-8 (D301).
     """
     try:
         return read_bytes(path).decode("utf-8")
@@ -45,7 +44,7 @@ def read_bytes(path: Path) -> bytes:
     """Read a file.
 
     path (Path): file to read.
-    RETURNS (bytes): what it holds.
+    RETURNS (bytes): its content.
     RAISES: InputError (D303) if it cannot be read.
     """
     try:
@@ -55,11 +54,11 @@ def read_bytes(path: Path) -> bytes:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 file as it is, whole or not at all: through a temporary file beside it.
+    """Write a UTF-8 file atomically: to a temporary file in the same folder, which then replaces the target.
 
-    path (Path): file to write; its folder must be there.
-    text (str): what to write; no line end is translated.
-    RAISES: InputError (D301) if the text holds a lone surrogate, which UTF-8 cannot say.
+    path (Path): file to write. Its folder must exist.
+    text (str): text to write; line ends are not translated.
+    RAISES: InputError (D301) if the text has a lone surrogate, which UTF-8 cannot encode.
     """
     try:
         data = text.encode("utf-8")
@@ -69,10 +68,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: through a temporary file beside it.
+    """Write a file atomically: to a temporary file in the same folder, which then replaces the target.
 
-    path (Path): file to write; its folder must be there.
-    data (bytes): what to write.
+    path (Path): file to write. Its folder must exist.
+    data (bytes): content to write.
     """
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
         temporary = Path(file.name)
@@ -87,12 +86,12 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def file_name(name: str, suffix: str) -> str:
-    """Make a file's name of a document's.
+    """Make a file name from the name of a document.
 
     name (str): name of the document.
-    suffix (str): ".ann", ".xml", …
-    RETURNS (str): the file's name, without a folder.
-    RAISES: InputError (D311) if the name would lead out of the folder or be hidden.
+    suffix (str): suffix such as ".ann" or ".xml".
+    RETURNS (str): the file name, without folder.
+    RAISES: InputError (D311) if the name has a path separator or an unprintable character, or begins with a dot.
     """
     if not name or name.startswith(".") or set(name) & set("/\\\0") or any(not char.isprintable() for char in name):
         raise InputError(Errors.D311.format(name=ascii(name)[1:-1]))
@@ -100,14 +99,14 @@ def file_name(name: str, suffix: str) -> str:
 
 
 def read_label(label: str, scheme: str, path: Path, line: int) -> str:
-    """Map a label of a file to the canonical one.
+    """Map the label of an annotation in a file to the canonical label.
 
-    label (str): as the file has it. It is not quoted in the error: in a broken line it may be note text.
-    scheme (str): the file's scheme.
-    path (Path): the file, for the error.
-    line (int): the line, for the error.
+    label (str): label in the file. Errors do not quote it: in a malformed line it may be text of the note.
+    scheme (str): label scheme of the file.
+    path (Path): the file, for the error message.
+    line (int): line number, for the error message.
     RETURNS (str): canonical label.
-    RAISES: InputError (D304) if the scheme has no such label; ConfigError (D002) for an unknown scheme.
+    RAISES: InputError (D304) if the scheme has no such label; ConfigError (D002) if the scheme is unknown.
     """
     if scheme in SCHEMES and label not in SCHEMES[scheme]:
         known = ", ".join(sorted(SCHEMES[scheme]))
@@ -116,13 +115,13 @@ def read_label(label: str, scheme: str, path: Path, line: int) -> str:
 
 
 def read_offset(value: object, path: Path, line: int) -> int:
-    """Read an offset: a whole number, or ASCII digits.
+    """Read an offset: an integer, or a string of ASCII digits.
 
-    value (object): as the file has it.
-    path (Path): the file, for the error.
-    line (int): the line, for the error.
+    value (object): value in the file.
+    path (Path): the file, for the error message.
+    line (int): line number, for the error message.
     RETURNS (int): the offset.
-    RAISES: InputError (D302).
+    RAISES: InputError (D302) for any other value.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -132,16 +131,16 @@ def read_offset(value: object, path: Path, line: int) -> int:
 
 
 def check_quote(text: str, spans: list[Entity], quote: str, path: Path, line: int) -> None:
-    """Make sure that an annotation quotes the text that it points at.
+    """Check that the text quoted by an annotation is the text at its offsets.
 
-    White space counts as one space on both sides, because every format writes a line break in its own way.
+    Any run of white space counts as one space on both sides, because each format writes line breaks differently.
 
     text (str): the note.
-    spans (list[Entity]): the fragments of the annotation.
-    quote (str): what the annotation quotes.
-    path (Path): the file, for the error.
-    line (int): the line, for the error.
-    RAISES: InputError if an offset lies outside the text (D302) or the text differs (D305).
+    spans (list[Entity]): fragments of the annotation.
+    quote (str): text quoted by the annotation.
+    path (Path): the file, for the error message.
+    line (int): line number, for the error message.
+    RAISES: InputError if an offset is outside the text (D302) or the quoted text differs (D305).
     """
     for span in spans:
         if not 0 <= span.start < span.end <= len(text):
@@ -154,10 +153,10 @@ def check_quote(text: str, spans: list[Entity], quote: str, path: Path, line: in
 
 
 def check_xml(document: AnnotatedText) -> None:
-    """Make sure that a text can stand in XML, which has no way to say NUL or form feed (XML 1.0, 2.2).
+    """Check that XML can represent a text: control characters such as NUL and form feed are illegal (XML 1.0, 2.2).
 
-    document (AnnotatedText): what will be written.
-    RAISES: InputError (D312) by offset.
+    document (AnnotatedText): document to write.
+    RAISES: InputError (D312) with the offset of the first illegal character.
     """
     illegal = _NOT_XML.search(document.text)
     if illegal:

@@ -1,4 +1,4 @@
-"""One way into and out of the formats: a folder or a file, its format named or told by the files in it."""
+"""Read and write annotated notes in all formats: a folder or a file, in a given or detected format."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,14 +9,13 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors, InputError
 from ..labels import SCHEMES
-from .brat import read_brat, write_brat
 from .cas import TYPE_SYSTEM, is_cas_json, parse_layer, read_cas
 from .cas_json import write_cas_json
 from .cas_writer import write_xmi
 from .docbin import read_docbin, write_docbin
 from .documents import AnnotatedText, index_documents
-from .i2b2 import read_i2b2, write_i2b2
-from .jsonl import read_jsonl, write_jsonl
+from .json_formats import read_jsonl, write_jsonl
+from .standoff import read_brat, read_i2b2, write_brat, write_i2b2
 
 __all__ = ["FORMATS", "WRITERS", "annotation_files", "detect_format", "read_folder", "write_folder"]
 
@@ -34,11 +33,11 @@ _FORMAT_OF = {suffix: name for name, suffixes in FORMATS.items() for suffix in s
 
 
 def detect_format(path: Path) -> str:
-    """Tell the format of a folder or a file by its suffixes.
+    """Detect the format of a folder or file by file suffix.
 
     path (Path): folder or file.
     RETURNS (str): a key of `FORMATS`.
-    RAISES: InputError if it is not there (D303), or holds none or several formats (D306).
+    RAISES: InputError if the path does not exist (D303), or has files of no format or of several formats (D306).
     """
     found = sorted({_FORMAT_OF[file.suffix] for file in _files(path)})
     if len(found) != 1:
@@ -48,12 +47,14 @@ def detect_format(path: Path) -> str:
 
 
 def annotation_files(path: Path, format: str) -> list[Path]:
-    """The files of a format in a folder, or the one file. JSON that is no CAS and the type system of XMI are none.
+    """List the files of a format in a folder, or the file itself.
+
+    JSON files that are not CAS, and the type system file of XMI, are left out.
 
     path (Path): folder or file.
     format (str): a key of `FORMATS`.
-    RETURNS (list[Path]): in order.
-    RAISES: InputError if the folder is not there (D303).
+    RETURNS (list[Path]): files in sorted order.
+    RAISES: InputError (D303) if the path does not exist.
     """
     return [file for file in _files(path) if file.suffix in FORMATS[format]]
 
@@ -66,17 +67,18 @@ def read_folder(
     check_text: bool = True,
     layer: str | None = None,
 ) -> list[AnnotatedText]:
-    """Read every document of a folder, or of one file. Folders within are not entered, hidden files not read.
+    """Read all documents of a folder, or of one file. Subfolders and hidden files are ignored.
 
     path (str | Path): folder or file.
-    format (str): a key of `FORMATS`; None to tell it by the suffixes.
-    scheme (str): scheme of the labels in the files.
-    check_text (bool): whether the quotes of brat and i2b2 files must be the text at their offsets.
-    layer (str | None): where a CAS holds identifiers, "TYPE:FEATURE"; None to find it, see `cas.find_layer`.
-    RETURNS (list[AnnotatedText]): by name, with canonical labels.
-    RAISES: ConfigError for an unknown format (D314) or scheme (D002), or a layer that is none (D758); InputError
-        naming file and line for what cannot be read (D301–D306, D753–D759), half of a pair (D307) or a name that
-        stands twice (D308).
+    format (str): a key of `FORMATS`; None to detect it by suffix.
+    scheme (str): label scheme of the files.
+    check_text (bool): whether to check that the text quoted in brat and i2b2 files is the text at the offsets.
+    layer (str | None): layer and feature of a CAS that hold the identifiers, "TYPE:FEATURE"; None to find them, see
+        `cas.find_layer`.
+    RETURNS (list[AnnotatedText]): documents sorted by name, with canonical labels.
+    RAISES: ConfigError for an unknown format (D314) or scheme (D002), or an invalid layer (D758); InputError naming
+        file and line for malformed input (D301–D306, D753–D759), an incomplete .txt/.ann pair (D307) or a name that
+        occurs twice (D308).
     """
     path = Path(path)
     _check_scheme(scheme)
@@ -108,15 +110,16 @@ def write_folder(
     include_text: bool = True,
     tokenizer: Callable[[str], Doc] | None = None,
 ) -> int:
-    """Write documents into a folder, which is made if it is not there.
+    """Write documents to a folder, which is created if missing.
 
-    documents (Iterable[AnnotatedText]): what to write.
-    folder (str | Path): jsonl and spacy get one file, "documents"; the others files by name.
+    documents (Iterable[AnnotatedText]): documents to write.
+    folder (str | Path): target folder. "jsonl" and "spacy" write one file named "documents", the other formats one or
+        two files per document.
     format (str): a key of `FORMATS`.
-    scheme (str): scheme to write the labels in.
-    include_text (bool): whether JSONL holds the notes themselves.
-    tokenizer (Callable[[str], Doc]): makes the Docs of "spacy"; None for that of a blank multi-language pipeline.
-    RETURNS (int): entities trimmed; only "spacy" trims any, where they overlap.
+    scheme (str): label scheme of the files.
+    include_text (bool): whether JSONL includes the texts.
+    tokenizer (Callable[[str], Doc]): tokenizer for "spacy"; None for that of a blank multi-language pipeline.
+    RETURNS (int): number of entities trimmed because they overlap; always 0 except for "spacy".
     RAISES: ConfigError for an unknown format (D314) or scheme (D002); InputError as the writers.
     """
     folder = Path(folder)
@@ -135,7 +138,7 @@ def write_folder(
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a folder that are of a format, in order, or the one file."""
+    """List the files of a known format in a folder in sorted order, or the file itself."""
     if path.is_file():
         return [path] if _has_format(path) else []
     if not path.is_dir():
@@ -145,14 +148,14 @@ def _files(path: Path) -> list[Path]:
 
 
 def _has_format(file: Path) -> bool:
-    """Whether a file is of one of the formats, by its suffix; JSON by how it begins."""
+    """Test whether a file has a known format, by its suffix; for JSON also by its first bytes."""
     if file.suffix == ".json":
         return is_cas_json(file)
     return file.suffix in _FORMAT_OF and file.name != TYPE_SYSTEM
 
 
 def _check_pairs(path: Path, files: list[Path]) -> list[Path]:
-    """Make sure that each note has its annotations and the other way round; RETURNS the .ann files."""
+    """Check that each .txt file has an .ann file and vice versa. RETURNS (list[Path]): the .ann files."""
     if path.is_file():
         return [path]
     notes, annotations = ({file.stem for file in files if file.suffix == suffix} for suffix in (".txt", ".ann"))
@@ -164,13 +167,13 @@ def _check_pairs(path: Path, files: list[Path]) -> list[Path]:
 
 
 def _check_format(format: str) -> str:
-    """Make sure that a format is known."""
+    """Return the format, or raise ConfigError (D314) if it is unknown."""
     if format not in FORMATS:
         raise ConfigError(Errors.D314.format(format=format, known=", ".join(FORMATS)))
     return format
 
 
 def _check_scheme(scheme: str) -> None:
-    """Make sure that a scheme is known, before anything is read or written."""
+    """Raise ConfigError (D002) if a scheme is unknown, before anything is read or written."""
     if scheme not in SCHEMES:
         raise ConfigError(Errors.D002.format(scheme=scheme, known=", ".join(SCHEMES)))

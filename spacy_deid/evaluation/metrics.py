@@ -1,30 +1,38 @@
-"""Every figure of an evaluation, from gold and predicted notes: plain JSON values, without text and without names.
+"""Compute all figures of an evaluation from gold and predicted notes, with bootstrap intervals.
 
 =================  ====================================================================================
 ``ner``            offsets and label: MEDDOCAN subtrack 1; i2b2-2014 entity strict
-``span_strict``    offsets alone: MEDDOCAN subtrack 2, strict
-``span_merged``    offsets after uniting neighbours: MEDDOCAN subtrack 2, merged
-``ner_relaxed``    start and label, end at most two characters off: i2b2-2014 entity relaxed
+``span_strict``    offsets only: MEDDOCAN subtrack 2, strict
+``span_merged``    offsets after merging neighbouring spans: MEDDOCAN subtrack 2, merged
+``ner_relaxed``    start and label, end within two characters: i2b2-2014 entity relaxed
 ``token``          alphanumeric runs within entities, with label: i2b2-2014 token
-``hipaa_…``        ``ner``, ``ner_relaxed`` and ``token`` for the i2b2-2014 HIPAA subset; scheme "i2b2" only
+``hipaa_…``        ``ner``, ``ner_relaxed`` and ``token`` on the i2b2-2014 HIPAA subset; scheme "i2b2" only
 ``character``      letters and digits, whatever the label
-``word``           alphanumeric runs touched by an entity or not, whatever the label: PII against non-PII
-``clean``          share of documents of which no letter or digit of a gold entity is uncovered
+``word``           alphanumeric runs, PII if touched by an entity, whatever the label
+``clean``          share of documents in which every letter and digit of every gold entity is covered
 ``leak``           false negatives of ``ner`` per sentence: MEDDOCAN subtrack 1
 =================  ====================================================================================
 
-All of it stands once for whole documents ("all"), once for their short lines ("header") and once for the long ones
-("narrative"). An entity or word belongs to the line that it starts on, a character to the line that it is on.
+Each figure is given for whole documents ("all"), for their short lines ("header") and for their long lines
+("narrative"). Entities and words belong to the line on which they start, characters to the line on which they are.
+
+    precision = tp / (tp + fp)    recall = tp / (tp + fn)    F1 = 2 tp / (2 tp + fp + fn)
+
+A figure with denominator 0 is undefined and returned as None, where the official scripts print 0.0. Results are plain
+JSON values without text and without names of documents.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import registry
 
 from ..errors import Errors, InputError
-from .bootstrap import interval, plain, ratio, resample, score
 from .counts import (
     HIPAA_I2B2,
     Mask,
@@ -42,7 +50,83 @@ from .counts import (
 )
 from .documents import AnnotatedText, Entity, pair_documents, relabel
 
-__all__ = ["REGIONS", "count_document", "evaluate"]
+LEVEL = 0.95
+
+Floats = NDArray[np.float64]
+
+
+def resample(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.int64]:
+    """Bootstrap: draw documents with replacement and sum their counts.
+
+    Documents are drawn instead of entities, because the entities of a note are not independent (Efron and Tibshirani
+    1993, chapter 6).
+
+    counts (NDArray): counts, shape (documents, …).
+    replicates (int): number of bootstrap replicates.
+    seed (int): seed of the random generator.
+    RETURNS (NDArray): summed counts, shape (replicates, …).
+    """
+    documents = len(counts)
+    totals = np.zeros((replicates, *counts.shape[1:]), dtype=np.int64)
+    if documents == 0:
+        return totals
+    generator = np.random.default_rng(seed)
+    flat = counts.reshape(documents, -1).astype(np.float64)  # whole numbers stay exact, and BLAS multiplies
+    for i in range(replicates):
+        weights = np.bincount(generator.integers(documents, size=documents), minlength=documents)
+        totals[i] = np.rint(weights @ flat).reshape(counts.shape[1:])
+    return totals
+
+
+def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+    """Divide elementwise, with NaN where the denominator is 0.
+
+    above, below (NDArray): numerators and denominators, same shape.
+    RETURNS (Floats): quotients.
+    """
+    out = np.full(np.shape(below), np.nan)
+    np.divide(above, below, out=out, where=np.asarray(below) != 0)
+    return out
+
+
+def interval(values: Floats) -> list[float] | None:
+    """Compute the 95 % percentile interval of replicates, ignoring undefined ones.
+
+    values (Floats): one figure per replicate, NaN where undefined.
+    RETURNS (list[float]): lower and upper bound; None if all replicates are undefined.
+    """
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return None
+    tail = (1 - LEVEL) / 2
+    return [float(end) for end in np.quantile(defined, [tail, 1 - tail])]
+
+
+def score_triple(total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dict[str, Any]:
+    """Compute precision, recall and F1 of a triple, with intervals.
+
+    total (NDArray): true positives, false positives, false negatives; shape (3,).
+    replicates (NDArray): bootstrap replicates, shape (replicates, 3); empty for no intervals.
+    RETURNS (dict): "tp", "fp", "fn", "precision", "recall", "f1", and "ci" with the interval of each figure.
+    """
+    figures = _precision_recall_f1(total[None])
+    out: dict[str, Any] = dict(zip(("tp", "fp", "fn"), (int(count) for count in total), strict=True))
+    out |= {name: plain(values[0]) for name, values in figures.items()}
+    if len(replicates):
+        out["ci"] = {name: interval(values) for name, values in _precision_recall_f1(replicates).items()}
+    return out
+
+
+def _precision_recall_f1(triples: NDArray[np.int64]) -> dict[str, Floats]:
+    """Compute precision, recall and F1 of triples of shape (n, 3)."""
+    tp, fp, fn = triples.T
+    return {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
+
+
+def plain(value: float) -> float | None:
+    """Convert NaN to None and other numbers to float, for JSON."""
+    return None if np.isnan(value) else float(value)
+
 
 REGIONS = ("all", "header", "narrative")
 
@@ -61,15 +145,15 @@ def evaluate(
     """Compare predictions with gold.
 
     gold, pred (Sequence[AnnotatedText]): the same documents, with canonical labels.
-    scheme (str): scheme to compare labels in; two canonical labels that it does not tell apart count as one.
-    bootstrap (int): replicates for the 95 % intervals; 0 for none.
-    seed (int): seed of the draws.
-    sentences (Mapping[str, int]): sentences of each document, for the leak score; None to count them by
-        `counts.count_sentences`, for all lines.
+    scheme (str): label scheme of the comparison; canonical labels with the same label in the scheme count as equal.
+    bootstrap (int): number of replicates for the 95 % intervals; 0 for none.
+    seed (int): seed of the random generator.
+    sentences (Mapping[str, int]): number of sentences by document name, for the leak score; None to count them with
+        `counts.count_sentences`.
     RETURNS (dict): "scheme", "documents", "bootstrap", "seed", and for each region the scores, "labels" and
-        "confusion". A figure with nothing to divide by is None.
-    RAISES: InputError if the two sides do not pair (D308–D310) or a sentence count is missing (D315); ConfigError for
-        an unknown scheme (D002) or label (D001).
+        "confusion". Undefined figures are None.
+    RAISES: InputError if the two sides cannot be paired (D308–D310) or a sentence count is missing (D315); ConfigError
+        for an unknown scheme (D002) or label (D001).
     """
     pairs = pair_documents(gold, pred)
     rows = [count_document(one, other, scheme) for one, other in pairs]
@@ -86,7 +170,7 @@ def evaluate(
     result: dict[str, Any] = {"scheme": scheme, "documents": len(pairs), "bootstrap": bootstrap, "seed": seed}
     result |= {region: {"labels": {}, "confusion": confusions[region]} for region in REGIONS}
     for i, (region, kind, *label) in enumerate(keys):
-        entry = _entry(kind, totals[i], replicates[:, i])
+        entry = _figures(kind, totals[i], replicates[:, i])
         if label:
             result[region]["labels"].setdefault(label[0], {})[kind] = entry
         else:
@@ -95,11 +179,11 @@ def evaluate(
 
 
 def count_document(gold: AnnotatedText, pred: AnnotatedText, scheme: str = "canonical") -> Counts:
-    """Count everything in one document.
+    """Compute all counts of a document.
 
-    gold, pred (AnnotatedText): the same text.
-    scheme (str): scheme to compare labels in.
-    RETURNS (Counts): triples by (region, kind) and (region, kind, label).
+    gold, pred (AnnotatedText): annotations of the same text.
+    scheme (str): label scheme of the comparison.
+    RETURNS (Counts): triples by (region, score) and (region, score, label).
     """
     text = gold.text
     header = header_mask(text)
@@ -122,7 +206,7 @@ def count_document(gold: AnnotatedText, pred: AnnotatedText, scheme: str = "cano
 
 
 def _count_entities(text: str, gold: list[Entity], pred: list[Entity], scheme: str) -> Counts:
-    """The scores on entities of one region."""
+    """Compute the entity scores of a region."""
     spans = [(e.start, e.end) for e in gold], [(e.start, e.end) for e in pred]
     counts: Counts = {
         ("ner",): count_exact(gold, pred),
@@ -142,7 +226,7 @@ def _count_entities(text: str, gold: list[Entity], pred: list[Entity], scheme: s
 
 
 def _count_labels(gold: list[Entity], pred: list[Entity], alphanumeric: Mask, covered: Mask) -> Counts:
-    """The exact score of each label, and how many of its letters and digits are covered under any label."""
+    """Count exact matches of each label, and its letters and digits covered under any label."""
     counts: Counts = {}
     for label in {e.label for e in gold} | {e.label for e in pred}:
         golds, preds = ([e for e in side if e.label == label] for side in (gold, pred))
@@ -154,12 +238,12 @@ def _count_labels(gold: list[Entity], pred: list[Entity], alphanumeric: Mask, co
 
 
 def _count_masks(gold: Mask, pred: Mask, among: Mask) -> Triple:
-    """Compare two masks."""
+    """Compare two masks among selected characters."""
     return int((gold & pred & among).sum()), int((~gold & pred & among).sum()), int((gold & ~pred & among).sum())
 
 
 def _count_words(words: list[tuple[int, int]], gold: Mask, pred: Mask) -> Triple:
-    """Compare words: one is PII as soon as one of its characters is."""
+    """Compare words: a word is PII if any of its characters is."""
     sides = [{word for word in words if mask[word[0] : word[1]].any()} for mask in (gold, pred)]
     return count_exact(sides[0], sides[1])
 
@@ -167,7 +251,7 @@ def _count_words(words: list[tuple[int, int]], gold: Mask, pred: Mask) -> Triple
 def _confusion(
     pairs: list[tuple[AnnotatedText, AnnotatedText]], scheme: str, region: str
 ) -> dict[str, dict[str, int]]:
-    """Labels against labels over all documents, {gold: {predicted: count}}; "" where a side has no such span."""
+    """Sum the confusion of labels over all documents: {gold: {predicted: count}}, "" for no such span."""
     table: dict[str, dict[str, int]] = {}
     for gold, pred in pairs:
         header = header_mask(gold.text)
@@ -181,8 +265,8 @@ def _confusion(
     return {one: dict(sorted(row.items())) for one, row in sorted(table.items())}
 
 
-def _entry(kind: str, total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dict[str, Any]:
-    """The figures of one kind of score."""
+def _figures(kind: str, total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dict[str, Any]:
+    """Compute the figures of a score from its summed counts."""
     if kind == "clean":
         shares = ratio(replicates[:, 0], replicates[:, 0] + replicates[:, 2])
         clean, due = int(total[0]), int(total[0] + total[2])
@@ -192,4 +276,133 @@ def _entry(kind: str, total: NDArray[np.int64], replicates: NDArray[np.int64]) -
         out = {"fn": int(total[0]), "sentences": int(total[1]), "leak": plain(ratio(total[:1], total[1:2])[0])}
         leaks = ratio(replicates[:, 0], replicates[:, 1])
         return out | ({"ci": {"leak": interval(leaks)}} if len(replicates) else {})
-    return score(total, replicates)
+    return score_triple(total, replicates)
+
+
+@registry.scorers("spacy_deid.deid_scorer.v1")  # type: ignore[untyped-decorator]
+def make_deid_scorer(spans_key: str | None = None) -> Callable[..., dict[str, float | None]]:
+    """Create the scorer for ``spacy train`` and ``spacy evaluate``.
+
+    spans_key (str): span group with the predictions, such as "deid/ner" to score a detector; None for ``doc.ents``.
+    RETURNS (Callable): function from examples to the scores of `score_examples`.
+    """
+
+    return partial(_score_spans, spans_key)
+
+
+def _score_spans(spans_key: str | None, examples: Iterable[Example], **_: Any) -> dict[str, float | None]:
+    """Score examples. A function of the module instead of a closure, so that pipelines can be pickled."""
+    return score_examples(examples, spans_key)
+
+
+def score_examples(examples: Iterable[Example], spans_key: str | None = None) -> dict[str, float | None]:
+    """Score predictions by character offsets, so that reference and prediction may differ in tokenization.
+
+    Examples whose reference has no entity annotation are skipped, as in spaCy.
+
+    examples (Iterable[Example]): predictions and references of the same texts.
+    spans_key (str): span group with the predictions; None for ``doc.ents``.
+    RETURNS (dict): "deid_p", "deid_r", "deid_f" on offsets and label; "deid_char_p", "deid_char_r" on letters and
+        digits whatever the label; "deid_clean", the share of documents with entities in which all are covered.
+        Undefined figures are None.
+    RAISES: InputError (D310) if the texts of an example differ.
+    """
+    total = np.zeros(8, dtype=np.int64)
+    for i, example in enumerate(examples):
+        if not example.reference.has_annotation("ENT_IOB"):
+            continue
+        text = example.reference.text
+        if text != example.predicted.text:
+            raise InputError(Errors.D310.format(name=i))
+        gold = [Entity(e.start_char, e.end_char, e.label_) for e in example.reference.ents]
+        total += _count_example(text, gold, _predicted_entities(example.predicted, spans_key))
+    tp, fp, fn, char_tp, char_fp, char_fn, clean, unclean = total
+    above = np.array([tp, tp, 2 * tp, char_tp, char_tp, clean])
+    below = np.array([tp + fp, tp + fn, 2 * tp + fp + fn, char_tp + char_fp, char_tp + char_fn, clean + unclean])
+    names = ("deid_p", "deid_r", "deid_f", "deid_char_p", "deid_char_r", "deid_clean")
+    return {name: plain(value) for name, value in zip(names, ratio(above, below), strict=True)}
+
+
+def _predicted_entities(doc: Doc, spans_key: str | None) -> list[Entity]:
+    """Return the predictions of a Doc. A missing span group counts as no predictions, which lowers recall."""
+    spans = doc.ents if spans_key is None else doc.spans.get(spans_key, [])
+    return [Entity(span.start_char, span.end_char, span.label_) for span in spans]
+
+
+def _count_example(text: str, gold: list[Entity], pred: list[Entity]) -> list[int]:
+    """Count entity and character triples of a document, and whether everything is covered."""
+    due, got = coverage_mask(gold, len(text)), coverage_mask(pred, len(text))
+    letters = alphanumeric_mask(text)
+    hits, extra, missed = ((letters & mask).sum() for mask in (due & got, got & ~due, due & ~got))
+    return [*count_exact(gold, pred), hits, extra, missed, int(hits > 0 and missed == 0), int(missed > 0)]
+
+
+_TITLES = {
+    "ner": "entity and label, strict",
+    "ner_relaxed": "entity and label, relaxed end",
+    "token": "token and label",
+    "hipaa_ner": "HIPAA entity, strict",
+    "hipaa_ner_relaxed": "HIPAA entity, relaxed end",
+    "hipaa_token": "HIPAA token",
+    "span_strict": "span, strict",
+    "span_merged": "span, merged",
+    "word": "word",
+    "character": "character",
+}
+
+
+def format_table(result: Mapping[str, Any], *, labels: bool = True) -> str:
+    """Format a result as plain text tables.
+
+    result (Mapping): result of `evaluate`.
+    labels (bool): whether to add a table of labels.
+    RETURNS (str): lines of text; "-" for undefined figures.
+    """
+    lines = [f"{result['documents']} documents, labels of scheme {result['scheme']}"]
+    for region in REGIONS:
+        part = result[region]
+        lines += ["", f"{region:<32}{'P':>8}{'R':>8}{'F1':>8}   95 % interval of R"]
+        for kind, title in _TITLES.items():
+            if kind in part:
+                lines.append(_format_row(title, part[kind], 32))
+        lines += _format_shares(part)
+    return "\n".join(lines + (_format_labels(result["all"]["labels"]) if labels else [])) + "\n"
+
+
+def _format_row(title: str, entry: Mapping[str, Any], width: int) -> str:
+    """Format precision, recall and F1 on one line."""
+    figures = "".join(f"{format_figure(entry[name]):>8}" for name in ("precision", "recall", "f1"))
+    return f"{title:<{width}}{figures}   {_format_interval(entry, 'recall')}".rstrip()
+
+
+def _format_shares(part: Mapping[str, Any]) -> list[str]:
+    """Format the scores that have no precision and recall: clean documents and leak."""
+    lines = []
+    if "clean" in part:
+        clean = part["clean"]
+        share = f"{'documents with nothing missed':<40}{format_figure(clean['share']):>8}"
+        lines.append(f"{share} {_format_interval(clean, 'share'):>18}  {clean['clean']} of {clean['documents']}")
+    if "leak" in part:
+        lines.append(f"{'leak (missed per sentence)':<40}{format_figure(part['leak']['leak']):>8}")
+    return lines
+
+
+def _format_labels(labels: Mapping[str, Any]) -> list[str]:
+    """Format the table of labels; support is the number of gold entities."""
+    lines = ["", f"{'label':<34}{'P':>8}{'R':>8}{'F1':>8}{'char R':>8}{'support':>9}"]
+    for label, entry in sorted(labels.items()):
+        figures = [entry["ner"][name] for name in ("precision", "recall", "f1")] + [entry["character"]["recall"]]
+        support = entry["ner"]["tp"] + entry["ner"]["fn"]
+        lines.append(f"{label:<34}" + "".join(f"{format_figure(figure):>8}" for figure in figures) + f"{support:>9}")
+    return lines if labels else []
+
+
+def format_figure(value: float | None) -> str:
+    """Format a figure with four decimals, or "-" if it is undefined."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _format_interval(entry: Mapping[str, Any], name: str) -> str:
+    """Format an interval in brackets, if there is one."""
+    ends = entry.get("ci", {}).get(name)
+    return f"[{ends[0]:.4f}, {ends[1]:.4f}]" if ends else ""

@@ -1,32 +1,36 @@
-"""How well a score tells what is PHI from what is not: figures at a threshold, thresholds, areas under curves.
+"""Evaluate a score that ranks tokens: figures at a threshold, choice of thresholds, areas under curves.
 
-A score says how surprising a token is, and higher is more likely PHI. What scores at or above the threshold is found.
-With tp, fp, fn and tn counted so,
+A higher score means that a token is more likely PHI. A token is found if its score is at least the threshold. With the
+counts tp, fp, fn and tn,
 
     accuracy = (tp + tn) / (tp + fp + fn + tn)    precision = tp / (tp + fp)    recall = tp / (tp + fn)
     F1 = 2 tp / (2 tp + fp + fn)
 
-- **PR-AUC** is average precision, Σ (Rₙ - Rₙ₋₁) Pₙ over the thresholds from the highest down: a sum of steps, because
-  a straight line between two points of a precision-recall curve promises what no threshold gives (Davis and Goadrich
-  2006, doi:10.1145/1143844.1143874). Equal scores are one threshold. The thesis that the measures are compared with
-  (Myntti 2025, section 5.3.4) has the same.
-- **ROC-AUC** is the chance that a token that is PHI scores higher than one that is not, ties counting half: the rank
-  statistic of Mann and Whitney (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747),
-  (Σ r - n(n + 1) / 2) / nm, with r the mean ranks of the n tokens of PHI among all n + m.
+- **PR-AUC** is average precision, Σ (Rₙ - Rₙ₋₁) Pₙ over decreasing thresholds. Linear interpolation between points of
+    a
+  precision-recall curve would be too optimistic (Davis and Goadrich 2006, doi:10.1145/1143844.1143874). Equal scores
+  are one threshold. Myntti (2025, section 5.3.4) uses the same definition.
+- **ROC-AUC** is the probability that a PHI token scores higher than another token, with ties counting one half: the
+  rank statistic of Mann and Whitney (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747),
+  (Σ r - n(n + 1) / 2) / nm, where r are the mean ranks of the n PHI tokens among all n + m tokens.
 
-Plus infinity is a score like others and counts as the largest number there is, so that every threshold is finite.
-Minus infinity says "never found": such a token is below every threshold, whatever is asked for. With nothing to divide
-by a figure is not defined, and None, as everywhere in this package.
+Plus infinity is replaced by the largest finite number, so that every threshold is finite. Minus infinity means "never
+found": such a token is below every threshold. Figures with denominator 0 are undefined and None.
 """
 
+import json
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import Errors, InputError
-from .bootstrap import plain, ratio
+from ..errors import ConfigError, Errors, InputError
+from .files import read_text, write_text
+from .metrics import plain, ratio
 
 __all__ = [
     "FIGURES",
@@ -49,12 +53,12 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
-    """What is found at every threshold that makes a difference, from the highest down.
+    """Counts at every distinct threshold, in decreasing order.
 
-    thresholds (Floats): the different scores; finite.
-    tp, fp (Counts): tokens found at each of them that are PHI, and that are not.
-    gold (int): tokens that are PHI.
-    total (int): tokens.
+    thresholds (Floats): distinct finite scores, shape (thresholds,).
+    tp, fp (Counts): true and false positives at each threshold.
+    gold (int): number of PHI tokens.
+    total (int): number of tokens.
     """
 
     thresholds: Floats
@@ -64,7 +68,7 @@ class Sweep:
     total: int
 
     def figures(self) -> dict[str, Floats]:
-        """Accuracy, F1, recall and precision at each threshold; NaN where one is not defined."""
+        """Return accuracy, F1, recall and precision at each threshold; NaN where undefined."""
         fn = self.gold - self.tp
         right = self.total - self.fp - fn
         return {
@@ -76,12 +80,12 @@ class Sweep:
 
 
 def sweep(gold: ArrayLike, scores: ArrayLike) -> Sweep:
-    """Count what every threshold finds.
+    """Count true and false positives at every threshold.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    RETURNS (Sweep): one entry for each different score; none for minus infinity.
-    RAISES: InputError (D830) for a score that is not a number, or for sides of different length.
+    scores (ArrayLike): score of each token.
+    RETURNS (Sweep): one entry for each distinct score except minus infinity.
+    RAISES: InputError (D830) if a score is NaN or the lengths differ.
     """
     golds, values = _check(gold, scores)
     levels, place = np.unique(-values, return_inverse=True)  # from the highest down
@@ -92,12 +96,12 @@ def sweep(gold: ArrayLike, scores: ArrayLike) -> Sweep:
 
 
 def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str, float | None]:
-    """The figures of one threshold.
+    """Compute the figures at a threshold.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    threshold (float): what scores as high is found.
-    RETURNS (dict[str, float | None]): "accuracy", "f1", "recall" and "precision"; None where one is not defined.
+    scores (ArrayLike): score of each token.
+    threshold (float): minimum score of a found token.
+    RETURNS (dict[str, float | None]): "accuracy", "f1", "recall" and "precision"; None if undefined.
     RAISES: InputError (D830) as `sweep`.
     """
     golds, values = _check(gold, scores)
@@ -108,29 +112,29 @@ def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str
 
 
 def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
-    """A threshold with the best F1; of several the highest, which covers least.
+    """Find the highest threshold with the best F1.
 
-    It lies halfway between two scores, so that it matters neither whether what equals it is found nor whether scores
-    are the same to the last digit on another machine.
+    The threshold is halfway between two scores, so that rounding errors on another machine do not change what is
+    found.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    RETURNS (float): a finite number.
-    RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI, or none has a score.
+    scores (ArrayLike): score of each token.
+    RETURNS (float): a finite threshold.
+    RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI or none has a score.
     """
     steps = _require(sweep(gold, scores))
     return _halfway(steps, int(np.argmax(steps.figures()["f1"])))
 
 
 def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float:
-    """The highest threshold that reaches a recall, halfway between two scores.
+    """Find the highest threshold that reaches a recall, halfway between two scores.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    recall (float): what is wanted, above 0 and at most 1.
-    RETURNS (float): a finite number.
-    RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI; (D832) if no threshold reaches it, because tokens
-        of PHI have no score.
+    scores (ArrayLike): score of each token.
+    recall (float): minimum recall, above 0 and at most 1.
+    RETURNS (float): a finite threshold.
+    RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI; (D832) if no threshold reaches the recall, because
+        some PHI tokens have no score.
     """
     steps = _require(sweep(gold, scores))
     reached = steps.figures()["recall"]
@@ -140,7 +144,7 @@ def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float
 
 
 def _halfway(steps: Sweep, i: int) -> float:
-    """A threshold that finds what the entry of a sweep finds: between its score and the next lower one."""
+    """Return a threshold between the score of an entry and the next lower score."""
     score = float(steps.thresholds[i])
     if i + 1 < len(steps.thresholds):
         middle = score / 2 + float(steps.thresholds[i + 1]) / 2
@@ -149,11 +153,11 @@ def _halfway(steps: Sweep, i: int) -> float:
 
 
 def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
-    """PR-AUC: the mean precision over the steps of recall. Tokens that are never found come last, and all at once.
+    """Compute PR-AUC. Tokens with score minus infinity come last, as a single step.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    RETURNS (float | None): 0 to 1, the share of PHI by chance; None if no token is PHI.
+    scores (ArrayLike): score of each token.
+    RETURNS (float | None): between 0 and 1, the share of PHI for a random score; None if no token is PHI.
     RAISES: InputError (D830) as `sweep`.
     """
     golds, values = _check(gold, scores)
@@ -165,11 +169,11 @@ def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
 
 
 def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
-    """ROC-AUC: the chance that PHI scores higher than what is not, ties counting half.
+    """Compute ROC-AUC.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    RETURNS (float | None): 0 to 1, a half by chance; None if all tokens are PHI, or none is.
+    scores (ArrayLike): score of each token.
+    RETURNS (float | None): between 0 and 1, one half for a random score; None if all tokens are PHI, or none is.
     RAISES: InputError (D830) as `sweep`.
     """
     golds, values = _check(gold, scores)
@@ -180,12 +184,12 @@ def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
 
 
 def summarize(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str, float | int | None]:
-    """All figures of a score.
+    """Compute all figures of a score.
 
     gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): the score of each token.
-    threshold (float): what scores as high is found.
-    RETURNS (dict[str, float | int | None]): `FIGURES`, and how many are "gold" of how many in "total".
+    scores (ArrayLike): score of each token.
+    threshold (float): minimum score of a found token.
+    RETURNS (dict[str, float | int | None]): `FIGURES`, "gold" (number of PHI tokens) and "total".
     RAISES: InputError (D830) as `sweep`.
     """
     golds, values = _check(gold, scores)
@@ -194,7 +198,7 @@ def summarize(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str,
 
 
 def _check(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
-    """Both sides as arrays of one length, every score a number."""
+    """Convert both sides to arrays and check that they have the same length and no score is NaN."""
     golds, values = np.asarray(gold, dtype=np.bool_), np.asarray(scores, dtype=np.float64)
     if golds.ndim != 1 or golds.shape != values.shape:
         raise InputError(Errors.D830.format(reason=f"{values.shape} scores for {golds.shape} tokens"))
@@ -205,7 +209,99 @@ def _check(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Float
 
 
 def _require(steps: Sweep) -> Sweep:
-    """Make sure that a threshold can be chosen."""
+    """Check that there is a PHI token and a score to choose a threshold from."""
     if not steps.gold or not len(steps.thresholds):
         raise InputError(Errors.D831.format(gold=steps.gold, scored=int((steps.tp + steps.fp)[-1:].sum())))
     return steps
+
+
+_CURVE_ROWS = 200
+
+
+def choose_threshold(gold: ArrayLike, scores: ArrayLike, by: str) -> float:
+    """Choose a threshold.
+
+    gold (ArrayLike): whether each token is PHI.
+    scores (ArrayLike): score of each token.
+    by (str): "f1" for the best F1, or "recall=R" for the highest threshold with recall R.
+    RETURNS (float): the threshold.
+    RAISES: ConfigError (D835) for any other criterion; InputError as `recall_threshold`.
+    """
+    name, _, wanted = by.partition("=")
+    if by == "f1":
+        return best_f1_threshold(gold, scores)
+    try:
+        recall = float(wanted) if name == "recall" else 0.0
+    except ValueError:
+        recall = 0.0
+    if not 0.0 < recall <= 1.0:
+        raise ConfigError(Errors.D835.format(value=by))
+    return recall_threshold(gold, scores, recall)
+
+
+def score_curve(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[dict[str, float | None]]:
+    """Return rows for a plot: up to 400 thresholds, evenly spaced by score and by token, and the chosen one.
+
+    gold (ArrayLike): whether each token is PHI.
+    scores (ArrayLike): score of each token.
+    threshold (float): chosen threshold.
+    RETURNS (list[dict]): "threshold", "accuracy", "f1", "recall", "precision" by decreasing threshold; None if
+        undefined.
+    """
+    steps = sweep(gold, scores)
+    levels = steps.thresholds
+    drawn = without_outlier(levels)
+    wanted = np.linspace(drawn[-1], drawn[0], _CURVE_ROWS) if len(drawn) else drawn
+    by_score = len(levels) - 1 - np.searchsorted(levels[::-1], wanted).clip(max=len(levels) - 1)
+    shares = np.linspace(0, steps.total, _CURVE_ROWS)
+    by_token = np.searchsorted(steps.tp + steps.fp, shares).clip(max=len(levels) - 1)
+    kept = np.unique(np.concatenate([by_score, by_token]))
+    figures = {name: values[kept] for name, values in steps.figures().items()}
+    rows = [
+        {"threshold": float(level), **{name: plain(values[i]) for name, values in figures.items()}}
+        for i, level in enumerate(levels[kept])
+    ]
+    if threshold not in levels[kept]:
+        rows.append({"threshold": threshold, **figures_at(gold, scores, threshold)})
+    return sorted(rows, key=lambda row: -(row["threshold"] or 0.0))
+
+
+def without_outlier(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop the score of tokens that the model cannot read, which is far above all others, from thresholds."""
+    levels = levels[levels < HIGHEST]
+    far = len(levels) > 2 and levels[0] - levels[1] > levels[1] - levels[-1]
+    return levels[int(far) :]
+
+
+def write_score_curve(folder: Path, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write the threshold and the curve as JSON.
+
+    folder (Path): created if missing.
+    about (Mapping): "threshold", and how it was chosen.
+    rows (Sequence[Mapping]): rows of `score_curve`.
+    RETURNS (Path): the file, curves.json.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "curves.json"
+    write_text(path, json.dumps({**about, "rows": rows}, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    return path
+
+
+def read_threshold(path: Path) -> dict[str, Any]:
+    """Read the file of `write_score_curve` without its rows.
+
+    path (Path): curves.json, or its folder.
+    RETURNS (dict): "threshold", and how it was chosen.
+    RAISES: InputError if the file cannot be read (D303) or has no threshold (D836).
+    """
+    path = path / "curves.json" if path.is_dir() else path
+    try:
+        about: Any = json.loads(read_text(path))
+        return {
+            **{name: value for name, value in about.items() if name != "rows"},
+            "threshold": float(about["threshold"]),
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(Errors.D836.format(path=path, reason="holds no threshold of `surprisal tune`")) from None

@@ -1,6 +1,9 @@
-"""The evaluation report: everything a privacy board asks of a pipeline, as plain values and as one page of HTML.
+"""The evaluation report for a privacy board: plain values and an HTML page.
 
-Nothing here quotes a note, except for `render` with examples that the caller asked for.
+The report includes an ablation, the figures of the pipeline without each component and of each detector alone. The
+detectors run once; their results are merged again without those that are left out.
+
+Nothing here quotes a note, except `render` with examples that the caller asked for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,19 +11,74 @@ from importlib.resources import files
 from typing import Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 
-from .ablation import ablate, predict
-from .curves import SERIES, curve_rows
+from .docbin import from_doc
 from .documents import AnnotatedText
-from .letters import RATES, measure_letters
 from .metrics import REGIONS, evaluate
-from .operating import measure
+from .operating_points import measure, operating_curve
+from .per_document import RATES, measure_documents
+from .plots import SERIES, draw_lines
 from .risk_levels import count_misses, list_misses
-from .stages import detect, take_apart
-from .svg import draw_lines
-from .sweep import Sweep
+from .sweep import Stages, Sweep, decide, detect, left_out, take_apart
 
-__all__ = ["SCORES", "make_report", "render"]
+# name of the figure → where `metrics.evaluate` has it
+FIGURES = {
+    "strict_f1": ("all", "ner", "f1"),
+    "narrative_strict_f1": ("narrative", "ner", "f1"),
+    "word_precision": ("all", "word", "precision"),
+    "word_recall": ("all", "word", "recall"),
+    "word_f1": ("all", "word", "f1"),
+    "character_precision": ("all", "character", "precision"),
+    "character_recall": ("all", "character", "recall"),
+    "clean": ("all", "clean", "share"),
+}
+
+
+def ablate(nlp: Language, gold: Sequence[AnnotatedText], *, scheme: str = "canonical") -> dict[str, dict[str, Any]]:
+    """Measure a pipeline without each of its components, and each of its detectors alone.
+
+    nlp (Language): pipeline with ``deid_merge``; unchanged afterwards.
+    gold (Sequence[AnnotatedText]): notes with canonical labels.
+    scheme (str): label scheme of the comparison.
+    RETURNS (dict): "whole pipeline", "without X" and "X alone" → the figures of `FIGURES`.
+    RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
+    """
+    stages = take_apart(nlp)
+    docs = detect(nlp, (document.text for document in gold), stages)
+    detectors = list(stages.detectors.values())
+    variants: dict[str, list[str]] = {"whole pipeline": []}
+    variants |= {f"without {name}": [name] for name in stages.parts if len(detectors) > 1 or name not in detectors}
+    if len(detectors) > 1:
+        variants |= {f"{one} alone": [name for name in stages.parts if name != one] for one in detectors}
+    return {
+        variant: summarize_scores(evaluate(gold, predict(nlp, docs, gold, stages, names), scheme=scheme, bootstrap=0))
+        for variant, names in variants.items()
+    }
+
+
+def predict(
+    nlp: Language, docs: Sequence[Doc], gold: Sequence[AnnotatedText], stages: Stages, without: Sequence[str] = ()
+) -> list[AnnotatedText]:
+    """Decide on Docs with detections, leaving out some components.
+
+    nlp (Language): the pipeline.
+    docs (Sequence[Doc]): result of `sweep.detect`.
+    gold (Sequence[AnnotatedText]): notes that give the names of the documents.
+    stages (Stages): parts of the pipeline.
+    without (Sequence[str]): names of detectors and deciders to leave out.
+    RETURNS (list[AnnotatedText]): predictions.
+    """
+    with left_out(nlp, docs, stages, without):
+        decided = (decide(nlp, doc, stages, without=without) for doc in docs)
+        return [from_doc(doc, document.name) for doc, document in zip(decided, gold, strict=True)]
+
+
+def summarize_scores(scores: dict[str, Any]) -> dict[str, Any]:
+    """Select the figures of `FIGURES` from an evaluation, with five decimals; None if undefined."""
+    values = {name: scores[region].get(kind, {}).get(key) for name, (region, kind, key) in FIGURES.items()}
+    return {name: None if value is None else round(value, 5) for name, value in values.items()}
+
 
 # kinds of score on the page, with what they are called there
 SCORES = {
@@ -43,27 +101,27 @@ def make_report(
 ) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Measure a pipeline on a gold corpus.
 
-    nlp (Language): a pipeline with ``deid_merge``.
-    gold (Sequence[AnnotatedText]): with canonical labels.
-    scheme (str): scheme to compare labels in.
-    bootstrap (int): replicates for the 95 % intervals.
-    seed (int): seed of the draws.
-    with_text (bool): whether what was missed is quoted.
+    nlp (Language): pipeline with ``deid_merge``.
+    gold (Sequence[AnnotatedText]): notes with canonical labels.
+    scheme (str): label scheme of the comparison.
+    bootstrap (int): number of replicates for the 95 % intervals.
+    seed (int): seed of the random generator.
+    with_text (bool): whether to quote what was missed.
     RETURNS (tuple): the report, without text and without names of documents: "scores", "letters", "misses", "ablation"
-        and, with a token classifier, "curve"; and the examples of `risk_levels.list_misses`, none unless they were
-        asked for.
-    RAISES: ConfigError (D342) if nothing is merged in the pipeline.
+        and, if there is a token classifier, "curve"; and the examples of `risk_levels.list_misses`, empty unless
+        `with_text`.
+    RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
     """
     stages = take_apart(nlp)
     pred = predict(nlp, detect(nlp, (document.text for document in gold), stages), gold, stages)
     report: dict[str, Any] = {
         "scores": evaluate(gold, pred, scheme=scheme, bootstrap=bootstrap, seed=seed),
-        "letters": {key: part for key, part in measure_letters(gold, pred, scheme=scheme).items() if key != "rows"},
+        "letters": {key: part for key, part in measure_documents(gold, pred, scheme=scheme).items() if key != "rows"},
         "misses": count_misses(gold, pred),
         "ablation": ablate(nlp, gold, scheme=scheme),
     }
     if stages.classifier:
-        report["curve"] = curve_rows(measure(Sweep(nlp, gold, scheme)))
+        report["curve"] = operating_curve(measure(Sweep(nlp, gold, scheme)))
     return report, list_misses(gold, pred) if with_text else []
 
 
@@ -74,12 +132,12 @@ def render(
     points: Mapping[str, Mapping[str, Any]] | None = None,
     examples: Sequence[Mapping[str, str]] = (),
 ) -> str:
-    """Write a report as one page that needs no network and no script.
+    """Render a report as an HTML page without scripts and external resources.
 
-    report (Mapping): as `make_report` gives it.
-    about (Mapping): what was measured: "pipeline", "versions", "data", "operating_point", "date".
-    points (Mapping): the named operating points, to be marked in the curve.
-    examples (Sequence[Mapping]): quotes of what was missed; the page then is as confidential as the notes.
+    report (Mapping): result of `make_report`.
+    about (Mapping): description of the measurement: "pipeline", "versions", "data", "operating_point", "date".
+    points (Mapping): named operating points to mark in the curve.
+    examples (Sequence[Mapping]): quotes of what was missed; they make the page as confidential as the notes.
     RETURNS (str): HTML.
     """
     from jinja2 import Environment, StrictUndefined
@@ -101,21 +159,21 @@ def render(
 
 
 def _figure(value: float | None, digits: int = 4) -> str:
-    """A figure, or a dash where it is not defined."""
+    """Format a figure, or a dash if it is undefined."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _percent(value: float | None) -> str:
-    """A share in percent."""
+    """Format a share in percent."""
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
 def _interval(entry: Mapping[str, Any], name: str) -> str:
-    """The interval of a figure."""
+    """Format the interval of a figure."""
     ends = (entry.get("ci") or {}).get(name)
     return f"{ends[0]:.4f} – {ends[1]:.4f}" if ends else ""
 
 
 def _change(value: float | None, whole: float | None) -> str:
-    """The difference to the whole pipeline, with its sign."""
+    """Format the signed difference from the whole pipeline."""
     return "" if value is None or whole is None else f"{value - whole:+.4f}"

@@ -1,6 +1,6 @@
-"""What was missed, by category and by what it could do: the false negatives of an evaluation with a risk level.
+"""Count and list what was missed, by category of identifier and by risk level.
 
-The table of categories is data, ``resources/risk_levels.json``, with its source and a reason for each level.
+The categories are defined in ``resources/risk_levels.json``, with their source and a reason for each level.
 """
 
 import json
@@ -22,12 +22,12 @@ LEVELS = ("high", "medium", "low")
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A kind of identifier, as a privacy board would sort it.
+    """A category of identifiers with its risk level, as a privacy board groups them.
 
-    name (str): what it is called.
+    name (str): name of the category.
     risk (str): "high", "medium" or "low".
     labels (tuple[str, ...]): canonical labels.
-    reason (str): why it has this level.
+    reason (str): reason for the risk level.
     """
 
     name: str
@@ -38,39 +38,39 @@ class Category:
 
 @cache
 def _table() -> dict[str, Any]:
-    """The table as it ships."""
+    """Load the file of categories."""
     text = (files("spacy_deid") / "resources" / "risk_levels.json").read_text(encoding="utf8")
     table: dict[str, Any] = json.loads(text)
     return table
 
 
 def load_categories() -> tuple[Category, ...]:
-    """The categories, those of high risk first."""
+    """Return the categories, those of high risk first."""
     rows = _table()["categories"]
     return tuple(Category(row["name"], row["risk"], tuple(row["labels"]), row["reason"]) for row in rows)
 
 
 def source() -> str:
-    """Where the categories and their levels come from."""
+    """Return the source of the categories and their levels."""
     return str(_table()["source"])
 
 
 def category_of(label: str) -> Category:
-    """The category of a canonical label."""
+    """Return the category of a canonical label."""
     return next(category for category in load_categories() if label in category.labels)
 
 
 def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -> dict[str, Any]:
-    """Count what was missed, under whatever label it would have been found.
+    """Count missed identifiers; an identifier that was found under another label is not missed.
 
-    A word is missed if none of its letters and digits is covered; an entity is missed in part if one is not covered,
-    wholly if none is.
+    A word is missed if none of its letters and digits is covered. An entity is missed partly if one of them is not
+    covered, and wholly if none is.
 
     gold, pred (Sequence[AnnotatedText]): the same documents.
-    RETURNS (dict): "categories", a row for each with its "words", "missed_words", "entities", "missed_entities" (in
-        part or wholly), "wholly_missed", "documents" (with a miss) and "per_1000_notes" (entities missed in 1,000
-        notes), and "levels", the same added up by risk level and over all. Plain numbers, no text and no name.
-    RAISES: InputError if the two sides do not pair (D308–D310).
+    RETURNS (dict): "categories", one row each with "words", "missed_words", "entities", "missed_entities" (partly or
+        wholly), "wholly_missed", "documents" (with a miss) and "per_1000_notes" (missed entities per 1,000 notes); and
+        "levels", the sums by risk level and in total. Plain numbers without text or names.
+    RAISES: InputError if the two sides cannot be paired (D308–D310).
     """
     pairs = pair_documents(gold, pred)
     counts = {category.name: np.zeros(5, dtype=np.int64) for category in load_categories()}
@@ -95,7 +95,7 @@ def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -
 
 
 def _count(text: str, entity: Entity, letters: Mask, got: Mask) -> list[int]:
-    """Words, missed words, entities, missed entities, wholly missed entities of one entity."""
+    """Count words, missed words, entities, missed entities and wholly missed entities of an entity."""
     words = find_words(text, entity.start, entity.end)
     part = slice(entity.start, entity.end)
     due, covered = letters[part], (letters & got)[part]
@@ -106,17 +106,17 @@ def _count(text: str, entity: Entity, letters: Mask, got: Mask) -> list[int]:
 
 
 def _sum(counts: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Counts of several categories."""
+    """Sum the counts of several categories."""
     return sum((counts[name] for name in names), start=np.zeros(5, dtype=np.int64))
 
 
 def _union(notes: Mapping[str, set[str]], names: Sequence[str]) -> set[str]:
-    """Documents with a miss in any of several categories."""
+    """Return the documents with a miss in any of several categories."""
     return set().union(*(notes[name] for name in names))
 
 
 def _row(counts: Any, notes: set[str], documents: int) -> dict[str, Any]:
-    """The figures of one row."""
+    """Compute the figures of a row."""
     words, missed, entities, partly, wholly = counts.tolist()
     return {
         "words": words,
@@ -133,12 +133,12 @@ def _row(counts: Any, notes: set[str], documents: int) -> dict[str, Any]:
 def list_misses(
     gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText], around: int = 60
 ) -> list[dict[str, str]]:
-    """Quote what was missed, with the words around it: note text, for the eyes of those who may read the notes.
+    """Quote what was missed with its context. The result is note text and as confidential as the notes.
 
     gold, pred (Sequence[AnnotatedText]): the same documents.
-    around (int): characters to quote on each side.
-    RETURNS (list[dict]): "name" of the document, "label", "category", "risk", "before", "missed", "after"; those of
-        high risk first.
+    around (int): number of characters of context on each side.
+    RETURNS (list[dict]): "name" of the document, "label", "category", "risk", "before", "missed", "after"; high risk
+        first.
     """
     found = []
     for one, other in pair_documents(gold, pred):

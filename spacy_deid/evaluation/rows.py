@@ -1,4 +1,4 @@
-"""Measured figures as rows of a JSON file, metrics/NAME.json: what a document may quote is what stands there."""
+"""Measured figures as rows of the JSON files metrics/NAME.json. Documents quote no other figures."""
 
 import json
 import math
@@ -20,17 +20,17 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One measured figure.
+    """A measured figure.
 
     name (str): what was measured, "character recall".
     value (float): the figure.
-    target (float): what it should reach; None if there is no target.
-    better (str): whether "higher" or "lower" figures are better.
+    target (float): value to reach; None if there is no target.
+    better (str): whether "higher" or "lower" values are better.
     data (str): corpus and version.
     split (str): "train", "dev", "test", …
-    command (str): command that measures it again.
-    date (str): day of the measurement, ISO 8601.
-    RAISES: InputError (D313) for a figure that is no number or another value of `better`.
+    command (str): command that repeats the measurement.
+    date (str): date of the measurement, ISO 8601.
+    RAISES: InputError (D313) if a field has the wrong type or a number is not finite.
     """
 
     name: str
@@ -53,28 +53,28 @@ class MetricRow:
 
     @property
     def key(self) -> Key:
-        """What tells a row from the others of its file: name, data and split."""
+        """The identity of a row within its file: name, data and split."""
         return self.name, self.data, self.split
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is reached; None if there is none."""
+        """Whether the target is reached; None if there is no target."""
         if self.target is None:
             return None
         return self.value >= self.target if self.better == "higher" else self.value <= self.target
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a finite number."""
+    """Test whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def with_interval(row: MetricRow, interval: Sequence[float] | None) -> list[MetricRow]:
-    """A row and the two ends of its interval, as rows of their own without a target.
+    """Add the bounds of a confidence interval to a row, as two rows without a target.
 
     row (MetricRow): the figure.
-    interval (Sequence[float] | None): lower and upper end; None if there is none.
-    RETURNS (list[MetricRow]): the row, then the ends.
+    interval (Sequence[float] | None): lower and upper bound; None if there is no interval.
+    RETURNS (list[MetricRow]): the row, followed by the rows of the bounds.
     """
     ends = zip(ENDS, interval or (), strict=False)
     return [row, *(replace(row, name=row.name + end, value=round(value, 5), target=None) for end, value in ends)]
@@ -84,8 +84,8 @@ def read_rows(path: str | Path) -> list[MetricRow]:
     """Read the rows of a file.
 
     path (str | Path): the file.
-    RETURNS (list[MetricRow]): in the order of the file.
-    RAISES: InputError if it cannot be read or is no list of rows (D303), or a row is wrong (D313).
+    RETURNS (list[MetricRow]): rows in the order of the file.
+    RAISES: InputError if the file cannot be read or is not a list of rows (D303), or a row is invalid (D313).
     """
     path = Path(path)
     try:
@@ -96,13 +96,13 @@ def read_rows(path: str | Path) -> list[MetricRow]:
 
 
 def write_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
-    """Put rows into a file. A row replaces the one of the same name, data and split in its place; others stay.
+    """Add rows to a file. A row replaces the existing row with the same name, data and split; other rows are kept.
 
-    The file is replaced whole or not at all. One that cannot be read is an error and is left as it is.
+    The file is written atomically. If the existing file cannot be read, it is left unchanged.
 
-    path (str | Path): the file; its folder is made if it is not there.
-    rows (Iterable[MetricRow]): new rows; of two with the same name, data and split the later one stays.
-    RETURNS (list[MetricRow]): all rows that the file holds now.
+    path (str | Path): the file; its folder is created if missing.
+    rows (Iterable[MetricRow]): new rows; of two with the same name, data and split the later one is kept.
+    RETURNS (list[MetricRow]): all rows of the file after writing.
     RAISES: InputError as `read_rows`.
     """
     path = Path(path)
@@ -110,11 +110,11 @@ def write_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
 
 
 def replace_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
-    """Put rows into a file in place of all that it holds of the same data and split: no old figure stays beside them.
+    """Replace all rows of a file that have the same data and split as the new rows.
 
-    path (str | Path): the file; its folder is made if it is not there.
+    path (str | Path): the file; its folder is created if missing.
     rows (Iterable[MetricRow]): new rows.
-    RETURNS (list[MetricRow]): all rows that the file holds now.
+    RETURNS (list[MetricRow]): all rows of the file after writing.
     RAISES: InputError as `read_rows`.
     """
     path, rows = Path(path), list(rows)
@@ -124,7 +124,7 @@ def replace_rows(path: str | Path, rows: Iterable[MetricRow]) -> list[MetricRow]
 
 
 def _write(path: Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
-    """Write rows, of two with the same key the later one in the place of the first."""
+    """Write rows; of two with the same key, the later one takes the position of the first."""
     table = {row.key: row for row in rows}
     path.parent.mkdir(parents=True, exist_ok=True)
     records = [asdict(row) for row in table.values()]

@@ -1,7 +1,7 @@
-"""Scores of a corpus kept in a file of numbers, so that a long evaluation can be broken off and taken up again.
+"""Score a corpus and store the scores, so that an interrupted evaluation can be resumed.
 
-The file holds offsets, scores and features, no text and no name. It belongs to one corpus, model, mode, masking and
-score: all of that is in its name as a hash, so scores of another kind are never taken for these.
+A file holds offsets, scores and features, without text or names. Its name contains a hash of the corpus, the model and
+the settings, so that scores of other texts or settings are never reused.
 """
 
 import hashlib
@@ -39,15 +39,15 @@ def score_corpus(
     folder: Path | None = None,
     step: Callable[[int], object] = lambda count: None,
 ) -> tuple[ScoredTokens, dict[str, Any]]:
-    """Score every note of a corpus.
+    """Score all notes of a corpus.
 
-    nlp (Language): a pipeline with ``deid_surprisal``.
+    nlp (Language): pipeline with ``deid_surprisal``.
     notes (Sequence[AnnotatedText]): the gold.
-    folder (Optional[Path]): where scores are kept and taken up again; None to keep none.
-    step (Callable[[int], object]): told how many notes more are done.
-    RETURNS (tuple): the table of all tokens, and what scored them: "model", "mode", "masking", "score", and the
-        "unaligned" words of all notes.
-    RAISES: NotDeidentified (D834) if nothing scored them; InputError (D833) as `score_tokens`.
+    folder (Optional[Path]): folder of stored scores; None to store none.
+    step (Callable[[int], object]): progress callback, called with the number of notes just finished.
+    RETURNS (tuple): the table of all tokens, and a dict with "model", "mode", "masking", "score" and the number of
+        "unaligned" words.
+    RAISES: NotDeidentified (D834) if the pipeline does not score; InputError (D833) as `score_tokens`.
     """
     tables: list[ScoredTokens] = []
     about: dict[str, Any] = {"unaligned": 0}
@@ -61,13 +61,13 @@ def score_corpus(
 def score_notes(
     nlp: Language, notes: Sequence[AnnotatedText], folder: Path | None = None
 ) -> Iterator[tuple[AnnotatedText, Doc, Record]]:
-    """Score notes one after another.
+    """Score notes one by one.
 
-    nlp (Language): a pipeline with ``deid_surprisal``.
-    notes (Sequence[AnnotatedText]): the notes.
-    folder (Optional[Path]): where scores are kept and taken up again; None to keep none.
-    YIELDS (tuple): the note, its tokens, and the record of its scores.
-    RAISES: NotDeidentified (D834) if nothing scored them.
+    nlp (Language): pipeline with ``deid_surprisal``.
+    notes (Sequence[AnnotatedText]): notes.
+    folder (Optional[Path]): folder of stored scores; None to store none.
+    YIELDS (tuple): the note, its Doc, and the record of its scores.
+    RAISES: NotDeidentified (D834) if the pipeline does not score.
     """
     if not notes:
         return
@@ -81,7 +81,7 @@ def score_notes(
 def _records(
     nlp: Language, notes: Sequence[AnnotatedText], store: "ScoreStore", first: Record
 ) -> Iterator[tuple[AnnotatedText, Doc, Record]]:
-    """The notes with their scores: those that are kept, and then the others."""
+    """Yield the notes with stored scores, then score the others, storing the scores at intervals."""
     kept = store.read()
     records: list[Record] = [*kept] or [first]
     for note, record in zip(notes, list(records), strict=False):
@@ -101,11 +101,11 @@ def _records(
 
 
 def store_key(nlp: Language, notes: Sequence[AnnotatedText], about: Mapping[str, str]) -> str:
-    """Tell the scores of a corpus from all others.
+    """Compute the key of the scores of a corpus.
 
-    nlp (Language): the pipeline; the settings of ``deid_surprisal`` count, but for what it does with the scores.
-    notes (Sequence[AnnotatedText]): the texts count, in their order; names and gold do not.
-    about (Mapping[str, str]): names of model, mode, masking and score, as the record has them.
+    nlp (Language): pipeline; all settings of ``deid_surprisal`` count except threshold, label and span group.
+    notes (Sequence[AnnotatedText]): the texts and their order count; names and gold do not.
+    about (Mapping[str, str]): names of model, mode, masking and score, as in the record.
     RETURNS (str): the first 16 hexadecimal digits of a SHA-256.
     """
     settings = [
@@ -120,20 +120,20 @@ def store_key(nlp: Language, notes: Sequence[AnnotatedText], about: Mapping[str,
 
 
 class ScoreStore:
-    """The file of one corpus and score."""
+    """The file with the stored scores of a corpus."""
 
     def __init__(self, folder: Path | None, key: str) -> None:
-        """Set up.
+        """Set the location of the file.
 
-        folder (Optional[Path]): where the file is; None for no file at all.
-        key (str): as `store_key` makes it.
+        folder (Optional[Path]): folder of the file; None to store nothing.
+        key (str): result of `store_key`.
         """
         self.path = folder / f"scores-{key}.npz" if folder else None
 
     def read(self) -> list[dict[str, Any]]:
-        """The scores that are kept, of as many notes as were done.
+        """Read the stored scores.
 
-        RETURNS (list[dict]): one record a note; none if there is no file.
+        RETURNS (list[dict]): one record per note scored so far; empty if there is no file.
         RAISES: InputError (D836) if the file is damaged.
         """
         if self.path is None or not self.path.exists():
@@ -147,9 +147,9 @@ class ScoreStore:
             raise InputError(Errors.D836.format(path=self.path, reason=reason)) from None
 
     def write(self, records: Sequence[Record]) -> None:
-        """Keep the scores of the first notes, whole or not at all.
+        """Store the scores of the first notes. The file is replaced atomically.
 
-        records (Sequence[Mapping]): one a note.
+        records (Sequence[Mapping]): one record per note.
         """
         if self.path is None or not records:
             return
@@ -160,7 +160,7 @@ class ScoreStore:
 
 
 def _flatten(records: Sequence[Record]) -> dict[str, NDArray[Any]]:
-    """Records of notes as long columns."""
+    """Concatenate the records of notes to one array per column."""
     features = list(records[0]["features"])
     columns: dict[str, NDArray[Any]] = {
         "sizes": np.array([len(record["values"]) for record in records], dtype=np.int64),
@@ -174,12 +174,12 @@ def _flatten(records: Sequence[Record]) -> dict[str, NDArray[Any]]:
 
 
 def _column(parts: Sequence[Sequence[float]], kind: type) -> NDArray[Any]:
-    """One column of all notes."""
+    """Concatenate a column of all notes."""
     return np.concatenate([np.asarray(part, dtype=kind) for part in parts])
 
 
 def _split(arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    """Long columns as records of notes."""
+    """Split concatenated columns into the records of notes."""
     edges = np.cumsum(arrays["sizes"])[:-1]
     parts = {name: np.split(array, edges) for name, array in arrays.items() if name not in ("sizes", "unaligned")}
     features = [name for name in parts if name.startswith("feature ")]

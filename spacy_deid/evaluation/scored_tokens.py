@@ -1,12 +1,15 @@
-"""Scored tokens as a table of numbers: what the measures of `ranking` are taken on.
+"""Scored tokens as a table of numbers, on which the figures of `ranking` are computed.
 
-Tokens without a letter or digit are neither scored nor measured. A word is what stands between white space: it is PHI
-if one of its tokens is, and scores as high as the highest of them. A token is PHI if the gold has one of its letters
-or digits, so a token that is only partly PHI counts as PHI: half of it may not be released either.
+Tokens without letters and digits are neither scored nor measured. A token is PHI if the gold contains any of its
+letters or digits: a token that is partly PHI may not be released either. A word is a run of characters without white
+space; it is PHI if any of its tokens is, and its score is the highest of theirs.
+
+Two rules without a model serve as baselines, one by shape and one by position. On forms they are strong, because the
+fields of a form are PHI; in narrative the first has low precision and the second finds nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +18,58 @@ from numpy.typing import NDArray
 from spacy.tokens import Doc
 
 from ..errors import Errors, InputError, NotDeidentified
-from .baselines import BASELINES
 from .counts import Mask, alphanumeric_mask, coverage_mask, header_mask
 from .documents import AnnotatedText
 
-__all__ = ["KEY", "UNITS", "ScoredTokens", "find_scorable", "join", "read_record", "score_tokens"]
+_BETWEEN = " \t\r\"'“”‘’«»([¿¡-–*•"  # may stand between the end of a sentence and the first word of the next
+_ENDS = ".!?\n"
+
+
+def shape_rule(doc: Doc) -> Mask:
+    """Baseline: mark tokens with a digit, and capitalized tokens that do not begin a sentence.
+
+    A sentence begins at the beginning of the text or of a line, and after ".", "!" or "?"; quotes, brackets and
+    bullets may precede its first word. Abbreviations count as ends of sentences.
+
+    doc (Doc): the note.
+    RETURNS (Mask): shape (tokens,).
+    """
+    text, flags = doc.text, np.zeros(len(doc), dtype=np.bool_)
+    for i, token in enumerate(doc):
+        word = token.text
+        digit = any(char.isdigit() for char in word)
+        flags[i] = digit or (word[:1].isupper() and not _begins_sentence(text, token.idx))
+    return flags
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    """Test whether a character is the first of its sentence, apart from quotes, brackets and bullets."""
+    while start and text[start - 1] in _BETWEEN:
+        start -= 1
+    return not start or text[start - 1] in _ENDS
+
+
+def layout_rule(doc: Doc) -> Mask:
+    """Baseline: mark tokens after a colon on a line shorter than `counts.HEADER_WIDTH`.
+
+    doc (Doc): the note.
+    RETURNS (Mask): shape (tokens,).
+    """
+    header, flags = header_mask(doc.text), np.zeros(len(doc), dtype=np.bool_)
+    colon = False
+    for i, token in enumerate(doc):
+        colon = colon and "\n" not in token.text
+        flags[i] = colon and header[token.idx]
+        colon = colon or ":" in token.text
+    return flags
+
+
+# name of a rule, as tables and rows of metrics have it → the rule
+BASELINES: Mapping[str, Callable[[Doc], Mask]] = {
+    "a digit, or a capital within a sentence": shape_rule,
+    "after a colon on a short line": layout_rule,
+}
+
 
 KEY = "deid/surprisal"  # of doc.user_data
 UNITS = ("token", "word")
@@ -33,15 +83,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredTokens:
-    """A table of tokens, or of words. One entry a token in every array; no text.
+    """A table of tokens or words. Every array has one entry per token; there is no text.
 
-    document (Ints): number of the document.
-    start, end (Ints): characters in its text.
-    gold (Mask): whether it is PHI.
-    header (Mask): whether it begins on a short line.
-    word (Ints): number of the word that it is in, over all documents.
-    value (Floats): the score, higher is more likely PHI; minus infinity for a token that was not scored.
-    columns (Mapping[str, Floats]): what else is known of each token: features of the score, rules without a model.
+    document (Ints): index of the document.
+    start, end (Ints): character offsets in the text of the document.
+    gold (Mask): whether the token is PHI.
+    header (Mask): whether the token begins on a short line.
+    word (Ints): index of the word that contains the token, over all documents.
+    value (Floats): score, higher is more likely PHI; minus infinity for a token that was not scored.
+    columns (Mapping[str, Floats]): further columns: features of the score, and baselines.
     """
 
     document: Ints
@@ -57,7 +107,7 @@ class ScoredTokens:
         return len(self.value)
 
     def take(self, region: str) -> "ScoredTokens":
-        """The part of a region.
+        """Select the tokens of a region.
 
         region (str): one of `metrics.REGIONS`: "all", "header" or "narrative".
         RETURNS (ScoredTokens): its tokens.
@@ -67,27 +117,27 @@ class ScoredTokens:
         return self.select(self.header == (region == "header"))
 
     def select(self, rows: Mask) -> "ScoredTokens":
-        """Some of the tokens.
+        """Select tokens.
 
-        rows (Mask): which.
-        RETURNS (ScoredTokens): in the same order.
+        rows (Mask): which tokens to keep.
+        RETURNS (ScoredTokens): these tokens, in the same order.
         """
         arrays = {name: getattr(self, name)[rows] for name in _ARRAYS}
         return ScoredTokens(**arrays, columns={name: column[rows] for name, column in self.columns.items()})
 
     def with_value(self, name: str) -> "ScoredTokens":
-        """The table with a column as the score.
+        """Use another column as the score.
 
-        name (str): name of the column; NaN in it is a token that was not scored.
+        name (str): name of the column; NaN marks tokens that were not scored.
         RETURNS (ScoredTokens): the same tokens.
         """
         column = self.columns[name]
         return replace(self, value=np.where(np.isnan(column), NEVER, column))
 
     def words(self) -> "ScoredTokens":
-        """The table of words: PHI if one token is, and the highest of every score.
+        """Aggregate tokens to words: PHI if any token is, and the maximum of every score.
 
-        RETURNS (ScoredTokens): one entry a word, on the line that the word begins on.
+        RETURNS (ScoredTokens): one entry per word, on the line on which the word begins.
         """
         first = np.flatnonzero(np.diff(self.word, prepend=-1))
         if not len(first):
@@ -112,18 +162,18 @@ def find_scorable(doc: Doc) -> list[int]:
     """Find the tokens that are scored: those with a letter or digit.
 
     doc (Doc): the note.
-    RETURNS (list[int]): their indices.
+    RETURNS (list[int]): token indices.
     """
     return [token.i for token in doc if any(map(str.isalnum, token.text))]
 
 
 def read_record(doc: Doc, name: str = "") -> Mapping[str, Any]:
-    """What ``deid_surprisal`` wrote.
+    """Read the scores that ``deid_surprisal`` stored in a Doc.
 
     doc (Doc): the note.
-    name (str): name of the document, for the error.
-    RETURNS (Mapping): "starts", "ends", "values", "features" and the names of model and score.
-    RAISES: NotDeidentified (D834) if nothing is there; InputError (D833) if its lists are not of one length.
+    name (str): name of the document, for the error message.
+    RETURNS (Mapping): "starts", "ends", "values", "features", and the names of model and score.
+    RAISES: NotDeidentified (D834) if the Doc has no scores; InputError (D833) if the columns differ in length.
     """
     record: Mapping[str, Any] | None = doc.user_data.get(KEY)
     if record is None:
@@ -135,14 +185,12 @@ def read_record(doc: Doc, name: str = "") -> Mapping[str, Any]:
 
 
 def score_tokens(note: AnnotatedText, doc: Doc, record: Mapping[str, Any], *, rules: bool = True) -> ScoredTokens:
-    """Make the table of one document.
-
-    A token that the record does not have is not left out: it counts as never found.
+    """Create the table of a document. A token without a score in the record counts as never found.
 
     note (AnnotatedText): the gold.
-    doc (Doc): its text as tokens.
-    record (Mapping): as `read_record`.
-    rules (bool): whether the rules of `baselines.BASELINES` become columns, of 0 and 1.
+    doc (Doc): the tokenized text.
+    record (Mapping): result of `read_record`.
+    rules (bool): whether to add the baselines as columns with values 0 and 1.
     RETURNS (ScoredTokens): the table.
     RAISES: InputError (D833) if the text or a score belongs to another document.
     """
@@ -151,8 +199,8 @@ def score_tokens(note: AnnotatedText, doc: Doc, record: Mapping[str, Any], *, ru
     tokens = find_scorable(doc)
     start = np.array([doc[i].idx for i in tokens], dtype=np.int64)
     end = np.array([doc[i].idx + len(doc[i]) for i in tokens], dtype=np.int64)
-    place = _place(note.name, start, end, record)
-    columns = {name: _spread(values, place, len(tokens), np.nan) for name, values in record["features"].items()}
+    place = _token_indices(note.name, start, end, record)
+    columns = {name: _fill_column(values, place, len(tokens), np.nan) for name, values in record["features"].items()}
     if rules:
         columns |= {name: rule(doc)[tokens].astype(np.float64) for name, rule in BASELINES.items()}
     text = note.text
@@ -166,13 +214,13 @@ def score_tokens(note: AnnotatedText, doc: Doc, record: Mapping[str, Any], *, ru
         gold=inside[end] > inside[start],
         header=header_mask(text)[start],
         word=np.searchsorted(begins, start, side="right") - 1,
-        value=_spread(record["values"], place, len(tokens), NEVER),
+        value=_fill_column(record["values"], place, len(tokens), NEVER),
         columns=columns,
     )
 
 
-def _place(name: str, start: Ints, end: Ints, record: Mapping[str, Any]) -> Ints:
-    """Where the scores of a record stand among the tokens."""
+def _token_indices(name: str, start: Ints, end: Ints, record: Mapping[str, Any]) -> Ints:
+    """Return the index of the token of each score of a record."""
     index = {span: i for i, span in enumerate(zip(start.tolist(), end.tolist(), strict=True))}
     spans = list(zip(record["starts"], record["ends"], strict=True))
     known = len(index.keys() & set(spans))
@@ -182,17 +230,17 @@ def _place(name: str, start: Ints, end: Ints, record: Mapping[str, Any]) -> Ints
     return np.array([index[span] for span in spans], dtype=np.int64)
 
 
-def _spread(values: Sequence[float], place: Ints, length: int, absent: float) -> Floats:
-    """A column with a value for every token."""
+def _fill_column(values: Sequence[float], place: Ints, length: int, absent: float) -> Floats:
+    """Create a column for all tokens from the values of some."""
     column = np.full(length, absent)
     column[place] = values
     return column
 
 
 def join(tables: Iterable[ScoredTokens]) -> ScoredTokens:
-    """Put the tables of documents under each other, numbering documents and words on.
+    """Concatenate the tables of documents, renumbering documents and words.
 
-    tables (Iterable[ScoredTokens]): in order; all with the same columns.
+    tables (Iterable[ScoredTokens]): tables in order, all with the same columns.
     RETURNS (ScoredTokens): one table.
     """
     parts: list[dict[str, NDArray[Any]]] = []

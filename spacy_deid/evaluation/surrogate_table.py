@@ -1,23 +1,23 @@
-"""How far surrogates are from their originals, and from each other: the measures of a paper, for any strategy.
+"""Measure how far surrogates are from their originals and from each other, for any strategy.
 
-The measures are those of the Self-Decoded Model of Medical De-identification (SDM-M-DID), which tells them in words.
-What the words leave open is decided here:
+The measures are those of the Self-Decoded Model of Medical De-identification (SDM-M-DID), which describes them in
+words. What the description leaves open is defined here:
 
-- *original length*, *surrogate length*: characters. They should hardly differ.
-- *Levenshtein distance*: insertions, deletions and substitutions of characters. *Levenshtein ratio*: the distance
-  divided by the length of the longer one, told as a similarity: 0 is completely different, 1 is identical.
-- *bigram similarity*, *trigram similarity*: of the n-grams of letters of both, the share that both have (Jaccard
-  1912). A text shorter than n is its own n-gram. Blanks are characters; upper and lower case differ.
-- *trigram diversity*: one less the mean trigram similarity of two surrogates of different originals of one output.
-  The share of distinct trigrams cannot be meant: thousands of names would not reach the paper's .9958. The paper
-  tells it once of words and once of tokens, and a long text has more trigrams to share than a short one: so it stands
-  a second time for single words, *trigram diversity, words*. Targets are held against the first.
-- *empty*: nothing, or blanks alone. *same*: the original again, told with case folded, which is the stricter reading.
-  *out of dictionary*: no surrogate could be made, and a tag stands there.
-- *BERTScore*: precision, recall and F1 by greedy matching of the tokens' embeddings (Zhang et al. 2020,
-  arXiv:1904.09675, without weights and without rescaling).
+- *original length*, *surrogate length*: in characters. They should hardly differ.
+- *Levenshtein distance*: insertions, deletions and substitutions of characters. *Levenshtein ratio*: the normalized
+  similarity, 1 - distance / length of the longer text; 0 is completely different, 1 is identical.
+- *bigram similarity*, *trigram similarity*: Jaccard index (1912) of the sets of character n-grams. A text shorter than
+  n is its own n-gram. Spaces are characters; case matters.
+- *trigram diversity*: 1 - mean trigram similarity of the surrogates of two different originals. The share of distinct
+  trigrams cannot be meant: it would be far below the published .9958 for thousands of names. The publication speaks of
+  words in one place and tokens in another, and a long text shares more trigrams than a short one; so there is a second
+  figure on single words, *trigram diversity, words*. Targets refer to the first.
+- *empty*: empty or white space. *same*: equal to the original after case folding, the stricter definition. *out of
+  dictionary*: no surrogate could be made, and a tag was written.
+- *BERTScore*: precision, recall and F1 by greedy matching of token embeddings (Zhang et al. 2020, arXiv:1904.09675,
+  without weights and without rescaling).
 
-Distances are of the pairs that have a surrogate, the last three shares of all.
+Distances are means over the pairs with a surrogate; *empty*, *same* and *out of dictionary* are shares of all pairs.
 """
 
 from collections import defaultdict
@@ -63,44 +63,43 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
 
 
 class Pair(NamedTuple):
-    """What stood there, and what stands there now; None if no surrogate could be made."""
+    """An original and its surrogate; None if no surrogate could be made."""
 
     original: str
     surrogate: str | None
 
     def __repr__(self) -> str:
-        """Lengths; an original is text of a note."""
+        """Show lengths only: an original is text of a note."""
         return f"Pair({len(self.original)}, {None if self.surrogate is None else len(self.surrogate)} characters)"
 
 
 def ngrams(text: str, n: int) -> frozenset[str]:
-    """The n-grams of letters of a text.
+    """Return the character n-grams of a text.
 
     text (str): the text.
     n (int): length of an n-gram.
-    RETURNS (frozenset[str]): each once; the text itself if it is shorter, none of an empty one.
+    RETURNS (frozenset[str]): distinct n-grams; the text itself if it is shorter than n; empty for an empty text.
     """
     return frozenset(text[i : i + n] for i in range(max(1, len(text) - n + 1)) if text)
 
 
 def ngram_similarity(first: str, second: str, n: int) -> float:
-    """The share of the n-grams of two texts that both have.
+    """Compute the Jaccard index of the n-grams of two texts.
 
-    first (str): a text.
-    second (str): another.
+    first, second (str): the texts.
     n (int): length of an n-gram.
-    RETURNS (float): from 0 to 1; 1 for two empty texts.
+    RETURNS (float): between 0 and 1; 1 for two empty texts.
     """
     a, b = ngrams(first, n), ngrams(second, n)
     return len(a & b) / len(a | b) if a or b else 1.0
 
 
 def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
-    """One less the mean similarity of all pairs of texts.
+    """Compute 1 - mean n-gram similarity of all pairs of texts.
 
-    texts (Sequence[str]): an output.
+    texts (Sequence[str]): the texts.
     n (int): length of an n-gram.
-    RETURNS (float): 1 if no two texts share an n-gram, 0 if all are alike; 1 for fewer than two.
+    RETURNS (float): 1 if no two texts share an n-gram, 0 if all are equal; 1 for fewer than two texts.
     """
     if len(texts) < 2:
         return 1.0
@@ -122,12 +121,12 @@ def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
 
 
 def bert_score(reference: Floats, candidate: Floats) -> tuple[float, float, float]:
-    """Match the tokens of two texts greedily by the cosine of their embeddings.
+    """Match the tokens of two texts greedily by cosine similarity of their embeddings.
 
-    reference (Floats): a row for each token of the original.
-    candidate (Floats): a row for each token of the surrogate.
-    RETURNS (tuple[float, float, float]): precision: the mean, over tokens of the candidate, of the best cosine;
-        recall: the same of the reference; F1. All are 0 if one has no tokens.
+    reference (Floats): embeddings of the original, shape (tokens, width).
+    candidate (Floats): embeddings of the surrogate, shape (tokens, width).
+    RETURNS (tuple[float, float, float]): precision (mean best cosine of the candidate's tokens), recall (the same for
+        the reference) and F1; all 0 if a text has no tokens.
     """
     if not len(reference) or not len(candidate):
         return 0.0, 0.0, 0.0
@@ -138,7 +137,7 @@ def bert_score(reference: Floats, candidate: Floats) -> tuple[float, float, floa
 
 
 def _unit(rows: Floats) -> Floats:
-    """Rows of length one; rows of zeros stay."""
+    """Scale rows to length 1, leaving zero rows unchanged."""
     rows = np.asarray(rows, dtype=np.float64)
     largest = np.abs(rows).max(axis=1, keepdims=True)
     rows = rows / np.where(largest > 0, largest, 1.0)  # squares of tiny numbers are none
@@ -147,12 +146,12 @@ def _unit(rows: Floats) -> Floats:
 
 
 def surrogate_figures(pairs: Iterable[Pair], embed: Embed | None = None) -> dict[str, float]:
-    """Measure an output.
+    """Compute all figures of the output of a strategy.
 
-    pairs (Iterable[Pair]): originals and their surrogates, a pair for each mention.
-    embed (Optional[Embed]): embeddings for the BERTScore; None for a table without it.
-    RETURNS (dict[str, float]): figure by name, in the order of a table: "mentions", the lengths, then those of
-        `BETTER`. Without any surrogate the distances are missing.
+    pairs (Iterable[Pair]): original and surrogate of each mention.
+    embed (Optional[Embed]): token embeddings for the BERTScore; None to leave it out.
+    RETURNS (dict[str, float]): figures by name in table order: "mentions", the lengths, then those of `BETTER`.
+        Distances are left out if there is no surrogate.
     """
     pairs = list(pairs)
     if not pairs:
@@ -169,7 +168,7 @@ def surrogate_figures(pairs: Iterable[Pair], embed: Embed | None = None) -> dict
 
 
 def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """The means of what is told by characters."""
+    """Compute the means of the character-based figures."""
     columns: dict[str, Sequence[float]] = {
         "original length": [len(old) for old, _ in made],
         "surrogate length": [len(new) for _, new in made],
@@ -184,17 +183,17 @@ def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
 
 
 def diversities(texts: Sequence[str]) -> dict[str, float]:
-    """The trigram diversity of texts, and of the words that are in them.
+    """Compute the trigram diversity of texts, and of the words in them.
 
-    texts (Sequence[str]): an output.
-    RETURNS (dict[str, float]): figure by name.
+    texts (Sequence[str]): the texts.
+    RETURNS (dict[str, float]): figures by name.
     """
     words = [word for text in texts for word in text.split()]
     return {"trigram diversity": ngram_diversity(texts), "trigram diversity, words": ngram_diversity(words)}
 
 
 def _bert_scores(made: Sequence[tuple[str, str]], embed: Embed) -> dict[str, float]:
-    """The mean BERTScores."""
+    """Compute the mean BERTScores."""
     known: dict[str, Floats] = {text: embed(text) for text in {text for pair in made for text in pair}}
     scores = np.array([bert_score(known[old], known[new]) for old, new in made])
     names = ("BERTScore precision", "BERTScore recall", "BERTScore F1")
@@ -202,10 +201,10 @@ def _bert_scores(made: Sequence[tuple[str, str]], embed: Embed) -> dict[str, flo
 
 
 def format_surrogate_table(columns: Mapping[str, Mapping[str, float]]) -> str:
-    """Write outputs side by side.
+    """Format the figures of several strategies side by side.
 
-    columns (Mapping[str, Mapping[str, float]]): strategy → what `surrogate_figures` returns.
-    RETURNS (str): lines of text, a figure each; "-" where a strategy has none.
+    columns (Mapping[str, Mapping[str, float]]): strategy → result of `surrogate_figures`.
+    RETURNS (str): one line per figure; "-" for a missing figure.
     """
     names = list(dict.fromkeys(name for figures in columns.values() for name in figures))
     width = max([len(title) for title in columns] + [10]) + 2
@@ -217,7 +216,7 @@ def format_surrogate_table(columns: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _cell(name: str, value: float | None) -> str:
-    """A figure: counts whole, others with four digits."""
+    """Format a figure: counts as integers, other figures with four decimals."""
     if value is None:
         return "-"
     return f"{value:.0f}" if name == "mentions" else f"{value:.4f}"

@@ -1,11 +1,13 @@
-"""The whole pipeline at many operating points of its token classifier, for the price of one pass.
+"""Evaluate a pipeline at many operating points with a single run of its models.
 
-The detectors run once and the classifier's probabilities are kept in memory for as long as the sweep lasts. At each
-point the classifier decides anew, the decision is merged with what patterns and lists found, and the merged result is
-counted. A note on which nothing changed since another point is not counted again.
+`take_apart` splits a pipeline into detectors, which write span groups, and deciders, which merge the groups into
+``doc.ents``. The detectors run once (`detect`); decisions are repeated with other thresholds or without some
+components (`decide`, `left_out`). `Sweep` keeps the probabilities of the token classifier in memory, applies an
+operating point, merges and counts; a note whose decoded entities are those of an earlier point is not counted again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,12 +18,110 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
 from ..labels import to_scheme
-from .bootstrap import plain, ratio
+from ..spans import reopen_groups
 from .counts import alphanumeric_mask, count_exact, coverage_mask
 from .documents import AnnotatedText, Entity, relabel
-from .stages import decide, detect, take_apart
+from .metrics import plain, ratio
 
-__all__ = ["THRESHOLDS", "Counts", "Point", "Sweep", "summarize"]
+_LATER = ("deid_surrogate", "deid_review")  # change nothing of what is decided
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The parts of a pipeline.
+
+    detectors (dict[str, str]): span group key → name of the component that writes it, for all merged groups.
+    deciders (list[str]): names of the merge component and of the following ones, up to the release of the text.
+    classifier (str): name of the token classifier, "" if there is none.
+    """
+
+    detectors: dict[str, str]
+    deciders: list[str]
+    classifier: str
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the components that can be left out: all detectors, and the deciders after the merge component."""
+        return [*self.detectors.values(), *self.deciders[1:]]
+
+
+def take_apart(nlp: Language) -> Stages:
+    """Determine the parts of a pipeline.
+
+    nlp (Language): pipeline with ``deid_merge``.
+    RETURNS (Stages): its parts.
+    RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
+    """
+    factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
+    merging = [name for name, factory in factories.items() if factory == "deid_merge"]
+    if not merging:
+        raise ConfigError(Errors.D342.format(name=_pipeline_name(nlp), factory="deid_merge"))
+    behind = nlp.pipe_names[nlp.pipe_names.index(merging[0]) :]
+    merge: Any = nlp.get_pipe(merging[0])
+    keys = {getattr(part, "key", None): name for name, part in nlp.pipeline}
+    detectors = {key: keys[key] for key in merge.sources if key in keys}
+    deciders = [name for name in behind if factories[name].startswith("deid_") and factories[name] not in _LATER]
+    classifier = next((name for name in detectors.values() if factories[name] == "deid_ner"), "")
+    return Stages(detectors, deciders, classifier)
+
+
+def _pipeline_name(nlp: Language) -> str:
+    """Return the full name of a pipeline, for error messages."""
+    return f"{nlp.lang}_{nlp.meta['name']}"
+
+
+def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without: Collection[str] = ()) -> list[Doc]:
+    """Run the detectors.
+
+    nlp (Language): the pipeline.
+    texts (Iterable[str | Doc]): notes.
+    stages (Stages): parts of the pipeline.
+    without (Collection[str]): names of detectors to skip.
+    RETURNS (list[Doc]): Docs with the span groups of the detectors, before any decision.
+    """
+    behind = nlp.pipe_names[nlp.pipe_names.index(stages.deciders[0]) :]
+    return list(nlp.pipe(texts, disable=[*behind, *without]))
+
+
+def decide(nlp: Language, doc: Doc, stages: Stages, *, without: Collection[str] = ()) -> Doc:
+    """Run the deciders on a Doc with detections. May be repeated on the same Doc.
+
+    nlp (Language): the pipeline.
+    doc (Doc): Doc with span groups; its ``ents`` are overwritten.
+    stages (Stages): parts of the pipeline.
+    without (Collection[str]): names of deciders to skip.
+    RETURNS (Doc): the same Doc.
+    """
+    reopen_groups(doc)
+    for name in stages.deciders:
+        if name not in without:
+            doc = nlp.get_pipe(name)(doc)
+    return doc
+
+
+@contextmanager
+def left_out(nlp: Language, docs: Sequence[Doc], stages: Stages, names: Collection[str]) -> Iterator[None]:
+    """Context manager that removes the detections of some detectors temporarily.
+
+    nlp (Language): the pipeline; its merge component ignores their span groups inside the context.
+    docs (Sequence[Doc]): Docs with detections.
+    stages (Stages): parts of the pipeline.
+    names (Collection[str]): names of detectors.
+    """
+    merge: Any = nlp.get_pipe(stages.deciders[0])
+    keys = [key for key, name in stages.detectors.items() if name in names]
+    sources, groups = list(merge.sources), [{key: doc.spans[key] for key in keys} for doc in docs]
+    merge.sources = [key for key in sources if key not in keys]
+    for doc in docs:
+        for key in keys:
+            del doc.spans[key]
+    try:
+        yield
+    finally:
+        merge.sources = sources
+        for doc, kept in zip(docs, groups, strict=True):
+            doc.spans.update(kept)  # the groups themselves, so that their evidence stays
+
 
 # {"default": threshold, "labels": {label: threshold}}
 Point = Mapping[str, Any]
@@ -36,15 +136,15 @@ _OF_LABEL = 4
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was counted at one operating point, for each document.
+    """Counts at an operating point, one row per document.
 
-    total (NDArray): shape (documents, 10): true positives, false positives and false negatives of entity and label,
-        the same of letters and digits, whether nothing and whether something was missed, entities, and entities of
-        which something was missed.
-    labels (NDArray): shape (documents, labels, 4): letters and digits, those missed, entities, and entities of which
-        something was missed.
-    blame (NDArray): shape (documents, labels, labels of the classifier): the letters and digits missed, by the label
-        whose threshold kept them out.
+    total (NDArray): shape (documents, 10): true positives, false positives and false negatives of entities with label;
+        the same of letters and digits; whether the document has identifiers and all are covered; whether something was
+        missed; number of entities; number of entities with a missed letter or digit.
+    labels (NDArray): shape (documents, labels, 4): letters and digits, those missed, entities, and entities with a
+        missed letter or digit.
+    blame (NDArray): shape (documents, labels, classifier labels): missed letters and digits, by the classifier label
+        whose threshold excluded them.
     """
 
     total: Array
@@ -53,12 +153,12 @@ class Counts:
 
 
 class Sweep:
-    """A pipeline and a gold corpus, at whatever operating point.
+    """A pipeline and a gold corpus, prepared for evaluation at any operating point.
 
-    nlp (Language): a pipeline with ``deid_ner`` and ``deid_merge``.
-    gold (Sequence[AnnotatedText]): with canonical labels.
-    scheme (str): scheme to compare labels in.
-    RAISES: ConfigError (D342) for a pipeline without these components; (D001, D002) for labels and schemes.
+    nlp (Language): pipeline with ``deid_ner`` and ``deid_merge``.
+    gold (Sequence[AnnotatedText]): notes with canonical labels.
+    scheme (str): label scheme of the comparison.
+    RAISES: ConfigError if a component is missing (D342), or for an unknown label (D001) or scheme (D002).
     """
 
     def __init__(self, nlp: Language, gold: Sequence[AnnotatedText], scheme: str = "canonical") -> None:
@@ -79,7 +179,7 @@ class Sweep:
         self._known: list[dict[Any, tuple[Array, Array, Array]]] = [{} for _ in gold]
 
     def _own(self, doc: Doc, read: Any) -> Array:
-        """For each character the number of the label whose threshold decides on it, -1 for none."""
+        """Return for each character the index of the label whose threshold decides on it, -1 for none."""
         owner = np.full(len(doc.text), -1, dtype=np.int64)
         numbers = {label: k for k, label in enumerate(self.ner.labels)}
         for start, end, label in self.ner.likely_labels(doc, read):
@@ -87,10 +187,10 @@ class Sweep:
         return owner
 
     def count(self, point: Point) -> Counts:
-        """Count at one operating point.
+        """Count at an operating point.
 
         point (Mapping): ``{"default": threshold, "labels": {label: threshold}}``.
-        RETURNS (Counts): one row a document.
+        RETURNS (Counts): counts, one row per document.
         """
         rows = [self._count(i, point) for i in range(len(self.docs))]
         shapes = (_TOTAL,), (len(self.labels), _OF_LABEL), (len(self.labels), len(self.ner.labels))
@@ -98,7 +198,7 @@ class Sweep:
         return Counts(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
 
     def _count(self, i: int, point: Point) -> tuple[Array, Array, Array]:
-        """Count one document, unless the classifier found the same at another point."""
+        """Count a document, reusing the counts of an earlier point with the same decoded entities."""
         doc = self.docs[i]
         found = self.ner.choose(doc, self._read[i], point)
         key = tuple(span[:3] for span in found)
@@ -109,7 +209,7 @@ class Sweep:
         return self._known[i][key]
 
     def _compare(self, i: int, pred: Sequence[Entity]) -> tuple[Array, Array, Array]:
-        """Compare one document with its gold."""
+        """Compare the predictions for a document with its gold."""
         gold, letters = self.gold[i].entities, self._letters[i]
         strict = count_exact(relabel(gold, self.scheme), relabel(pred, self.scheme))
         due, got = (coverage_mask(side, len(letters)) for side in (gold, pred))
@@ -126,24 +226,24 @@ class Sweep:
         return np.array([*strict, hits, extra, missed, *clean, entities, partly], dtype=np.int64), labels, blame
 
     def label_name(self, label: str) -> str:
-        """A label as the scheme writes it."""
+        """Return the name of a label in the scheme of the comparison."""
         return to_scheme(label, self.scheme)
 
 
 def _count_entity(entity: Entity, letters: NDArray[np.bool_], got: NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    """Letters and digits of an entity, those missed, and whether it counts and is missed."""
+    """Count the letters and digits of an entity, those missed, and whether it counts and is missed."""
     part = slice(entity.start, entity.end)
     due, missed = int(letters[part].sum()), int((letters[part] & ~got[part]).sum())
     return due, missed, int(due > 0), int(missed > 0)
 
 
 def summarize(counts: Counts) -> dict[str, float | int | None]:
-    """The figures of an operating point, over all documents.
+    """Compute the figures of an operating point over all documents.
 
-    counts (Counts): what was counted there.
-    RETURNS (dict): "character_recall", "character_precision", "strict_f1", "clean" (share of the documents with
-        entities of which nothing was missed), "missed" (mean over documents of the share of entities of which
-        something was missed), and "documents". None where there is nothing to divide by.
+    counts (Counts): counts at the point.
+    RETURNS (dict): "character_recall", "character_precision", "strict_f1", "clean" (share of documents with
+        identifiers in which all are covered), "missed" (mean over documents of the share of entities with a missed
+        letter or digit), and "documents". Undefined figures are None.
     """
     tp, fp, fn, hits, extra, missed, clean, unclean, *_ = counts.total.sum(axis=0)
     above = np.array([hits, hits, 2 * tp, clean])
@@ -155,6 +255,6 @@ def summarize(counts: Counts) -> dict[str, float | int | None]:
 
 
 def _round(value: float) -> float | None:
-    """A figure with five digits."""
+    """Round a figure to five decimals; None if it is NaN."""
     number = plain(value)
     return None if number is None else round(number, 5)

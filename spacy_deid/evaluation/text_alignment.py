@@ -1,12 +1,12 @@
-"""Annotations of one text carried to another text of the same document, as two programs extracted it.
+"""Transfer annotations between two texts of the same document that were extracted by different programs.
 
-What a PDF says comes out of each program with its own blanks, line ends, hyphens and ligatures. So texts are compared
-without white space, hyphens and invisible characters, and with ligatures and accents taken apart (NFKD). Stretches
-that stand once in each text are the anchors, in the longest order that both share (as in a patience diff); between two
-anchors the texts are compared character by character. That takes time in proportion to the texts; a stretch without
-anchors that is too long to compare counts as not the same.
+Programs extract different white space, line ends, hyphens and ligatures from a PDF. Texts are therefore compared
+without white space, hyphens and invisible characters, and with ligatures and accents decomposed (NFKD). Runs of
+characters that occur exactly once in each text are anchors, in the longest common order (as in a patience diff); the
+text between two anchors is compared character by character. The time is proportional to the length of the texts; a
+part without anchors that is too long to compare counts as different.
 
-Text in another order (columns read across, a header after the body) is not followed: it counts as missing.
+Text in another order (columns read across, a header after the body) is not matched and counts as missing.
 """
 
 import unicodedata
@@ -28,7 +28,7 @@ _LARGEST = 1 << 30  # characters of one stretch times those of the other
 
 
 class _Block(NamedTuple):
-    """A stretch of one text and what it became in the other; lengths are equal where the characters are."""
+    """A part of one text and the corresponding part of the other; equal lengths if the characters are the same."""
 
     start: int
     end: int
@@ -39,10 +39,10 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TextMap:
-    """Where the characters of a text stand in another. Holds offsets, never text.
+    """Maps the characters of one text to another. Holds offsets, never text.
 
-    places, others (Sequence[int]): offset of each character that counts, in the one text and in the other.
-    blocks (Sequence[_Block]): stretches of both, in order and without a gap, counted in such characters.
+    places, others (Sequence[int]): offsets of the compared characters in the first and in the second text.
+    blocks (Sequence[_Block]): corresponding parts in order, without gaps, in indices of compared characters.
     """
 
     places: Sequence[int] = field(repr=False)
@@ -51,19 +51,19 @@ class TextMap:
 
     @property
     def agreeing(self) -> int:
-        """How many characters that count are the same in both texts."""
+        """Number of compared characters that are the same in both texts."""
         return sum(block.end - block.start for block in self.blocks if block.same)
 
     @property
     def length(self) -> int:
-        """How many characters that count the longer text has."""
+        """Number of compared characters of the longer text."""
         return max(len(self.places), len(self.others))
 
     def move(self, start: int, end: int) -> tuple[int, int] | None:
-        """Carry a span over. What was read differently is taken whole, so that nothing of it is left out.
+        """Map a span to the other text. Parts that differ are included as a whole, so that nothing is left out.
 
-        start, end (int): characters of the one text.
-        RETURNS (tuple[int, int] | None): characters of the other; None if nothing of the span is there.
+        start, end (int): character offsets in the first text.
+        RETURNS (tuple[int, int] | None): character offsets in the second text; None if nothing of the span is there.
         """
         first, last = bisect_left(self.places, start), bisect_left(self.places, end) - 1
         if first > last:
@@ -72,7 +72,7 @@ class TextMap:
         return (self.others[to], self.others[to_end - 1] + 1) if to < to_end else None
 
     def _carry(self, index: int) -> tuple[int, int]:
-        """Where one character went: (first, end) in the characters of the other text."""
+        """Map one compared character to (first, end) in the compared characters of the other text."""
         block = self.blocks[bisect_right(self.blocks, index, key=lambda block: block.start) - 1]
         if block.same:
             return block.to + index - block.start, block.to + index - block.start + 1
@@ -80,10 +80,10 @@ class TextMap:
 
 
 def align_texts(text: str, other: str) -> TextMap:
-    """Align two texts of one document.
+    """Align two texts of the same document.
 
-    text, other (str): as two programs read it.
-    RETURNS (TextMap): from the one to the other, whether or not they agree.
+    text, other (str): the texts.
+    RETURNS (TextMap): map from the first to the second text, whether or not they agree.
     """
     one, places = _reduce(text)
     two, others = _reduce(other)
@@ -96,16 +96,16 @@ def move_documents(
     least: float = LEAST,
     refused: dict[str, InputError] | None = None,
 ) -> tuple[list[AnnotatedText], dict[str, int]]:
-    """Carry the entities of documents to the texts of others with the same names.
+    """Transfer the entities of documents to the texts of other documents with the same names.
 
-    documents (Iterable[AnnotatedText]): with entities, as one program read the texts.
-    onto (Iterable[AnnotatedText]): the same documents as another program read them; a document that is not there is
-        left as it is.
-    least (float): share of the longer text that must agree.
-    refused (dict | None): takes by name the errors of documents whose texts are not of one document, which are then
-        left out; None to raise the first.
-    RETURNS (tuple): the documents with the other texts; and by name how many entities have no place there.
-    RAISES: InputError (D756) if two texts are not of one document, and there is no `refused`.
+    documents (Iterable[AnnotatedText]): documents with entities, with texts extracted by one program.
+    onto (Iterable[AnnotatedText]): the same documents with texts extracted by another program. Documents that are
+        missing here are returned unchanged.
+    least (float): minimum share of the longer text that must agree.
+    refused (dict | None): collects errors by document name; such documents are left out of the result. None to raise
+        the first error.
+    RETURNS (tuple): documents with the other texts; and by name the number of entities that could not be transferred.
+    RAISES: InputError (D756) if two texts do not belong to the same document and `refused` is None.
     """
     targets = index_documents(onto)
     moved: list[AnnotatedText] = []
@@ -126,7 +126,7 @@ def move_documents(
 
 
 def _move(document: AnnotatedText, text: str, least: float) -> tuple[AnnotatedText, int]:
-    """Carry the entities of one document to another text of it. RETURNS: it, and how many entities have no place."""
+    """Transfer the entities of a document. RETURNS: the document, and the number of entities without a match."""
     found = align_texts(document.text, text)
     if found.agreeing < least * found.length:
         counts = {"matched": found.agreeing, "total": found.length, "least": least}
@@ -137,7 +137,7 @@ def _move(document: AnnotatedText, text: str, least: float) -> tuple[AnnotatedTe
 
 
 def _reduce(text: str) -> tuple[str, list[int]]:
-    """The characters that count, and the offset that each comes from."""
+    """Return the compared characters of a text, and the offset of each."""
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
@@ -150,12 +150,12 @@ def _reduce(text: str) -> tuple[str, list[int]]:
 
 @cache
 def _counts(char: str) -> bool:
-    """Whether a character counts: white space, hyphens and dashes, and what is not printed do not."""
+    """Test whether a character is compared: not white space, hyphen, dash, or an invisible character."""
     return not char.isspace() and char != "\u2212" and unicodedata.category(char) not in _IGNORED
 
 
 def _compare(one: str, two: str) -> Iterator[_Block]:
-    """Compare two reduced texts: the anchors, and what stands between them."""
+    """Compare two reduced texts: at the anchors and between them."""
     at, to = 0, 0
     for start, place in [*_anchors(one, two), (len(one), len(two))]:
         yield from _compare_stretch(one, two, _Block(at, start, to, place, False))
@@ -166,7 +166,7 @@ def _compare(one: str, two: str) -> Iterator[_Block]:
 
 
 def _anchors(one: str, two: str) -> list[tuple[int, int]]:
-    """Stretches of `_ANCHOR` characters that stand once in each text, in the longest order that both share."""
+    """Find runs of `_ANCHOR` characters that occur once in each text, in the longest common order."""
     places = _once(two)
     pairs = [(start, places[part]) for part, start in _once(one).items() if part in places]
     chosen: list[tuple[int, int]] = []
@@ -177,7 +177,7 @@ def _anchors(one: str, two: str) -> list[tuple[int, int]]:
 
 
 def _once(text: str) -> dict[str, int]:
-    """The stretches of `_ANCHOR` characters that stand in a text once, with their place, in order."""
+    """Return the runs of `_ANCHOR` characters that occur once in a text, with their offsets, in order."""
     places: dict[str, int] = {}
     for start in range(len(text) - _ANCHOR + 1):
         part = text[start : start + _ANCHOR]
@@ -186,7 +186,9 @@ def _once(text: str) -> dict[str, int]:
 
 
 def _longest_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest run of pairs that rises in the second, by patience sorting (Fredman 1975); the first does."""
+    """Find the longest subsequence of pairs, sorted by the first item, that increases in the second (patience sorting,
+    Fredman 1975).
+    """
     ends: list[int] = []
     tops: list[int] = []
     before: list[int] = []
@@ -204,7 +206,7 @@ def _longest_order(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _compare_stretch(one: str, two: str, stretch: _Block) -> Iterator[_Block]:
-    """Compare what stands between two anchors, character by character."""
+    """Compare the text between two anchors character by character."""
     from rapidfuzz.distance import Levenshtein
 
     start, end, to, to_end, _ = stretch
@@ -219,7 +221,7 @@ def _compare_stretch(one: str, two: str, stretch: _Block) -> Iterator[_Block]:
 
 
 def _join(blocks: Iterable[_Block]) -> Iterator[_Block]:
-    """Unite neighbours that differ: a replaced character and one put in beside it are one difference."""
+    """Merge adjacent blocks that differ."""
     last: _Block | None = None
     for block in blocks:
         if last and not last.same and not block.same:

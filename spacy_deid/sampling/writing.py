@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import Errors, InputError
-from ..evaluation.brat import write_brat
 from ..evaluation.cas_json import make_tagset, write_cas_json
 from ..evaluation.documents import AnnotatedText
 from ..evaluation.files import write_text
-from ..evaluation.label_studio import make_config, write_tasks
+from ..evaluation.json_formats import make_config, write_tasks
+from ..evaluation.standoff import write_brat
 from ..labels import LABELS
 from .sample import Group, Sample
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ConfigError, Errors
-from ..evaluation.swaps import blend
+from ..evaluation.fairness import blend
 from ..surrogates.persons import fold
 from .ids import Bearer
 from .language import Language

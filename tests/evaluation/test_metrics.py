@@ -1,11 +1,20 @@
+"""Figures of an evaluation, their intervals, the scorer, and the table."""
+
 import json
 
+import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.tokens import SpanGroup
+from spacy.training import Example
+from spacy.util import registry
 
 from spacy_deid.errors import ConfigError, InputError
-from spacy_deid.evaluation import REGIONS, AnnotatedText, Entity, evaluate, format_table
+from spacy_deid.evaluation import REGIONS, AnnotatedText, Entity, evaluate, format_table, make_docs
+from spacy_deid.evaluation.metrics import interval, resample, score_triple
+from spacy_deid.tokenizer import make_clinical_tokenizer
 
 CANARY = "Wenzeslaus"
 # Line 1 is header (23 characters), line 2 narrative (200).
@@ -219,3 +228,148 @@ def test_document_of_a_megabyte_is_counted():
     gold = AnnotatedText("a", text, tuple(Entity(i * 17, i * 17 + 9, "PATIENT") for i in range(0, 60_000, 20)))
     pred = AnnotatedText("a", text, gold.entities[1:])
     assert triple(evaluate([gold], [pred], bootstrap=0)["all"]["ner"]) == (2999, 0, 1)
+
+
+NONE = np.zeros((0, 3), dtype=np.int64)
+
+
+def test_figures_of_a_triple():
+    # P = 6 / (6 + 2), R = 6 / (6 + 4), F1 = 12 / (12 + 2 + 4)
+    entry = score_triple(np.array([6, 2, 4]), NONE)
+    assert entry == {"tp": 6, "fp": 2, "fn": 4, "precision": 0.75, "recall": 0.6, "f1": pytest.approx(2 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("triple", "figures"),
+    [([0, 0, 0], (None, None, None)), ([0, 3, 0], (0.0, None, 0.0)), ([0, 0, 3], (None, 0.0, 0.0))],
+)
+def test_figure_with_nothing_to_divide_by_is_not_defined(triple, figures):
+    entry = score_triple(np.array(triple), NONE)
+    assert (entry["precision"], entry["recall"], entry["f1"]) == figures
+
+
+def test_replicate_is_a_sum_over_as_many_documents():
+    replicates = resample(np.ones((7, 2, 3), dtype=np.int64), 20, seed=0)
+    assert replicates.shape == (20, 2, 3)
+    assert (replicates == 7).all()
+
+
+def test_documents_are_drawn_whole():
+    # Document 0 has only hits, document 1 only misses: each replicate has two documents' worth of both together.
+    replicates = resample(np.array([[[1, 0, 0]], [[0, 0, 1]]]), 200, seed=0)[:, 0]
+    assert {tuple(row) for row in replicates.tolist()} == {(2, 0, 0), (1, 0, 1), (0, 0, 2)}
+
+
+def test_same_seed_gives_the_same_draws_and_another_seed_others():
+    counts = np.arange(30, dtype=np.int64).reshape(10, 1, 3)
+    assert (resample(counts, 50, 1) == resample(counts, 50, 1)).all()
+    assert (resample(counts, 50, 1) != resample(counts, 50, 2)).any()
+
+
+def test_no_document_gives_replicates_of_nothing():
+    assert (resample(np.zeros((0, 2, 3), dtype=np.int64), 5, 0) == np.zeros((5, 2, 3))).all()
+
+
+def test_interval_holds_the_middle_95_percent_of_what_is_defined():
+    # 0, 1, …, 1000: the 2.5 % and 97.5 % quantiles are 25 and 975.
+    assert interval(np.array([*range(1001), np.nan])) == pytest.approx([25.0, 975.0])
+    assert interval(np.array([np.nan])) is None
+
+
+def test_interval_is_as_wide_as_the_binomial_says():
+    # 400 documents of one entity, 3 in 4 found: the interval is about 0.75 ± 1.96 sqrt(0.75 * 0.25 / 400) = ± 0.0424.
+    counts = np.array([[[1, 0, 0]], [[1, 0, 0]], [[1, 0, 0]], [[0, 0, 1]]] * 100)
+    low, high = score_triple(counts.sum(axis=0)[0], resample(counts, 2000, 0)[:, 0])["ci"]["recall"]
+    assert low == pytest.approx(0.75 - 0.0424, abs=0.006)
+    assert high == pytest.approx(0.75 + 0.0424, abs=0.006)
+
+
+NLP = spacy.blank("xx")
+CLINICAL = make_clinical_tokenizer()(NLP)
+TEXT_SCORER = "Ana Rueda, DNI12345678, Lugo"
+
+
+def example(gold: list[Entity], pred: list[Entity], text: str = TEXT_SCORER) -> Example:
+    """The reference by the clinical tokenizer, the prediction by that of the language."""
+    (reference,), _ = make_docs([AnnotatedText("a", text, tuple(gold))], CLINICAL)
+    (predicted,), _ = make_docs([AnnotatedText("a", text, tuple(pred))], NLP.make_doc)
+    return Example(predicted, reference)
+
+
+NAME_SCORER, CITY = Entity(0, 9, "PATIENT"), Entity(24, 28, "CITY")
+IDENT_SCORER = Entity(14, 22, "NATIONAL_ID")
+
+
+@pytest.fixture
+def scorer():
+    return registry.scorers.get("spacy_deid.deid_scorer.v1")()
+
+
+def test_scores_of_a_worked_example(scorer):
+    # Entities: the name is right, the id is widened to "DNI12345678" by the other tokens, the town is missed.
+    # P = 1/2, R = 1/3, F = 2/5. Letters and digits: gold 8 + 8 + 4, predicted 8 + 11: P = 16/19, R = 16/20.
+    assert scorer([example([NAME_SCORER, IDENT_SCORER, CITY], [NAME_SCORER, IDENT_SCORER])]) == {
+        "deid_p": pytest.approx(1 / 2),
+        "deid_r": pytest.approx(1 / 3),
+        "deid_f": pytest.approx(2 / 5),
+        "deid_char_p": pytest.approx(16 / 19),
+        "deid_char_r": pytest.approx(16 / 20),
+        "deid_clean": 0.0,
+    }
+
+
+def test_clean_is_the_share_of_documents_with_entities_and_nothing_missed(scorer):
+    examples = [example([NAME_SCORER], [NAME_SCORER, CITY]), example([NAME_SCORER], []), example([], [])]
+    assert scorer(examples)["deid_clean"] == 0.5
+
+
+def test_nothing_to_find_and_nothing_found_has_no_score(scorer):
+    assert set(scorer([example([], []), example([], [], text="")]).values()) == {None}
+
+
+def test_reference_without_annotation_is_left_out(scorer):
+    unannotated = Example(NLP.make_doc(TEXT_SCORER), NLP.make_doc(TEXT_SCORER))
+    assert scorer([unannotated, example([NAME_SCORER], [NAME_SCORER])])["deid_f"] == 1.0
+
+
+def test_span_group_can_stand_for_the_predictions():
+    scorer = registry.scorers.get("spacy_deid.deid_scorer.v1")(spans_key="deid/ner")
+    one = example([NAME_SCORER], [])
+    one.predicted.spans["deid/ner"] = SpanGroup(one.predicted, spans=[one.predicted.char_span(0, 9, label="PATIENT")])
+    assert scorer([one])["deid_f"] == 1.0
+
+
+def test_group_that_is_not_there_costs_recall():
+    scorer = registry.scorers.get("spacy_deid.deid_scorer.v1")(spans_key="deid/ner")
+    assert scorer([example([NAME_SCORER], [NAME_SCORER])])["deid_char_r"] == 0.0
+
+
+def test_different_texts_are_an_error_that_quotes_neither(scorer):
+    wrong = example([NAME_SCORER], [NAME_SCORER])
+    wrong.predicted = NLP.make_doc("Eva Rueda")
+    with pytest.raises(InputError, match="different texts") as raised:
+        scorer([wrong])
+    assert "Rueda" not in str(raised.value)
+
+
+def test_scorer_is_found_by_a_config():
+    config = {"components": {"x": {"scorer": {"@scorers": "spacy_deid.deid_scorer.v1"}}}}
+    assert callable(registry.resolve(config)["components"]["x"]["scorer"])
+
+
+GOLD = [AnnotatedText("a", "Ana Rueda", (Entity(0, 3, "PATIENT"), Entity(4, 9, "PATIENT")))]
+PRED = [AnnotatedText("a", "Ana Rueda", (Entity(0, 3, "PATIENT"),))]
+
+
+def test_table_has_a_line_for_each_score_and_label():
+    lines = format_table(evaluate(GOLD, PRED, bootstrap=10)).splitlines()
+    # One of two entities; 3 of 8 letters.
+    assert "entity and label, strict          1.0000  0.5000  0.6667   [0.5000, 0.5000]" in lines
+    assert "character                         1.0000  0.3750  0.5455   [0.3750, 0.3750]" in lines
+    assert "PATIENT                             1.0000  0.5000  0.6667  0.3750        2" in lines
+
+
+def test_table_does_without_intervals_and_labels():
+    table = format_table(evaluate(GOLD, PRED, bootstrap=0), labels=False)
+    assert "[" not in table
+    assert "PATIENT" not in table

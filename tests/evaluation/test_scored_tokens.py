@@ -11,8 +11,16 @@ from spacy.tokens import DocBin
 
 from spacy_deid.errors import InputError, NotDeidentified
 from spacy_deid.evaluation import AnnotatedText, Entity
-from spacy_deid.evaluation.baselines import BASELINES, layout_rule, shape_rule
-from spacy_deid.evaluation.scored_tokens import KEY, find_scorable, join, read_record, score_tokens
+from spacy_deid.evaluation.scored_tokens import (
+    BASELINES,
+    KEY,
+    find_scorable,
+    join,
+    layout_rule,
+    read_record,
+    score_tokens,
+    shape_rule,
+)
 
 NLP = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
 TEXT = "Correo: ana.rueda@jaca.es\n" + "Acude la Sra. Rueda, de 34 años. " * 5 + "\n"

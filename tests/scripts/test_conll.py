@@ -2,8 +2,8 @@
 
 import pytest
 
+from scripts.conll import read_conll
 from spacy_deid.errors import InputError
-from spacy_deid.evaluation.conll import read_conll
 
 CORPUS = """-DOCSTART-\tO
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.repeatability import _chi_square_tail, compare_runs, kruskal_wallis
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity
-from spacy_deid.evaluation.repeatability import _chi_square_tail, compare_runs, kruskal_wallis
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from scripts import ship
 from spacy_deid.errors import ConfigError
-from spacy_deid.evaluation.by_label import highest_f1
-from spacy_deid.evaluation.conformal import bounded_risk
-from spacy_deid.evaluation.demand import control_point, recall_point
-from spacy_deid.evaluation.operating import FLOORS, fit_points, measure
+from spacy_deid.evaluation.constraints import bounded_risk, control_point, recall_point
+from spacy_deid.evaluation.operating_points import FLOORS, fit_points, highest_f1, measure
 from spacy_deid.evaluation.sweep import THRESHOLDS, Counts, summarize
 
 LABELS = ["DATE", "PATIENT", "RELATIVE"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity
-from spacy_deid.evaluation.jsonl import read_jsonl, write_jsonl
+from spacy_deid.evaluation.json_formats import read_jsonl, write_jsonl
 
 CANARY = "Wenzeslaus"
 NOTE = AnnotatedText("a", "Ana Rueda\u2028\r\n", (Entity(0, 9, "PATIENT"),))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, evaluate
-from spacy_deid.evaluation.letters import COLUMNS, RATES, format_csv, measure_letters
+from spacy_deid.evaluation.per_document import COLUMNS, RATES, format_csv, measure_documents
 
 # Letters and digits:      4    3   3     6                3   1 1  4    4   2        4    6         3  2
 TEXTS = {"a": "Frau Ana Rey hustet", "b": "Ulm, 3.4.2020, Puls 72", "c": "Kein Befund", "d": "Tel. 55"}
@@ -34,7 +34,7 @@ def corpus(found: dict) -> list[AnnotatedText]:
 
 @pytest.fixture(scope="module")
 def result():
-    return measure_letters(corpus(GOLD), corpus(PRED))
+    return measure_documents(corpus(GOLD), corpus(PRED))
 
 
 #              tp fp fn tn  accuracy recall  precision specificity fpr   fnr
@@ -130,7 +130,7 @@ def test_figures_agree_with_those_of_evaluate(result):
 def test_where_entities_overlap_the_longest_counts_in_the_confusion():
     text = "Ana Rey"
     both = [AnnotatedText("a", text, (Entity(0, 7, "PATIENT"), Entity(4, 7, "CITY")))]
-    assert measure_letters(both, both)["confusion"] == {"PATIENT": {"PATIENT": 6}}
+    assert measure_documents(both, both)["confusion"] == {"PATIENT": {"PATIENT": 6}}
 
 
 def test_labels_are_compared_in_the_scheme():
@@ -138,26 +138,26 @@ def test_labels_are_compared_in_the_scheme():
         [AnnotatedText("a", "Ulm", (Entity(0, 3, "TERRITORY"),))],
         [AnnotatedText("a", "Ulm", (Entity(0, 3, "CITY"),))],
     )
-    assert measure_letters(gold, pred, scheme="grascco")["confusion"] == {"LOCATION_CITY": {"LOCATION_CITY": 3}}
+    assert measure_documents(gold, pred, scheme="grascco")["confusion"] == {"LOCATION_CITY": {"LOCATION_CITY": 3}}
 
 
 def test_nothing_but_rows_names_documents(result):
     named = [AnnotatedText("wenzel", "Ana", (Entity(0, 3, "PATIENT"),))]
-    measured = measure_letters(named, named)
+    measured = measure_documents(named, named)
     assert measured.pop("rows")
     assert "wenzel" not in json.dumps(measured)
 
 
 @pytest.mark.parametrize("documents", [[], [AnnotatedText("a", "")], [AnnotatedText("a", " \n")]])
 def test_nothing_to_count_defines_no_rate(documents):
-    found = measure_letters(documents, documents)
+    found = measure_documents(documents, documents)
     assert [found["micro"][rate] for rate in RATES] == [None] * 6
     assert found["macro"]["recall"] == {"mean": None, "std": None, "median": None, "documents": 0}
 
 
 def test_letters_that_do_not_pair_are_an_error():
     with pytest.raises(InputError, match="must contain the same documents"):
-        measure_letters(corpus(GOLD), corpus(PRED)[1:])
+        measure_documents(corpus(GOLD), corpus(PRED)[1:])
 
 
 spans = st.lists(st.tuples(st.integers(0, 18), st.integers(1, 19), st.sampled_from(["PATIENT", "DATE", "CITY"])))
@@ -169,7 +169,7 @@ def test_every_letter_and_digit_is_counted_once(gold, pred):
         [AnnotatedText("a", TEXTS["a"], tuple(Entity(s, e, label) for s, e, label in side if s < e))]
         for side in (gold, pred)
     ]
-    found = measure_letters(*sides)
+    found = measure_documents(*sides)
     assert sum(found["micro"][name] for name in ("tp", "fp", "fn", "tn")) == 16
     assert sum(sum(row.values()) for row in found["confusion"].values()) == 16
     assert found["confusion"].get("", {}).get("", 0) == found["micro"]["tn"]

@@ -9,11 +9,10 @@ import pytest
 import spacy_deid
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation import AnnotatedText, evaluate, from_doc, read_folder
-from spacy_deid.evaluation.curves import curve_rows, plot_curves, write_curves
-from spacy_deid.evaluation.demand import control_point, recall_point
-from spacy_deid.evaluation.operating import fit_points, measure
-from spacy_deid.evaluation.stages import decide, detect, left_out, take_apart
-from spacy_deid.evaluation.sweep import THRESHOLDS, Sweep, summarize
+from spacy_deid.evaluation.constraints import control_point, recall_point
+from spacy_deid.evaluation.operating_points import fit_points, measure, operating_curve, write_operating_curve
+from spacy_deid.evaluation.plots import plot_operating_curve
+from spacy_deid.evaluation.sweep import THRESHOLDS, Sweep, decide, detect, left_out, summarize, take_apart
 
 SAMPLE = Path(__file__).parents[2] / "corpus" / "sample"
 
@@ -58,16 +57,16 @@ def test_a_sweep_counts_what_the_whole_pipeline_finds(nlp, gold, table, point):
 
 
 def test_recall_never_falls_as_the_threshold_does(table):
-    rows = curve_rows(table)
+    rows = operating_curve(table)
     assert [row["threshold"] for row in rows] == sorted(THRESHOLDS[::4], reverse=True)[: len(rows)]
     for key, sign in (("character_recall", 1), ("clean", 1), ("missed", -1)):
         assert np.all(sign * np.diff([row[key] for row in rows]) >= 0)
     assert rows[0]["character_recall"] < rows[-1]["character_recall"]
 
 
-@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating.PointWarning")
+@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating_points.PointWarning")
 def test_named_points_keep_their_rules(table):
-    rows, points = [row for row in curve_rows(table) if row["threshold"] <= 0.5], fit_points(table)
+    rows, points = [row for row in operating_curve(table) if row["threshold"] <= 0.5], fit_points(table)
     figures = {name: point["figures"] for name, point in points.items()}
     assert figures["balanced"]["strict_f1"] > max(row["strict_f1"] for row in rows) - 0.001
     thresholds = [points[name]["default"] for name in ("balanced", "high_recall", "max_recall")]
@@ -80,7 +79,7 @@ def test_named_points_keep_their_rules(table):
 
 
 def test_the_surest_threshold_with_the_wanted_recall_is_taken(table):
-    rows = curve_rows(table)
+    rows = operating_curve(table)
     wanted = rows[len(rows) // 2]["character_recall"] - 1e-5  # rows are rounded to five places
     point = recall_point(table, wanted)
     assert point["default"] == next(r["threshold"] for r in rows if r["character_recall"] >= wanted)
@@ -132,7 +131,7 @@ def test_what_no_threshold_reaches_is_refused_with_the_best_there_is(table):
 
 def test_a_corpus_without_entities_has_no_recall_and_does_not_crash(nlp):
     table = measure(Sweep(nlp, [AnnotatedText("a", "Hemoglobina normal.")]), [0.9, 0.5])
-    assert [row["character_recall"] for row in curve_rows(table)] == [None, None]
+    assert [row["character_recall"] for row in operating_curve(table)] == [None, None]
     assert fit_points(table)["balanced"]["default"] == 0.5
 
 
@@ -145,9 +144,9 @@ def test_leaving_a_detector_out_takes_its_detections_away_and_gives_them_back(nl
     assert [decide(nlp, doc, stages).spans["deid/merged"].attrs for doc in docs] == before
 
 
-@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating.PointWarning")
+@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating_points.PointWarning")
 def test_curves_are_written_without_a_word_of_a_note(table, gold, tmp_path):
-    path = write_curves(tmp_path / "curves", curve_rows(table), fit_points(table))
+    path = write_operating_curve(tmp_path / "curves", operating_curve(table), fit_points(table))
     data = json.loads(path.read_text())
     assert set(data) == {"points", "rows"}
     assert "NOMBRE_SUJETO_ASISTENCIA" in data["rows"][0]["labels"]
@@ -155,14 +154,16 @@ def test_curves_are_written_without_a_word_of_a_note(table, gold, tmp_path):
     assert not [text for text in entities if len(text) > 5 and text in path.read_text()]
 
 
-@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating.PointWarning")
+@pytest.mark.filterwarnings("ignore::spacy_deid.evaluation.operating_points.PointWarning")
 def test_a_picture_is_drawn(table, tmp_path):
     pytest.importorskip("matplotlib")
-    assert plot_curves(tmp_path, curve_rows(table), fit_points(table)).read_bytes().startswith(b"\x89PNG")
+    assert (
+        plot_operating_curve(tmp_path, operating_curve(table), fit_points(table)).read_bytes().startswith(b"\x89PNG")
+    )
 
 
 def test_without_matplotlib_the_error_says_how_to_get_it(table, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.backends.backend_agg", None)
     with pytest.raises(ConfigError, match=r"pip install 'spacy-deid\[plots\]'"):
-        plot_curves(tmp_path, curve_rows(table), {})
+        plot_operating_curve(tmp_path, operating_curve(table), {})

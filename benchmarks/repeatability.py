@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from ..errors import Errors, InputError
-from .documents import AnnotatedText
-from .letters import measure_letters
+from spacy_deid.errors import Errors, InputError
+from spacy_deid.evaluation.documents import AnnotatedText
+from spacy_deid.evaluation.per_document import measure_documents
 
 __all__ = ["KruskalWallis", "compare_runs", "kruskal_wallis"]
 
@@ -75,7 +75,7 @@ def compare_runs(gold: Sequence[AnnotatedText], runs: Sequence[Sequence[Annotate
         fnr its "micro" values, run by run, and "h" and "p" of the test over the documents' own.
     RAISES: InputError if documents do not pair (D308 - D310), or there are fewer than two runs (D739).
     """
-    measured = [measure_letters(gold, run) for run in runs]
+    measured = [measure_documents(gold, run) for run in runs]
     found: dict[str, set[tuple[object, ...]]] = {}
     for run in runs:
         for document in run:

@@ -1,4 +1,4 @@
-"""Conformal risk control: the bound holds, and a set that is too small for it is refused."""
+"""Conformal risk control."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.evaluation.conformal import bounded_risk, control_risk, needed_documents
+from spacy_deid.evaluation.constraints import bounded_risk, control_risk, needed_documents
 
 
 @pytest.mark.parametrize(("alpha", "needed"), [(0.5, 1), (0.1, 9), (0.05, 19), (0.01, 99), (0.001, 999), (0.03, 33)])

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from ..errors import Errors, InputError
-from .documents import AnnotatedText, Entity
-from .files import read_text
+from spacy_deid.errors import Errors, InputError
+from spacy_deid.evaluation.documents import AnnotatedText, Entity
+from spacy_deid.evaluation.files import read_text
 
 __all__ = ["CONLL_LABELS", "read_conll"]
 

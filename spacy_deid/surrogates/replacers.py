@@ -7,7 +7,7 @@ from types import MappingProxyType
 from ..errors import ConfigError
 from .calendar import LABELS as DATES
 from .calendar import DateRules, replace_dates
-from .calendar.words import load_words
+from .calendar.grammar import load_calendar
 from .keys import IdentityKey
 from .mention import Mention
 from .numbers import LABELS as NUMBERS
@@ -57,7 +57,7 @@ def _persons(mentions: Sequence[Mention], request: Request) -> list[str | None]:
 
 def _dates(mentions: Sequence[Mention], request: Request) -> list[str | None]:
     try:
-        load_words(request.lang)
+        load_calendar(request.lang)
     except ConfigError:  # a language without words of dates: none can be read
         return [None] * len(mentions)
     return replace_dates(mentions, request.key, request.lang, request.date_rules)

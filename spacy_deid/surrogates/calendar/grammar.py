@@ -1,30 +1,161 @@
-"""Reads a mention as dates and what may stand around them. What cannot be read to its end is not read at all.
+"""The grammar of dates of a language: names and patterns, and the parser that reads a mention with them.
 
-A mention is a row of atoms (a date, month, year, range, weekday …) and fillers (blanks, punctuation, the words "of",
-"el", "vuonna" …). A word or number that is neither makes the whole mention unreadable: half a date must not stay.
+The names of months, weekdays and holidays and the patterns of a language are in its ``calendar.toml``. The names of
+months and weekdays agree with CLDR, which a test checks with Babel; Babel has neither case forms nor a parser of text,
+and dateutil reads dates without recording how they are written.
+
+A mention is parsed as a sequence of date expressions (a date, month, year, range, weekday …) and fillers (blanks,
+punctuation, words such as "of", "el", "vuonna"). A word or number that is neither makes the whole mention unreadable,
+because half a date must not stay.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from .words import Words, load_words
+from ...errors import ConfigError, Errors
+from ...lang import get_language, language_codes
 
-__all__ = ["Atom", "Grammar", "Places", "load_grammar"]
 
-Places = Mapping[str, tuple[int, int]]
+@dataclass(frozen=True, slots=True)
+class NameFamily:
+    """Names in the same form, one for each month, weekday, season …, in order.
 
-_LONGEST = 200  # characters of a mention; more is no date
+    forms (tuple[str, ...]): the names.
+    tail (str): regular expression of what may follow a name, such as a case ending; it stays when the name changes.
+    bare (bool): whether a name is a date by itself; "kesä" (summer) is a month only in "12. kesä".
+    """
+
+    forms: tuple[str, ...]
+    tail: str = ""
+    bare: bool = True
+
+
+class Vocabulary:
+    """All names of one kind, such as the months, in all their forms.
+
+    families (Sequence[NameFamily]): families of names, the preferred first.
+    """
+
+    def __init__(self, families: Sequence[NameFamily]) -> None:
+        self.families = families
+        self._where: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for number, family in enumerate(families):
+            for i, form in enumerate(family.forms):
+                if (number, i) not in self._where[form.lower()]:
+                    self._where[form.lower()].append((number, i))
+
+    def find(self, form: str) -> list[tuple[int, int]]:
+        """Find a form: [(number of its family, position of the name in the family)]."""
+        return self._where.get(" ".join(form.lower().split()), [])
+
+    def pattern(self, group: str, *, bare: bool = False) -> str:
+        """Return the regular expression of a name and what may follow it.
+
+        group (str): prefix of the groups that hold the name alone; the number of the family is appended.
+        bare (bool): whether only names that are dates by themselves match.
+        """
+        families = [family for family in self.families if family.bare or not bare]
+        if not families:
+            return "(?!)"
+        options = (f"(?:(?P<{group}{n}>{_options(f.forms)}){f.tail})" for n, f in enumerate(families))
+        return f"(?:{'|'.join(options)}){_END}"
+
+
+_END = r"(?![^\W\d_])"
+
+
+def _options(forms: Sequence[str]) -> str:
+    """Return the alternatives of some names, the longest first."""
+    unlike = sorted(set(forms), key=lambda form: (-len(form), form))
+    return "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in unlike)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The names and settings of dates of a language.
+
+    lang (str): language code.
+    names (Mapping[str, Vocabulary]): "months", "weekdays", "seasons" (winter first), "days" (1 to 31 in words), "tens"
+        (0 to 90) and "holidays".
+    holidays (Mapping[str, tuple[int, int]]): name in lower case → (month, day), a nominal one for movable holidays.
+    settings (Mapping[str, Any]): content of ``calendar.toml``.
+    """
+
+    lang: str
+    names: Mapping[str, Vocabulary]
+    holidays: Mapping[str, tuple[int, int]]
+    settings: Mapping[str, Any]
+
+
+@lru_cache
+def load_calendar(lang: str) -> Calendar:
+    """Read the calendar of a language.
+
+    lang (str): language code, with or without a region: "en" (of the United States), "en-GB".
+    RETURNS (Calendar): names and settings; those of a region override those of its language.
+    RAISES: ConfigError (D662) if the language has no ``calendar.toml``.
+    """
+    data = _parse(lang)
+    names = {kind: _vocabulary(data.get(kind, [])) for kind in ("months", "weekdays", "seasons", "days", "tens")}
+    nominal = [_holidays(row["forms"]) for row in data.get("holidays", [])]
+    names["holidays"] = Vocabulary([NameFamily(tuple(days)) for days in nominal])
+    return Calendar(lang, names, {name.lower(): day for days in nominal for name, day in days.items()}, data)
+
+
+def _parse(lang: str) -> dict[str, Any]:
+    """Read the file of a language, overridden by that of a region."""
+    data = get_language(lang).read_toml("calendar.toml")
+    if not data:
+        raise ConfigError(Errors.D662.format(lang=lang, known=", ".join(language_codes("calendar.toml"))))
+    return data
+
+
+def _vocabulary(rows: Sequence[Mapping[str, Any]]) -> Vocabulary:
+    """Read the families of names in rows of the file."""
+    return Vocabulary(
+        [NameFamily(_split(row["forms"]), str(row.get("tail", "")), bool(row.get("bare", True))) for row in rows]
+    )
+
+
+def _split(forms: str) -> tuple[str, ...]:
+    """Split names at commas, or at blanks if there is no comma."""
+    return tuple(form.strip() for form in (forms.split(",") if "," in forms else forms.split()))
+
+
+def _holidays(forms: str) -> dict[str, tuple[int, int]]:
+    """Read holidays ("name=MM-DD") as name → (month, day)."""
+    pairs = (form.split("=") for form in _split(forms))
+    return {name: (int(day[:2]), int(day[3:])) for name, day in pairs}
+
+
+def match_case(new: str, like: str) -> str:
+    """Write a word in the case of another one: upper case, lower case or initial capital."""
+    if like.isupper() and sum(c.isalpha() for c in like) > 1:
+        return new.upper()
+    if like.islower():
+        return new.lower()
+    return new[:1].upper() + new[1:] if like[:1].isupper() else new
+
+
+# --- parsing ---
+
+FieldSpans = Mapping[str, tuple[int, int]]
+"""Field of an expression → its span in the mention."""
+
+_LONGEST = 200  # characters of a mention
 _SEP = r"\s*(?P<s>//|\.\.|--|[/.\-–])\s*"
 _SEP2 = r"\s*[/.\-–]{1,2}\s*"
 _YEAR = r"['’]?(?P<y>\d{4}(?!\d)|\d\.\d{3}(?!\d)|\d\d(?!\d|\s?[/.]\s?\d|-\d{4}))"
 _YEAR4 = r"(?:(?P<y>\d{4})|['’](?P<y2>\d\d))(?!\d)"
 _SURE = r"(?:1[89]|20|21)\d\d"
 
-# What is written in numbers alone. The groups a and b are day and month, in an order that the note tells.
+# Dates in numbers. The groups a and b are day and month, in an order that the conventions of the note decide.
 _DATES = (
     ("day", r"(?P<y>\d{4})(?P<s>[-/.]|\s)(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?!\d)"),
     ("day", rf"(?P<y>{_SURE})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d)"),
@@ -47,7 +178,7 @@ _LOOSE = (
     ("year", r"['’\-](?P<y>\d\d)(?!\d)"),
 )
 _WEEKDAY = (("weekday", r"<WW>(?=[.,]?\s*\d{1,2}\s*[/.\-]\s*\d)"), ("weekday", "<WW>"))
-# Only where no other figures stand beside it.
+# Only if there are no other digits in the mention.
 _LONE = (
     ("day", r"(?P<a>0[1-9]|[12]\d|3[01])(?P<b>0[1-9]|1[0-2])(?P<y>\d{4}|\d\d)(?!\d)"),
     ("day", r"(?P<a>0[1-9]|1[0-2])(?P<b>0[1-9]|[12]\d|3[01])(?P<y>\d{4}|\d\d)(?!\d)"),
@@ -55,11 +186,11 @@ _LONE = (
     ("alone", r"(?P<d>\d{1,2})(?!\d)<OO>"),
 )
 
-# The kinds of the word patterns of a language's file, in the order that they are tried in.
+# Kinds of the patterns in a calendar.toml, in the order in which they are tried.
 _KINDS = ("day", "month", "season", "decade", "week", "holiday", "kept")
 
-# Slips of the pen: the 7 is the slash of a Spanish keyboard without its shift; a slash or a point is missing.
-_SLIPS = (
+# Typing errors → corrected: 7 is the slash of a Spanish keyboard without shift; a slash or a point is missing.
+_TYPOS = (
     (r"(\d\d)[7&(](\d\d)/(\d{4})", r"\1/\2/\3"),
     (r"(\d\d)/(\d\d)[7&(](\d{4})", r"\1/\2/\3"),
     (r"(\d\d)/(\d\d)(\d{4})", r"\1/\2/\3"),
@@ -75,48 +206,49 @@ _SLIPS = (
 )
 
 
-_LIKE_FIGURES = (("Oo", "0"), ("lI", "1"), ("S", "5"), ("B", "8"))  # letters that a scanner reads for figures
-_LONG_FORM = 6  # letters of a case form that a slip is looked for in
+_LIKE_DIGITS = (("Oo", "0"), ("lI", "1"), ("S", "5"), ("B", "8"))  # letters that OCR confuses with digits
+_LONG_FORM = 6  # letters; only a longer case form is compared with a misspelled word
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
-    """One date, or part of one.
+class DateExpression:
+    """One date, or part of one, in a mention.
 
     kind (str): "day", "pair" (two numbers: day and month, or month and year), "month", "year", "season", "decade",
-        "week", "weekday", "holiday", "alone" (the day of an untold month), or "kept" for what tells no date.
-    start, end (int): where it stands in the mention.
-    places (Places): field → where it stands: d, m, y; a and b for day and month in unknown order; M, W, S, N, T, F
-        for names; w for the name of a month with its ending; H for the days before the last of a range; z for the
-        second year.
+        "week", "weekday", "holiday", "alone" (day of a month that is not named), or "kept" for text that is no date,
+        such as a time of day.
+    start, end (int): position in the mention.
+    fields (FieldSpans): spans of its fields in the mention: d, m, y for day, month and year; a and b for day and month
+        in unknown order; M, W, S, N, T, F for the names of months, weekdays, seasons, days, decades and holidays; w
+        for the name of a month with its ending; H for the days before the last one of a range; z for a second year.
     """
 
     kind: str
     start: int
     end: int
-    places: Places
+    fields: FieldSpans
 
 
 class Grammar:
-    """The patterns of a language.
+    """The patterns of dates of a language.
 
-    words (Words): its words.
+    calendar (Calendar): names and settings of the language.
     """
 
-    def __init__(self, words: Words) -> None:
-        self.words = words
-        own = words.settings["patterns"]
+    def __init__(self, calendar: Calendar) -> None:
+        self.calendar = calendar
+        own = calendar.settings["patterns"]
         self._slots = self._fill()
         own_rows = ((kind, _spaced(p)) for kind in _KINDS for p in own.get(kind, []))
         rows = (*_DATES, *own_rows, *_LOOSE, _WEEKDAY[1])
         self._patterns = [(kind, self._compile(p), False) for kind, p in (_WEEKDAY[0], *rows)]
         self._patterns += [(kind, self._compile(p), True) for kind, p in _LONE]
-        fillers = "|".join(sorted(map(_spaced, words.settings["fillers"]), key=len, reverse=True))
+        fillers = "|".join(sorted(map(_spaced, calendar.settings["fillers"]), key=len, reverse=True))
         self._filler = self._compile(rf"\s+|[^\w\s]|(?:{fillers})(?!\w)")
 
     def _fill(self) -> dict[str, str]:
-        """What the slots of patterns stand for: the names of the language."""
-        names, settings = self.words.names, self.words.settings
+        """Return the regular expression of each slot of the patterns ("MM", "YY")."""
+        names, settings = self.calendar.names, self.calendar.settings
         ordinal, link = str(settings["ordinal"]), _spaced(str(settings["link"]))
         kinds = (("MM", "months"), ("WW", "weekdays"), ("SS", "seasons"), ("NN", "days"), ("TT", "tens"))
         slots = {slot: names[kind].pattern(slot[0]) for slot, kind in (*kinds, ("FF", "holidays"))}
@@ -133,97 +265,102 @@ class Grammar:
         }
 
     def _compile(self, pattern: str) -> re.Pattern[str]:
-        """Fill the slots of a pattern."""
+        """Compile a pattern after its slots are filled."""
         return re.compile(re.sub(r"(?<!P)<([A-Z]+)>", lambda slot: self._slots[slot[1]], pattern), re.IGNORECASE)
 
-    def read(self, text: str) -> list[Atom] | None:
-        """Read a mention.
+    def parse(self, text: str) -> list[DateExpression] | None:
+        """Parse a mention.
 
         text (str): as written.
-        RETURNS (Optional[list[Atom]]): its atoms in order, or None if it cannot be read to its end.
+        RETURNS (Optional[list[DateExpression]]): its expressions in order; None if it has none, is longer than 200
+            characters, or cannot be parsed to its end.
         """
-        atoms = self._read(text, 0, set()) if len(text) <= _LONGEST else None
-        return atoms or None
+        expressions = self._parse(text, 0, set()) if len(text) <= _LONGEST else None
+        return expressions or None
 
-    def mend(self, text: str) -> str | None:
-        """Undo a slip of the pen, if there is one that can be told.
+    def correct(self, text: str) -> str | None:
+        """Correct a typing or OCR error.
 
-        RETURNS (Optional[str]): text that can be read.
+        text (str): a mention that cannot be parsed.
+        RETURNS (Optional[str]): the first correction that can be parsed, None if there is none.
         """
-        mended = (re.sub(rf"^\s*{slip}\s*$", better, text) for slip, better in _SLIPS)
-        figures = text
-        for letters, figure in _LIKE_FIGURES:
-            figures = re.sub(rf"(?<=\d)[{letters}]|[{letters}](?=\d)", figure, figures)
-        for candidate in (*mended, figures, self._spelled(text)):
-            if candidate != text and self.read(candidate):
+        corrected = (re.sub(rf"^\s*{typo}\s*$", better, text) for typo, better in _TYPOS)
+        digits = text
+        for letters, digit in _LIKE_DIGITS:
+            digits = re.sub(rf"(?<=\d)[{letters}]|[{letters}](?=\d)", digit, digits)
+        for candidate in (*corrected, digits, self._correct_spelling(text)):
+            if candidate != text and self.parse(candidate):
                 return candidate
         return None
 
-    def _spelled(self, text: str) -> str:
-        """Words that are almost a month or weekday, as they are spelled."""
+    def _correct_spelling(self, text: str) -> str:
+        """Replace misspelled months and weekdays."""
 
         def best(match: re.Match[str]) -> str:
             word = match[0].lower()
             if len(word) == 2 and not self._filler.fullmatch(word) and self._filler.fullmatch(word[::-1]):
                 return word[::-1]  # "fo" for "of"
             known = len(word) < 4 or self._filler.fullmatch(word)
-            return match[0] if known else min(self._near(word), default=(0, match[0]))[1]
+            return match[0] if known else min(self._similar_names(word), default=(0, match[0]))[1]
 
         return re.sub(r"[^\W\d_]+", best, text)
 
-    def _near(self, word: str) -> Iterator[tuple[int, str]]:
-        """Names of months and weekdays that a word may be, with the ending that it has: (slips, name)."""
+    def _similar_names(self, word: str) -> Iterator[tuple[int, str]]:
+        """Yield months and weekdays similar to a word, with its ending: (edit distance, name)."""
         for kind in ("months", "weekdays"):
-            first, *others = self.words.names[kind].families
+            first, *others = self.calendar.names[kind].families
             cases = [form for family in others if not family.tail for form in family.forms if len(form) > _LONG_FORM]
             for length in range(len(word), len(word) - (6 if first.tail else 1), -1):
                 for form in (*first.forms, *(cases if length == len(word) else ())):
-                    slips = DamerauLevenshtein.distance(word[:length], form, score_cutoff=2)
-                    if slips <= 1 + (len(form) > 6):
-                        yield slips, form + word[length:]
+                    errors = DamerauLevenshtein.distance(word[:length], form, score_cutoff=2)
+                    if errors <= 1 + (len(form) > 6):
+                        yield errors, form + word[length:]
 
-    def _read(self, text: str, at: int, dead: set[int]) -> list[Atom] | None:
-        """Read from a place on; places that nothing can be read from are remembered."""
+    def _parse(self, text: str, at: int, dead: set[int]) -> list[DateExpression] | None:
+        """Parse a text from a position on.
+
+        dead (set[int]): positions from which the text cannot be parsed; extended here, for linear time.
+        """
         if at == len(text):
             return []
         if at in dead:
             return None
-        for atom, end in self._options(text, at):
-            rest = self._read(text, end, dead)
+        for expression, end in self._options(text, at):
+            rest = self._parse(text, end, dead)
             if rest is not None:
-                return [atom, *rest] if atom else rest
+                return [expression, *rest] if expression else rest
         dead.add(at)
         return None
 
-    def _options(self, text: str, at: int) -> Iterator[tuple[Atom | None, int]]:
-        """All that may begin at a place: atoms first, then fillers (None)."""
+    def _options(self, text: str, at: int) -> Iterator[tuple[DateExpression | None, int]]:
+        """Yield what may begin at a position, with its end: expressions first, then a filler (None)."""
         if not (at and text[at - 1].isalpha() and text[at].isalpha()):
             for kind, pattern, lone in self._patterns:
                 match = pattern.match(text, at)
-                if match and match.end() > at and not (lone and _has_figures(text, match)):
-                    yield Atom(kind, at, match.end(), _places(match)), match.end()
+                if match and match.end() > at and not (lone and _has_digits(text, match)):
+                    yield DateExpression(kind, at, match.end(), _field_spans(match)), match.end()
             match = self._filler.match(text, at)
             if match and match.end() > at:
                 yield None, match.end()
 
 
-def _has_figures(text: str, match: re.Match[str]) -> bool:
-    """Whether there are figures beside a match."""
+def _has_digits(text: str, match: re.Match[str]) -> bool:
+    """Whether the text has digits outside a match."""
     return re.search(r"\d", text[: match.start()] + text[match.end() :]) is not None
 
 
-def _places(match: re.Match[str]) -> Places:
-    """Where the fields stand; a name is in the group of its family ("M0")."""
+def _field_spans(match: re.Match[str]) -> FieldSpans:
+    """Return the spans of the fields; the group of a name has the number of its family ("M0")."""
     groups = match.re.groupindex.items()
     return {name[0]: match.span(i) for name, i in groups if match.start(i) < match.end(i)}
 
 
 def _spaced(pattern: str) -> str:
-    """Let any blanks stand where one does; "_" is where none must."""
+    """Expand a pattern: a blank matches any white space, "_" white space or nothing."""
     return pattern.replace(" ", r"\s+").replace("_", r"\s*")
 
 
 @lru_cache
 def load_grammar(lang: str) -> Grammar:
-    """The grammar of a language. RAISES: ConfigError (D662)."""
-    return Grammar(load_words(lang))
+    """Return the grammar of a language. RAISES: ConfigError (D662) if it has no ``calendar.toml``."""
+    return Grammar(load_calendar(lang))

@@ -1,4 +1,4 @@
-"""What is done with dates, and the one secret shift of a patient that follows from it."""
+"""Rules for dates and ages, and the secret shift of a patient that follows from them."""
 
 import math
 from collections.abc import Sequence
@@ -9,28 +9,28 @@ from functools import lru_cache
 from ...errors import ConfigError, Errors
 from ..keys import Draw, IdentityKey
 
-__all__ = ["STYLES", "DateRules", "Shift", "offsets"]
-
 STYLES = ("shift", "year", "safe_harbor")
 _YEAR = 365.2425  # days, Gregorian mean
-_LONGEST = 36_525
+_LONGEST = 36_525  # days
+OLDEST_AGE = 90
+"""The age that stands for all ages over 89 (45 CFR 164.514(b)(2)(i)(C))."""
 
 
 @dataclass(frozen=True, slots=True)
 class DateRules:
-    """What is done with dates and ages.
+    """How dates and ages are replaced.
 
-    style (str): "shift" moves every date by the patient's offset and keeps the format. "year" leaves the year alone of
-        a date. "safe_harbor" as well, and leaves no weekday or season either: 45 CFR 164.514(b)(2)(i)(C).
-    reference (Optional[date]): the date of the note, if known. Unknown, it is the latest full date of the note that no
-        word of birth stands before.
-    span (int): the offset is at most so many days.
-    past (bool): the offset is to the past. No date then comes to lie after what it was, so that no note is dated after
-        today, whether its date is known or not; what it plans lies after it as before. False: to the past or future.
-    keep_weekday (bool): the offset is a multiple of 7.
-    season (Optional[int]): the offset is at most so many days away from whole years, so that the season stays.
-    year (int): the year that ages are counted from where neither a reference nor a date of the note tells; 0: none.
-    RAISES: ConfigError (D660, D661).
+    style (str): "shift" moves every date by the patient's offset and keeps its format. "year" keeps only the year of a
+        date. "safe_harbor" does the same, and removes weekdays and seasons too: 45 CFR 164.514(b)(2)(i)(C).
+    reference (Optional[date]): date of the note; None: its latest full date that is no date of birth.
+    span (int): longest offset, in days.
+    past (bool): whether the offset is always to the past, so that no note gets a date after today. False: to the past
+        or to the future.
+    keep_weekday (bool): whether the offset is a multiple of 7 days.
+    season (Optional[int]): greatest difference of the offset from whole years, in days, so that the season stays; None
+        for any offset.
+    year (int): year from which ages are counted if neither the reference nor a date of the note is known; 0: none.
+    RAISES: ConfigError (D660) for an unknown style, (D661) if no offset satisfies the rules.
     """
 
     style: str = "shift"
@@ -50,10 +50,9 @@ class DateRules:
 
 @lru_cache
 def offsets(span: int, past: bool, keep_weekday: bool, season: int | None) -> Sequence[int]:
-    """All offsets that rules allow. Never 0, never a whole year: "3 May" would stay what it is. A weekday changes
-    unless it is to be kept.
+    """Return all offsets that date rules allow, in days; the arguments are those of `DateRules`.
 
-    RETURNS (Sequence[int]): days.
+    Neither 0 nor whole years are allowed, because "3 May" would not change. A weekday changes unless it is kept.
     """
     return [
         days
@@ -63,7 +62,7 @@ def offsets(span: int, past: bool, keep_weekday: bool, season: int | None) -> Se
 
 
 def _fits_season(days: int, season: int | None) -> bool:
-    """Whether an offset is no whole year, and near one if the season is to stay."""
+    """Whether an offset is not a whole year, but near one if the season stays."""
     years = round(days / _YEAR)
     apart = abs(days - years * _YEAR)
     return (not years or apart >= 2) and (season is None or apart <= season)
@@ -71,14 +70,13 @@ def _fits_season(days: int, season: int | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far dates of each precision move. All are constant for a patient, so that intervals stay.
+    """How far dates of each precision move. All amounts are constant for a patient, so that intervals stay.
 
-    A date without a day stands for a representative day: the same keyed share of its month, quarter, year or decade,
-    which moves by the offset. That is a constant number of whole months (years …): rounded down or up, as the keyed
-    share says. Rounding to none at all is avoided, as nothing would change.
+    The offset in months (quarters, years, decades) is rounded down or up, with a keyed draw that makes the expected
+    amount equal to the offset. It is never rounded to 0, because the date would not change.
 
-    days (int): the offset.
-    months, quarters, years, decades (int): for dates that name no day, month, …
+    days (int): offset of full dates.
+    months, quarters, years, decades (int): offsets of dates without a day, a month, …
     """
 
     days: int
@@ -94,9 +92,10 @@ class Shift:
     def draw(cls, key: IdentityKey, rules: DateRules, variant: int = 0) -> "Shift":
         """Draw the shift of a patient.
 
-        key (IdentityKey): the key of the patient.
-        rules (DateRules): what offsets are allowed.
-        variant (int): 0 for the one shift of all notes, another number for one drawn apart.
+        key (IdentityKey): key of the patient.
+        rules (DateRules): rules that limit the offset.
+        variant (int): 0 for the shift of all notes; another number for an independent one.
+        RETURNS (Shift): the shift.
         """
         apart = (str(variant),) if variant else ()
         days = key.draw("dates", *apart).choice(offsets(rules.span, rules.past, rules.keep_weekday, rules.season))
@@ -104,11 +103,12 @@ class Shift:
 
     @classmethod
     def of(cls, days: int, draw: Draw, season: bool = False) -> "Shift":
-        """The shift that follows from an offset.
+        """Return the shift of an offset.
 
         days (int): the offset, not 0.
-        draw (Draw): where the representative day lies.
+        draw (Draw): stream of random numbers that decides on the rounding.
         season (bool): whether seasons stay.
+        RETURNS (Shift): the shift.
         """
         months = _whole(days / (_YEAR / 12), draw, 12)
         years = _whole(days / _YEAR, draw)
@@ -116,12 +116,12 @@ class Shift:
         return cls(days, months, quarters, years, _whole(days / (10 * _YEAR), draw))
 
     def back(self) -> "Shift":
-        """The shift that undoes this one."""
+        """Return the shift that undoes this one."""
         return Shift(-self.days, -self.months, -self.quarters, -self.years, -self.decades)
 
 
 def _whole(amount: float, draw: Draw, cycle: int = 0) -> int:
-    """Round down or up by a keyed share, to no multiple of the cycle (0: to anything but 0)."""
+    """Round down or up by a keyed draw; never to a multiple of the cycle, or to 0 if the cycle is 0."""
     low = math.floor(amount)
     high = draw.below(1_000_000) < (amount - low) * 1_000_000
     first, other = (low + 1, low) if high else (low, low + 1)

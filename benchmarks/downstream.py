@@ -37,9 +37,9 @@ import typer
 from spacy_deid.evaluation import AnnotatedText, MetricRow, evaluate, from_doc, read_folder, write_docbin
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.io import whole_file
+from spacy_deid.lang.text import fold
 from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.strategies import keep
 from spacy_deid.surrogates.style import SurrogateStyle
 

@@ -34,9 +34,9 @@ import typer
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_rows
 from spacy_deid.lang.inflection import inflect
+from spacy_deid.lang.text import fold
 from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.synth.names import read_origins
 
 app = typer.Typer(pretty_exceptions_enable=False)

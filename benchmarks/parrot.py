@@ -44,11 +44,11 @@ from numpy.typing import NDArray
 
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder, write_rows
 from spacy_deid.evaluation.rows import command_line
+from spacy_deid.lang.text import fold
 from spacy_deid.offsets import move_spans
 from spacy_deid.release import part, release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.note import PERSONS, number_entities
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.persons import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import Strategy, check_probability, consistent, markov, randomized
 from spacy_deid.surrogates.style import SurrogateStyle
 

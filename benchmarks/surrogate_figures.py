@@ -10,12 +10,12 @@ from typing import Literal
 from rapidfuzz.distance import Levenshtein
 
 from spacy_deid.evaluation import AnnotatedText
+from spacy_deid.lang.text import fold
 from spacy_deid.patterns.validators import VALIDATORS
 from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.note import PERSONS, number_entities
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.persons import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
 
 __all__ = ["KEYS", "aim", "count", "measure", "release"]

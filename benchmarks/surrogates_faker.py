@@ -25,7 +25,7 @@ from faker import Faker
 from spacy_deid.evaluation import AnnotatedText, read_folder
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.release import ReleasedNote, part
-from spacy_deid.surrogates.note import find_mentions
+from spacy_deid.surrogates.mention import find_mentions
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement, tag_of
 
 from .surrogate_figures import KEYS, aim, count, measure, release

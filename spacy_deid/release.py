@@ -11,13 +11,11 @@ from typing import NamedTuple
 from .evaluation.documents import AnnotatedText, Entity
 from .medical.name_words import unfit_words
 from .offsets import Edit, apply_edits, move_spans
-from .surrogates.agreement import agree
 from .surrogates.forbidden import Forbidden
 from .surrogates.keys import IdentityKey
-from .surrogates.mention import Mention
-from .surrogates.note import find_mentions
+from .surrogates.mention import Mention, find_mentions
 from .surrogates.strategies import Replacement
-from .surrogates.style import SurrogateStyle
+from .surrogates.style import SurrogateStyle, agree
 
 __all__ = ["ReleasedNote", "part", "release_note"]
 

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder
 from spacy_deid.labels import LABELS
+from spacy_deid.lang.text import fold
 from spacy_deid.offsets import apply_edits, map_offset
 from spacy_deid.release import part, release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.note import LASTING
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.strategies import tag
-from spacy_deid.surrogates.style import SurrogateStyle
+from spacy_deid.surrogates.style import LASTING, SurrogateStyle
 from spacy_deid.synth.corpus import make_corpus
 
 pytest.importorskip("ffx")

@@ -15,7 +15,7 @@ library only, and reads its own lists in cached functions, so that importing a l
 """
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -70,6 +70,10 @@ class LanguageData:
     region (str): region of a variety, such as "GB" in "en-GB". A resource of the region ("calendar-GB.toml") is
         preferred to that of the language ("calendar.toml").
     ocr_language (str): the language's name in Tesseract; "eng" reads any Latin script.
+    agreeing_words (Mapping[str, Callable[[str], str]]): words that change with the first sound of the following word
+        ("a", "an") → returns the form that fits a text.
+    decline (Callable[[Sequence[str]], list[str]]): principal parts of a noun in a list → its forms, always in the same
+        order; by default the parts themselves.
     identifiers (IdentifierConventions): kinds of identifiers, and the words around them.
     phones (PhoneConventions): numbering plans.
     places (PlaceConventions): how places, streets and institutions are written.
@@ -88,6 +92,8 @@ class LanguageData:
     ocr_language: str = "eng"
 
     # --- names of people ---
+    agreeing_words: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    decline: Callable[[Sequence[str]], list[str]] = list
 
     # --- calendar, numbers, identifiers, phone numbers ---
     identifiers: IdentifierConventions = field(default_factory=IdentifierConventions)

@@ -25,16 +25,12 @@ from ..offsets import Edit
 from ..patient_ids import normal_id
 from ..policies import Policy, load_policy
 from ..spans import MERGED, RECOVERED, read_evidence
-from ..surrogates.agreement import agree
 from ..surrogates.forbidden import Forbidden
-from ..surrogates.generalize import GENERALIZERS
-from ..surrogates.keeping import DISPUTED, Detection, find_doubts
 from ..surrogates.keys import IdentityKey, ProjectKey
-from ..surrogates.mention import Mention
-from ..surrogates.note import PERSONS, find_mentions
-from ..surrogates.persons import number_mentions, number_persons
-from ..surrogates.strategies import Replacement
-from ..surrogates.style import SurrogateStyle
+from ..surrogates.mention import Mention, find_mentions
+from ..surrogates.persons import DISPUTED, PERSONS, Detection, find_doubts, number_mentions, number_persons
+from ..surrogates.strategies import GENERALIZERS, Replacement
+from ..surrogates.style import SurrogateStyle, agree
 from ..vault.salts import Salts
 
 __all__ = ["Style", "Surrogate", "make_surrogate"]
@@ -158,7 +154,7 @@ class Surrogate:
         key (Union[ProjectKey, str, Path]): the key or its file; None to forget it.
         salts (Optional[Union[str, Path]]): file of the patients' salts; None for none. See `vault.salts`.
         RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read;
-            (D647) for salts that were sealed with another key.
+            (D647) for salts that were encrypted with another key.
         """
         self._key = ProjectKey.from_file(key) if isinstance(key, str | Path) else key
         self._salts = Salts(salts, self._key) if salts is not None and self._key is not None else None
@@ -301,7 +297,11 @@ class Surrogate:
         doc = spans[0].doc
         mentions = find_mentions(doc.text, [(span.start_char, span.end_char, span.label_) for span in spans])
         never = Forbidden(mentions, doc.lang_, unfit_words(doc.lang_), self._roster)
-        more = {"ehr": doc._.ehr, "year": self.policy.year, "firm": {i for i, doubt in enumerate(doubts) if doubt}}
+        more = {
+            "ehr": doc._.ehr,
+            "year": self.policy.year,
+            "must_replace": {i for i, doubt in enumerate(doubts) if doubt},
+        }
         return self.style.replace(mentions, self._identity(doc)[1], doc.lang_, never, **more)
 
     def _act(self, span: Span, styled: Replacement, doubt: str) -> tuple[str, str | None]:

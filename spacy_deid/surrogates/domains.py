@@ -1,12 +1,10 @@
-"""Domains that belong to nobody, for e-mail and web addresses: their ends are reserved, so no mail arrives anywhere.
+"""Domains for surrogates of e-mail and web addresses. Their endings are reserved, so they cannot reach anyone.
 
 Sources: RFC 2606 and RFC 6761 (example, test, example.com, example.net, example.org), RFC 6762 (local), RFC 9476
 (alt), IANA (example.edu), and the ICANN board's resolution of 2024-07-29 (internal).
 """
 
 from .keys import Draw
-
-__all__ = ["WORDS", "draw_domain"]
 
 WORDS = (
     "acorn amber anchor apple arch aspen autumn basin beacon birch bluff bramble breeze bridge brook canyon cedar "
@@ -16,19 +14,20 @@ WORDS = (
     "otter pearl pebble pine plain planet pond prairie quartz rain raven reed ridge river robin sage shore sky slate "
     "spring spruce star stone stream summit sunset thistle tide timber trail valley violet wave willow winter wren"
 ).split()
-"""Words that name nothing in particular."""
+"""Common nouns for the labels of a domain."""
 
 _ENDS = ("example.com", "example.org", "example.net", "example.edu", "example", "test", "internal", "local", "alt")
-_MOST = 4
+_MOST_LABELS = 4
 
 
 def draw_domain(draw: Draw, labels: int) -> str:
     """Draw a domain.
 
-    draw (Draw): the stream of chance.
-    labels (int): labels of the original, such as 3 of "mail.hospital.es"; the new one has as many, two to four.
-    RETURNS (str): in lower case.
+    draw (Draw): the stream of random numbers.
+    labels (int): number of labels of the original, such as 3 for "mail.hospital.es". The new domain has as many, but
+        at least two and at most four.
+    RETURNS (str): a domain in lower case.
     """
-    labels = min(max(labels, 2), _MOST)
+    labels = min(max(labels, 2), _MOST_LABELS)
     end = draw.choice(_ENDS)
     return ".".join([*draw.shuffled(WORDS)[: labels - end.count(".") - 1], end])

@@ -1,4 +1,4 @@
-"""What no surrogate may be: a value or a name of the same note, a medical eponym, an offensive word, a real person."""
+"""What a surrogate must not be: a value of the same note, a medical eponym, an offensive word, a real person."""
 
 import re
 from collections.abc import Collection, Container, Sequence
@@ -6,26 +6,24 @@ from functools import cache, cached_property, lru_cache
 
 from ..lang import get_language
 from ..lang.inflection import case_forms, inflects
+from ..lang.text import fold
 from .mention import Mention
-from .persons import fold
-
-__all__ = ["Forbidden", "offensive_words"]
+from .persons import PERSONS
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NAMED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
-_SHORTEST = 3  # letters: a shorter word of a name ("de", "Li") does not tell one name from another
+_SHORTEST = 3  # letters: a shorter word of a name ("de", "Li") does not identify it
 _PARTICLES = frozenset("del las los san santa van von der den dos".split())
-_LONG = 5  # letters: the cases of a word have its first three in common, of a shorter one its first two
-_KEPT = 50_000  # names whose cases are remembered
+_LONG = 5  # letters: all cases of a long word share its first three letters, those of a shorter one its first two
+_CACHED = 50_000  # words whose case forms are cached
 
 
 class Forbidden:
-    """Whether a value may not be a surrogate in a note. Its repr shows nothing of the note.
+    """Whether a value must not be a surrogate in a note. The repr shows nothing of the note.
 
     mentions (Sequence[Mention]): all mentions of the note.
     lang (str): ISO 639-1 code.
-    words (Collection[str]): folded words that no surrogate has, whatever the note.
-    roster (Container[str]): the real people who are known, by name or number.
+    words (Collection[str]): folded words that no surrogate may contain, in any note.
+    roster (Container[str]): known real persons, by name or number.
     """
 
     def __init__(
@@ -41,39 +39,39 @@ class Forbidden:
         return f"Forbidden({len(self._mentions)} mentions)"
 
     def __call__(self, value: str) -> bool:
-        """Whether a value may not be a surrogate.
+        """Whether a value must not be a surrogate.
 
         value (str): a surrogate or a part of one, in its basic form.
-        RETURNS (bool): True for one that must not be.
+        RETURNS (bool): True if it is forbidden.
         """
         folded = fold(value)
         words = frozenset(_WORD.findall(folded)) - _PARTICLES  # "von" is a word of eponyms
         if folded in self._values or not words.isdisjoint(self._names) or not words.isdisjoint(self._words):
             return True
-        if inflects(self._lang) and any(self._is_case_of(word) for word in _WORD.findall(value)):
+        if inflects(self._lang) and any(self._has_form_in_note(word) for word in _WORD.findall(value)):
             return True
         return value in self._roster
 
     @cached_property
     def _values(self) -> frozenset[str]:
-        """The values of the note."""
+        """The folded values of the note."""
         return frozenset(fold(mention.text) for mention in self._mentions)
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The words of the names of the note."""
-        names = (fold(mention.text) for mention in self._mentions if mention.label in _NAMED)
+        """The folded words of the names in the note."""
+        names = (fold(mention.text) for mention in self._mentions if mention.label in PERSONS)
         words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORTEST}
         return frozenset(words - _PARTICLES)
 
     @cached_property
     def _starts(self) -> frozenset[str]:
-        """How the values of one word begin: a case keeps the beginning, so that few words are put into all cases."""
+        """The first letters of all values of one word, so that few words need to be inflected."""
         words = self._names | {value for value in self._values if _WORD.fullmatch(value)}
         return frozenset(word[:n] for word in words for n in (2, 3))
 
-    def _is_case_of(self, word: str) -> bool:
-        """Whether a name or a place of the note is a case of a word: "Virtasen" of "Virtanen"."""
+    def _has_form_in_note(self, word: str) -> bool:
+        """Whether a name or a place of the note is a case form of a word: "Virtasen" of "Virtanen"."""
         folded = fold(word)
         if folded[: 2 if len(folded) < _LONG else 3] not in self._starts:
             return False
@@ -81,18 +79,18 @@ class Forbidden:
         return not forms.isdisjoint(self._names) or not forms.isdisjoint(self._values)
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHED)
 def _folded_forms(word: str, lang: str) -> frozenset[str]:
-    """The cases of a word, as a name and as a place."""
+    """The folded case forms of a word, as a name and as a place."""
     return frozenset(fold(form) for kind in ("surname", "place") for form in case_forms(word, lang, kind=kind))
 
 
 @cache
 def offensive_words(lang: str) -> frozenset[str]:
-    """Words that would make a surrogate offensive or absurd.
+    """Return words that would make a surrogate offensive or absurd: those of the language and the English ones.
 
-    lang (str): ISO 639-1 code; a language without a list has none but the English words.
-    RETURNS (frozenset[str]): folded.
+    lang (str): ISO 639-1 code.
+    RETURNS (frozenset[str]): folded words.
     """
     lines = (line for code in {lang, "en"} for line in get_language(code).read_lines("offensive.txt"))
     return frozenset(map(fold, lines))

@@ -1,11 +1,11 @@
-"""Keys: whoever holds the project key can make the same surrogates again, and nobody else can tell whose they are.
+"""The keys that surrogates are drawn with. The holder of the project key can reproduce surrogates, nobody else can.
 
     ProjectKey      a secret of the project, in a file that only its owner may read
     └── patient()   IdentityKey of one patient, by HKDF-SHA-256 (RFC 5869), with the patient's salt if there is one
-        └── draw()  Draw: a stream of chance for one decision, by HMAC-SHA-256 (RFC 2104) over its context
+        └── draw()  Draw: a stream of random numbers for one decision, by HMAC-SHA-256 (RFC 2104) over its context
 
-Two project keys give surrogates that cannot be linked. A patient whose salt is destroyed has no `IdentityKey` left.
-Draws use integers alone, so they are the same on every machine and in every version of Python.
+Surrogates of two project keys cannot be linked. If a patient's salt is destroyed, the patient's `IdentityKey` cannot
+be derived again. Draws use integers only, so they are the same on every machine and in every version of Python.
 """
 
 import base64
@@ -26,9 +26,9 @@ from typing import Any, Self, TypeVar
 from ..errors import ConfigError, Errors, InputError
 from ..patient_ids import normal_id
 
-__all__ = ["Draw", "IdentityKey", "ProjectKey", "hkdf"]
+LEAST = 32
+"""Minimum length of a project key in bytes: that of a SHA-256 hash, so that no derived key is stronger."""
 
-LEAST = 32  # bytes: as many as SHA-256 gives, so that no key is weaker than what is made from it
 _HASH = "sha256"
 _HASH_BYTES = 32
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
@@ -40,9 +40,9 @@ def hkdf(secret: bytes, salt: bytes, info: bytes, length: int = _HASH_BYTES) -> 
     """Derive a key from another one. Source: HKDF with SHA-256, RFC 5869, sections 2.2 and 2.3.
 
     secret (bytes): the key to derive from.
-    salt (bytes): not secret there, but a patient's salt is treated as one here; b"" for none.
-    info (bytes): what the derived key is for.
-    length (int): bytes of the derived key, 8160 at most.
+    salt (bytes): b"" for none. RFC 5869 allows a public salt; the salts of patients are secret.
+    info (bytes): purpose of the derived key.
+    length (int): length of the derived key in bytes, 8160 at most.
     RETURNS (bytes): the derived key.
     """
     extracted = hmac.digest(salt or bytes(_HASH_BYTES), secret, _HASH)
@@ -54,7 +54,7 @@ def hkdf(secret: bytes, salt: bytes, info: bytes, length: int = _HASH_BYTES) -> 
 
 
 class _Secret:
-    """Bytes that no repr shows and no folder of a pipeline holds."""
+    """Secret bytes that are not shown in a repr and not saved with a pipeline."""
 
     __slots__ = ("_secret",)
 
@@ -68,11 +68,11 @@ class _Secret:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """The same object: a copy would be one more place in memory that holds the secret."""
+        """Return the same object, so that the secret is not copied in memory."""
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to a worker process that is being started, and nowhere else.
+        """Allow pickling only for a worker process that is being spawned.
 
         RAISES: ConfigError (D643) for any other pickling, such as into a file.
         """
@@ -82,9 +82,9 @@ class _Secret:
 
 
 class ProjectKey(_Secret):
-    """The secret that all surrogates of a project come from. Keep it apart from the notes and from the vault.
+    """The secret that all surrogates of a project are derived from. Keep it away from the notes and from the vault.
 
-    secret (bytes): 32 bytes or more, from a source of chance and not from a person's head.
+    secret (bytes): at least 32 random bytes, not a password.
     RAISES: ConfigError (D640) if it is shorter.
     """
 
@@ -97,15 +97,17 @@ class ProjectKey(_Secret):
 
     @classmethod
     def make(cls) -> Self:
-        """Make a new key from the system's source of chance."""
+        """Make a new key from the random number generator of the operating system."""
         return cls(secrets.token_bytes(LEAST))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Self:
         """Read a key.
 
-        path (Union[str, Path]): a text file with the key in hexadecimal or base64, which its owner alone may read.
-        RAISES: ConfigError if it cannot be read (D641), others may read it (D642), or it is too short (D640).
+        path (Union[str, Path]): a text file with the key in hexadecimal or base64, readable only by its owner.
+        RETURNS (ProjectKey): the key.
+        RAISES: ConfigError if the file cannot be read (D641), others may read it (D642), or the key is too short
+            (D640).
         """
         try:
             with open(path, encoding="ascii") as file:
@@ -120,11 +122,11 @@ class ProjectKey(_Secret):
         return cls(_decode(text, path))
 
     def to_file(self, path: str | Path) -> None:
-        """Write the key to a new file that its owner alone may read.
+        """Write the key to a new file that only its owner may read.
 
-        path (Union[str, Path]): the file. One that is there stays: without the old key its surrogates are lost. A
-            folder that is not there is made, for its owner alone.
-        RAISES: ConfigError (D646).
+        path (Union[str, Path]): the file. A missing folder is created, accessible only to its owner.
+        RAISES: ConfigError (D646) if the file exists, because its surrogates would be lost with it, or cannot be
+            written.
         """
         try:
             Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,14 +139,14 @@ class ProjectKey(_Secret):
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that tell this key from others and say nothing of it."""
+        """Sixteen hexadecimal digits that identify this key and reveal nothing about it."""
         return self.derive("fingerprint", 8).hex()
 
     def derive(self, purpose: str, length: int = _HASH_BYTES) -> bytes:
-        """Derive a key for another purpose than patients.
+        """Derive a key for a purpose other than surrogates.
 
-        purpose (str): what it is for.
-        length (int): its bytes.
+        purpose (str): the purpose.
+        length (int): length of the key in bytes.
         RETURNS (bytes): the key.
         """
         return hkdf(self._secret, b"", _framed("spacy_deid", "purpose", purpose), length)
@@ -152,10 +154,11 @@ class ProjectKey(_Secret):
     def patient(self, patient_id: str, salt: bytes = b"") -> "IdentityKey":
         """Derive the key of one patient.
 
-        patient_id (str): the id; all ids with one `normal_id` give one key.
-        salt (bytes): the patient's salt, if salts are kept; the key is lost with it.
+        patient_id (str): the patient id; ids with the same `normal_id` give the same key.
+        salt (bytes): the patient's salt, if the project uses salts; b"" otherwise.
         RETURNS (IdentityKey): the same for the same project key, id and salt.
-        RAISES: InputError (D644) for an empty id: all notes without one would get the surrogates of one person.
+        RAISES: InputError (D644) for an empty id, because all notes without one would get the surrogates of one
+            person.
         """
         patient = normal_id(patient_id)
         if not patient:
@@ -164,29 +167,29 @@ class ProjectKey(_Secret):
 
 
 class IdentityKey(_Secret):
-    """The secret that the surrogates of one patient come from."""
+    """The secret that the surrogates of one patient are derived from."""
 
     __slots__ = ()
 
     def draw(self, *context: str) -> "Draw":
-        """Open the stream of chance for one decision.
+        """Open the stream of random numbers for one decision.
 
-        context (str): what is decided, such as "name", "Virtanen", "0". ("ab", "c") is another one than ("a", "bc").
-        RETURNS (Draw): at its beginning, and the same for the same key and context.
+        context (str): identifies the decision, such as "name", "Virtanen", "0". ("ab", "c") differs from ("a", "bc").
+        RETURNS (Draw): the stream at its beginning, the same for the same key and context.
         """
         return Draw(hmac.digest(self._secret, _framed("draw", *context), _HASH))
 
     def derive(self, *context: str) -> bytes:
-        """Derive 32 bytes that are themselves a key, for a cipher.
+        """Derive a key of 32 bytes for a cipher.
 
-        context (str): what the key is for.
-        RETURNS (bytes): the key; it tells nothing of any draw.
+        context (str): the purpose.
+        RETURNS (bytes): the key, which reveals nothing about any draw.
         """
         return hmac.digest(self._secret, _framed("derive", *context), _HASH)
 
 
 class Draw:
-    """Chance that comes out the same each time: HMAC-SHA-256 of a counter under the seed.
+    """A reproducible stream of random numbers: HMAC-SHA-256 of a counter, with the seed as the key.
 
     seed (bytes): the key of the stream.
     """
@@ -200,58 +203,62 @@ class Draw:
         return "Draw(…)"
 
     def below(self, n: int) -> int:
-        """Draw a whole number from 0 to n - 1, all of them equally likely.
+        """Draw an integer from 0 to n - 1 with equal probabilities.
 
-        n (int): 1 or more.
-        RETURNS (int): the number.
+        n (int): at least 1.
+        RETURNS (int): the integer.
+        RAISES: ValueError (D645) for a smaller n.
         """
         if n < 1:
             raise ValueError(Errors.D645)
         bits = (n - 1).bit_length()
         size = -(-bits // 8)
-        while True:  # a number that is too large is drawn again: its rest modulo n would favour small numbers
+        while True:  # rejection sampling: a remainder modulo n would favour small numbers
             number = int.from_bytes(self._take(size), "big") >> (8 * size - bits)
             if number < n:
                 return number
 
     def choice(self, options: Sequence[T]) -> T:
-        """Draw one of several things.
+        """Draw one of several options with equal probabilities.
 
-        options (Sequence): at least one.
+        options (Sequence): at least one option.
         RETURNS: one of them.
+        RAISES: ValueError (D645) for no options.
         """
         return options[self.below(len(options))]
 
     def weighted(self, options: Sequence[T], weights: Sequence[float]) -> T:
-        """Draw one of several things, the heavier the likelier.
+        """Draw one of several options with probabilities proportional to their weights.
 
-        options (Sequence): at least one.
-        weights (Sequence[float]): finite, none below 0, at least one above.
-        RETURNS: one of them, never one of weight 0.
+        options (Sequence): at least one option.
+        weights (Sequence[float]): finite, not negative, at least one positive.
+        RETURNS: one of the options, never one of weight 0.
+        RAISES: ValueError (D645) for other weights.
         """
         if len(options) != len(weights) or not all(0 <= weight < inf for weight in weights):
             raise ValueError(Errors.D645)
-        # Floats are fractions of powers of two. On one denominator they are whole numbers, which add up exactly;
+        # Floats are fractions of powers of two. With a common denominator they are integers, whose sums are exact;
         # sums of floats differ between versions of Python.
         ratios = [weight.as_integer_ratio() for weight in weights]
         whole = max((bottom for _, bottom in ratios), default=1)
         return options[self.position(list(accumulate(top * (whole // bottom) for top, bottom in ratios)))]
 
     def position(self, sums: Sequence[int]) -> int:
-        """Draw a position by running sums of weights, which a caller with a long list keeps.
+        """Draw a position from running sums of weights, which a caller with a long list computes once.
 
-        sums (Sequence[int]): running sums of whole weights, ascending, the last above 0.
+        sums (Sequence[int]): running sums of integer weights, ascending, the last one positive.
         RETURNS (int): a position, never one of weight 0.
+        RAISES: ValueError (D645) for no weights.
         """
         if not sums or sums[-1] < 1:
             raise ValueError(Errors.D645)
         return bisect_right(sums, self.below(sums[-1]))
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """Draw an order, all of them equally likely (Fisher and Yates).
+        """Shuffle with equal probabilities of all orders (Fisher and Yates).
 
-        items (Sequence): stays as it is.
-        RETURNS (list): the same things in another order.
+        items (Sequence): the items, which are not changed.
+        RETURNS (list): the same items in another order.
         """
         out = list(items)
         for last in range(len(out) - 1, 0, -1):
@@ -260,17 +267,18 @@ class Draw:
         return out
 
     def chance(self, p: float) -> bool:
-        """Draw yes or no.
+        """Draw True with a probability.
 
-        p (float): probability of yes, from 0 to 1.
-        RETURNS (bool): yes or no.
+        p (float): the probability, from 0 to 1.
+        RETURNS (bool): True or False.
+        RAISES: ValueError (D645) for another number.
         """
         if not 0.0 <= p <= 1.0:
             raise ValueError(Errors.D645)
         return self.below(1 << 53) < p * (1 << 53)  # a float times a power of two is exact
 
     def _take(self, size: int) -> bytes:
-        """The next bytes of the stream."""
+        """Return the next bytes of the stream."""
         while len(self._buffer) < size:
             self._buffer += hmac.digest(self._seed, self._counter.to_bytes(8, "big"), _HASH)
             self._counter += 1
@@ -279,7 +287,7 @@ class Draw:
 
 
 def _decode(text: str, path: str | Path) -> bytes:
-    """The bytes of a key as text. Hexadecimal first: a key in base64 has capitals or other letters, but for chance."""
+    """Decode a key. Hexadecimal is tried first: a key in base64 has other characters with near certainty."""
     if _HEX.fullmatch(text):
         return bytes.fromhex(text)
     try:
@@ -289,7 +297,7 @@ def _decode(text: str, path: str | Path) -> bytes:
 
 
 def _framed(*parts: str) -> bytes:
-    """Join texts so that no other texts give the same bytes: each with its length before it."""
-    # Half a surrogate pair is no text, but notes have them, and an error about it would quote the note.
+    """Join strings unambiguously: each one is preceded by its length."""
+    # Notes may have a lone half of a surrogate pair. An encoding error about it would quote the note.
     coded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(part).to_bytes(8, "big") + part for part in coded)

@@ -1,13 +1,13 @@
-"""Words for the sex of a patient: a word takes their place that says the same of both, as "paciente" of "varón".
+"""Replaces words for the sex of a patient by words that fit both sexes, such as "paciente" for "varón".
 
-Another word for the same sex would give it away, one for the other would be wrong, and a tag would mark the text. So
-the value says nothing any more and the sentence stays one: articles fit, and the case of the original is kept.
+Another word for the same sex would reveal it, one for the other sex would be wrong, and a tag would disturb the text.
+The sentence remains grammatical, and the capitals of the original are kept:
 
-- A field says that nothing is stated: "Sexo: no especificado". A letter becomes the X of passports (ICAO 9303).
-- Beside a word for the patient there is nothing to say: "paciente varón de 40 años" becomes "paciente de 40 años".
-- What is in no list has no surrogate.
+- In a field, the value is unspecified: "Sexo: no especificado". A letter becomes X, as in passports (ICAO 9303).
+- Beside a word for the patient, the word is removed: "paciente varón de 40 años" becomes "paciente de 40 años".
+- A word that is on no list has no surrogate.
 
-The grammar of a note may still tell the sex ("ingresada"): a value is replaced, a note is not rewritten.
+The grammar of a note may still reveal the sex ("ingresada"): only values are replaced, a note is not rewritten.
 """
 
 import re
@@ -16,28 +16,24 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..lang import get_language
+from ..lang.text import fold
 from .mention import Mention
-from .persons import fold
-
-__all__ = ["replace_sex"]
 
 _LETTER = "x"
 _BEFORE = re.compile(r"([^\W\d_]+)[ \t]*([:=.,;()\[\]*-]*)[ \t]*\Z")
 _AFTER = re.compile(r" ([^\W\d_]+)")
-_WEAK = ("n", "ssa", "sta", "lla", "lta", "lle", "ksi", "tta", "t")
-_FRONT = str.maketrans("a", "ä")
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """The words of a language; keys are folded.
+class SexWords:
+    """The words for the sex in a language. Keys are folded.
 
     neutral (Mapping[str, str]): word for a sex → word for both.
-    fields (frozenset[str]): names of a field of the sex.
+    fields (frozenset[str]): names of a field for the sex.
     beside (frozenset[str]): words for a patient.
     letters (str): letters for a sex.
-    unstated, unstated_before (str): what a field says; what stands before its name, as in "of unspecified sex".
-    opening (str): what begins a sentence in place of a word for a sex; "" if that never stands first.
+    unstated, unstated_before (str): value after the name of a field, and before it ("of unspecified sex").
+    opening (str): word at the beginning of a sentence before a word for a patient; "" if a language needs none.
     """
 
     neutral: Mapping[str, str]
@@ -52,23 +48,24 @@ class _Words:
 def replace_sex(mentions: Sequence[Mention], lang: str) -> list[str | None]:
     """Replace words for the sex.
 
-    mentions (Sequence[Mention]): the mentions, with what stands around them.
+    mentions (Sequence[Mention]): the mentions with their context.
     lang (str): ISO 639-1 code.
-    RETURNS (list[Optional[str]]): for each what takes its place; "" where nothing does, None for what is not known.
+    RETURNS (list[Optional[str]]): the replacement of each mention; "" to remove it, None for an unknown word.
     """
-    words = _load(lang)
+    words = _load_words(lang)
     return [_replace(mention, words) if words else None for mention in mentions]
 
 
-def _replace(mention: Mention, words: _Words) -> str | None:
-    """Replace one mention."""
+def _replace(mention: Mention, words: SexWords) -> str | None:
     folded = fold(mention.text)
     if len(folded) == 1 and folded in words.letters:
         return _like(mention.text, _LETTER)
     neutral = words.neutral.get(folded) or words.neutral.get(folded.replace(" ", ""))  # "N iño", cut by a line
     if neutral is None:
         return None
-    before, mark, after = _around(mention)
+    left, right = _BEFORE.search(mention.before), _AFTER.match(mention.after)
+    before, mark = (fold(left[1]), left[2]) if left else ("", "")
+    after = fold(right[1]) if right else ""
     if before in words.fields and mark != ",":
         return _like(mention.text, words.unstated)
     if after in words.fields:
@@ -81,33 +78,31 @@ def _replace(mention: Mention, words: _Words) -> str | None:
     return _like(mention.text, neutral)
 
 
-def _around(mention: Mention) -> tuple[str, str, str]:
-    """The word before a mention on its line, folded, what stands between both, and the word that follows at once."""
-    left = _BEFORE.search(mention.before)
-    right = _AFTER.match(mention.after)
-    return fold(left[1]) if left else "", left[2] if left else "", fold(right[1]) if right else ""
-
-
 def _like(text: str, word: str) -> str:
-    """Write a word in capitals, or with one, as a text is."""
+    """Write a word in capitals, or with an initial capital, if a text is written so."""
     if text.isupper():
         return word.upper()
     return word[:1].upper() + word[1:] if text[:1].isupper() else word
 
 
 @cache
-def _load(lang: str) -> _Words | None:
-    """The words of a language; None if there are none."""
-    data = get_language(lang).read_toml("sex.toml")
+def _load_words(lang: str) -> SexWords | None:
+    """Read ``sex.toml`` of a language; None if it has none."""
+    language = get_language(lang)
+    data = language.read_toml("sex.toml")
     if not data:
         return None
+
+    def forms(word: str | Sequence[str]) -> list[str]:
+        return [word] if isinstance(word, str) else language.decline(word)
+
     neutral = {
         fold(form): to
         for group in data["neutral"]
         for word in group["of"]
-        for form, to in zip(_forms(word), _forms(group["word"]), strict=True)
+        for form, to in zip(forms(word), forms(group["word"]), strict=True)
     }
-    return _Words(
+    return SexWords(
         neutral,
         frozenset(data["fields"]),
         frozenset(data["beside"]),
@@ -116,17 +111,3 @@ def _load(lang: str) -> _Words | None:
         data.get("unstated_before", data["unstated"]),
         data.get("opening", ""),
     )
-
-
-def _forms(word: str | Sequence[str]) -> list[str]:
-    """The forms of a word: itself, or the Finnish cases of the singular and the nominative plural of five parts."""
-    if isinstance(word, str):
-        return [word]
-    nominative, weak, strong, partitive, illative = word
-    front = partitive.endswith("ä")
-    made = [weak + ending for ending in _WEAK] + [strong + "na"]
-    stems = [len(weak)] * len(_WEAK) + [len(strong)]
-    cases = [
-        form[:n] + (form[n:].translate(_FRONT) if front else form[n:]) for form, n in zip(made, stems, strict=True)
-    ]
-    return [nominative, partitive, illative, *cases]

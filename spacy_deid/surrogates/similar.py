@@ -1,18 +1,18 @@
-"""The strategy `similar`: names and towns that stand near the original in the eyes of a language model.
+"""The strategy `similar`: names and towns that fit the context of the original according to a language model.
 
-Candidates for a part of a name are names of the lists that have sex, origin, frequency and length in common with it,
-for a town those of about its size in the region that stands for its own: one half those that the model, all of the
-mention being masked, finds likeliest in its place, the other half drawn by the key of the patient. They are put into
-the place one by one, in the form of the original, and ranked by the cosine of their embeddings there and that of the
-original; one of the best is drawn by the key (Albanese et al. 2023, arXiv:2311.10785, who take the words that the
-model says: of a name of several pieces it says but the first).
+Candidates for a part of a name are listed names with the same sex, origin, frequency and length; candidates for a town
+are those of about its size in the region that replaces its own. Half of the ranked candidates are those that the model
+finds most probable when the whole mention is masked, the other half is drawn with the key of the patient. Each one is
+put into the place of the original, in its form, and ranked by the cosine of the embeddings there. One of the best is
+drawn with the key (after Albanese et al. 2023, arXiv:2311.10785, who use the words that the model predicts; of a name
+of several subwords it predicts only the first).
 
-All else is as with `consistent`: the parts of a name are replaced one by one, so that all forms of it in a note
-follow, e-mail addresses too; what is forbidden is no candidate; and a name for which there are too few candidates, or
-which the model cannot read, is drawn from the lists. So is whatever is neither a name nor a known town.
+Everything else is as with `consistent`: names are replaced part by part, so that all forms of a name in a note agree,
+e-mail addresses too; forbidden names are not candidates; names with too few candidates, or that the model cannot read,
+and values that are neither names nor known towns are drawn from the lists.
 
-What a name becomes depends on where it stands: other notes of the patient may have other surrogates. And a surrogate
-that is chosen for its nearness says something of the original, the more the fewer it is drawn from.
+The surrogate of a name depends on its context, so other notes of the patient may have other surrogates. A surrogate
+that is chosen for its similarity reveals something about the original, the more so the fewer candidates there are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,43 +22,53 @@ from typing import Protocol
 
 from ..errors import ConfigError, Errors
 from .keys import IdentityKey
-from .mention import Mention
-from .people.standing import find_names
+from .mention import Mention, NameOccurrence
+from .people.replace import find_names
+from .persons import PERSONS
 from .places import find_towns
-from .standing import Standing
 from .strategies import Choice, Setting, Suggested
 
-__all__ = ["Ranker", "Similar"]
-
-_LOOKED_AT = 400  # names of a pool, by the key
-_NAMED = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+_MOST_LOOKED_AT = 400  # names of a pool that the model scores
 _PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
 
 
 class Ranker(Protocol):
-    """What a language model is to the strategy; see `masked_lm.in_place.WordsInPlace`."""
+    """A language model that scores words in a context; see `masked_lm.in_place.WordsInPlace`."""
 
     def likelihoods(
         self, text: str, places: Sequence[tuple[int, int]], place: int, words: Sequence[str]
     ) -> Sequence[float]:
-        """How likely words are in one of several places that are masked; none if that cannot be told."""
+        """Score words in one of several masked places.
+
+        text (str): the context.
+        places (Sequence[tuple[int, int]]): character offsets of the masked places.
+        place (int): index of the place.
+        words (Sequence[str]): the words.
+        RETURNS (Sequence[float]): a log likelihood for each word; empty if the model cannot score the place.
+        """
         ...
 
     def cosines(self, text: str, start: int, end: int, words: Sequence[str]) -> Sequence[float]:
-        """How near words come to the one in whose place they are put; none if that cannot be told."""
+        """Compare the embeddings of words with that of the word they replace.
+
+        text (str): the context.
+        start, end (int): character offsets of the original word.
+        words (Sequence[str]): the words.
+        RETURNS (Sequence[float]): a cosine for each word; empty if the model cannot read the original.
+        """
         ...
 
 
 class Similar:
-    """The strategy.
+    """The strategy `similar`.
 
     ranker (Ranker): the language model.
-    lang (str): its language. Notes of other languages are left to `consistent`.
-    best (int): of how many candidates one is drawn.
-    candidates (int): how many are ranked.
-    RAISES: ConfigError (D696) if fewer are ranked than are drawn from, or fewer than two.
+    lang (str): its language. In notes of other languages the strategy is `consistent`.
+    best (int): number of candidates from which one is drawn.
+    candidates (int): number of candidates that are ranked.
+    RAISES: ConfigError (D696) if `best` is less than 2 or greater than `candidates`.
 
-    asked, left (int): parts of names and towns that were looked at, and those of them that were left to `consistent`.
+    asked, left (int): number of names and towns looked up, and of those left to `consistent`.
     """
 
     def __init__(self, ranker: Ranker, lang: str, best: int = 5, candidates: int = 40) -> None:
@@ -72,69 +82,68 @@ class Similar:
 
     def __call__(self, mentions: Sequence[Mention], setting: Setting) -> list[Choice]:
         """Choose for the mentions of one label; see `strategies.Strategy`."""
-        if setting.lang != self.lang or not any(mention.label in _NAMED | _PLACES for mention in mentions):
+        if setting.lang != self.lang or not any(mention.label in PERSONS | _PLACES for mention in mentions):
             return [0] * len(mentions)
-        names = find_names([mention for mention in mentions if mention.label in _NAMED], self.lang)
+        names = find_names([mention for mention in mentions if mention.label in PERSONS], self.lang)
         towns = find_towns([mention for mention in mentions if mention.label in _PLACES], setting.key, self.lang)
-        near = Suggested(_Near(self, setting.key, names, towns))
-        return [near if mention.label in _NAMED | _PLACES else 0 for mention in mentions]
+        suggested = Suggested(_SuggestSimilar(self, setting.key, names, towns))
+        return [suggested if mention.label in PERSONS | _PLACES else 0 for mention in mentions]
 
     def pick(
         self,
-        standing: Standing,
+        occurrence: NameOccurrence,
         context: Sequence[str],
         pool: Sequence[str],
         allowed: Callable[[str], bool],
         key: IdentityKey,
     ) -> str | None:
-        """Draw one of the candidates that come nearest.
+        """Draw one of the candidates that are most similar to the original.
 
-        standing (Standing): the original.
-        context (Sequence[str]): what is drawn.
-        pool (Sequence[str]): names that have much in common with it.
-        allowed (Callable[[str], bool]): whether a name may be the surrogate.
+        occurrence (NameOccurrence): the original in its context.
+        context (Sequence[str]): context of the draw.
+        pool (Sequence[str]): candidates.
+        allowed (Callable[[str], bool]): whether a candidate may be the surrogate.
         key (IdentityKey): the key of the patient.
-        RETURNS (Optional[str]): a name, in the nominative; None if there are too few, or the model cannot read it.
+        RETURNS (Optional[str]): a name in the nominative; None if there are too few, or the model cannot read it.
         """
         draw = key.draw("similar", self.lang, *context)
-        found = self._candidates(standing, draw.shuffled(pool)[:_LOOKED_AT], allowed)
+        found = self._preselect(occurrence, draw.shuffled(pool)[:_MOST_LOOKED_AT], allowed)
         if len(found) < self.best:
             return None
-        forms = [standing.write(name) for name in found]
-        cosines = self.ranker.cosines(standing.text, standing.start, standing.end, forms)
+        forms = [occurrence.write(name) for name in found]
+        cosines = self.ranker.cosines(occurrence.text, occurrence.start, occurrence.end, forms)
         if not cosines:
             return None
         ranked = sorted(zip(cosines, found, strict=True), key=lambda one: (-one[0], one[1]))
         return draw.choice([name for _, name in ranked[: self.best]])
 
-    def _candidates(self, standing: Standing, pool: Sequence[str], allowed: Callable[[str], bool]) -> list[str]:
-        """Names of a pool: the likeliest in the place, all of the mention being masked, and the first."""
-        forms = [standing.write(name) for name in pool]
-        said = self.ranker.likelihoods(standing.text, standing.places, standing.number, forms)
-        likely = sorted(range(len(said)), key=lambda i: -said[i])
+    def _preselect(self, occurrence: NameOccurrence, pool: Sequence[str], allowed: Callable[[str], bool]) -> list[str]:
+        """Select the candidates to rank: one half the most probable ones, the other half the first ones."""
+        forms = [occurrence.write(name) for name in pool]
+        scores = self.ranker.likelihoods(occurrence.text, occurrence.places, occurrence.number, forms)
+        likely = sorted(range(len(scores)), key=lambda i: -scores[i])
         found = list(islice(filter(allowed, (pool[i] for i in likely)), self.candidates // 2))
         others = (name for name in dict.fromkeys(pool) if name not in found and allowed(name))
         return list(dict.fromkeys(found)) + list(islice(others, self.candidates - len(found)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Near:
-    """What the strategy suggests in one note. Its repr shows nothing of the note."""
+class _SuggestSimilar:
+    """The suggestions for one note; see `strategies.Suggest`. The repr shows nothing of the note."""
 
     strategy: Similar
     key: IdentityKey
-    names: Mapping[str, Standing]
-    towns: Mapping[str, Standing]
+    names: Mapping[str, NameOccurrence]
+    towns: Mapping[str, NameOccurrence]
 
     def __repr__(self) -> str:
-        return f"_Near({len(self.names)} names, {len(self.towns)} towns)"
+        return f"_SuggestSimilar({len(self.names)} names, {len(self.towns)} towns)"
 
-    def __call__(self, sort: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]) -> str | None:
-        """See `strategies.Suggest`."""
-        standing = (self.towns if sort == "city" else self.names).get(lemma)
-        if standing is None:
+    def __call__(self, name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]) -> str | None:
+        occurrence = (self.towns if name_type == "city" else self.names).get(lemma)
+        if occurrence is None:
             return None
-        name = self.strategy.pick(standing, (sort, lemma), pool, allowed, self.key)
+        name = self.strategy.pick(occurrence, (name_type, lemma), pool, allowed, self.key)
         self.strategy.asked += 1
         self.strategy.left += name is None
         return name

@@ -1,31 +1,128 @@
-"""The style "surrogate": realistic values in place of the real ones, by a strategy for each label."""
+"""The style "surrogate": replaces the mentions of a note by realistic values, with a strategy for each label.
 
+Strategies choose variants, replacers make surrogates, and each surrogate is checked. A replacer is pure and sees all
+mentions of its labels at once.
+"""
+
+import hashlib
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from dataclasses import replace as change
 from datetime import date, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
-from .calendar import DateRules
+from ..lang import get_language
+from ..lang.text import fold
+from .calendar import LABELS as DATES
+from .calendar import DateRules, replace_dates
+from .calendar.grammar import load_calendar
 from .keys import IdentityKey
 from .mention import Mention
-from .note import replace_mentions
-from .strategies import RELEASING, Replacement, Strategy, consistent
+from .numbers import LABELS as NUMBERS
+from .numbers import replace_ids
+from .people.replace import ADDRESSES, PERSONS, replace_persons
+from .persons import number_entities
+from .places import LABELS as PLACES
+from .places import replace_places
+from .sex import replace_sex
+from .strategies import (
+    FALLBACK,
+    RELEASING,
+    Choice,
+    Replacement,
+    Setting,
+    Strategy,
+    Suggest,
+    Suggested,
+    consistent,
+    nothing,
+    tag_of,
+)
 
-__all__ = ["SurrogateStyle"]
+LASTING = frozenset({"AGE", "DATE", "RELATIVE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})
+"""Labels whose replacers return some values unchanged because these identify nobody, such as ages up to 89."""
+
+_WORD_BEFORE = re.compile(r"(?<![\w.'’-])([^\W\d_]+)\s+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The input of a replacer besides the mentions.
+
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
+    date_rules (Optional[DateRules]): rules for dates and ages; None for a shift.
+    facts (Mapping[str, str]): what is known about the patient besides the note: "name", "sex".
+    suggest (Suggest): a source of names and towns that are preferred to drawn ones.
+    """
+
+    key: IdentityKey
+    lang: str
+    forbidden: Callable[[str], bool]
+    date_rules: DateRules | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    suggest: Suggest = nothing
+
+
+# Returns a surrogate for each mention, None if no safe one can be made.
+Replacer = Callable[[Sequence[Mention], Request], Sequence[str | None]]
+
+
+def _replace_persons(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_persons(mentions, request.key, request.lang, request.forbidden, request.facts, request.suggest)
+
+
+def _replace_dates(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    try:
+        load_calendar(request.lang)
+    except ConfigError:  # a language without a calendar: no date can be read
+        return [None] * len(mentions)
+    return replace_dates(mentions, request.key, request.lang, request.date_rules)
+
+
+def _replace_numbers(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_ids(mentions, request.key, request.lang, request.forbidden, request.date_rules)
+
+
+def _replace_places(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_places(mentions, request.key, request.lang, request.forbidden, request.suggest)
+
+
+def _replace_sex(mentions: Sequence[Mention], request: Request) -> list[str | None]:
+    return replace_sex(mentions, request.lang)
+
+
+REPLACERS: Mapping[str, Replacer] = MappingProxyType(
+    {
+        label: replacer
+        for replacer, labels in (
+            (_replace_persons, frozenset(PERSONS) | ADDRESSES),
+            (_replace_dates, DATES),
+            (_replace_numbers, NUMBERS),
+            (_replace_places, PLACES),
+            (_replace_sex, frozenset({"SEX"})),
+        )
+        for label in labels
+    }
+)
+"""Canonical label → replacer. Mentions with another label get a tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateStyle:
-    """What is done with each label, as long as the policy has it replaced.
+    """The strategies of all labels that the policy replaces.
 
     default (Strategy): strategy of the labels that are not listed.
     labels (Mapping[str, Strategy]): canonical label → strategy.
-    dates (Optional[DateRules]): what is done with dates and ages; None for a shift.
+    dates (Optional[DateRules]): rules for dates and ages; None for a shift.
     RAISES: ConfigError (D692) for an unknown label.
     """
 
@@ -43,7 +140,7 @@ class SurrogateStyle:
         return {label: self.labels.get(label, self.default) for label in LABELS}
 
     def releases(self, label: str) -> bool:
-        """Whether values of a label, or something of them, may stay."""
+        """Whether the strategy of a label may release an original value or a part of it."""
         return self.labels.get(label, self.default) in RELEASING
 
     def replace(
@@ -55,24 +152,25 @@ class SurrogateStyle:
         *,
         ehr: Mapping[str, Any] = MappingProxyType({}),
         year: int = 0,
-        firm: AbstractSet[int] = frozenset(),
+        must_replace: AbstractSet[int] = frozenset(),
     ) -> list[Replacement]:
-        """Replace the mentions of a note; see `note.replace_mentions`.
+        """Replace the mentions of a note. For the other arguments see `replace_mentions`.
 
-        ehr (Mapping[str, Any]): what is known beside the note: "note_date", and of the patient "name" and "sex".
+        ehr (Mapping[str, Any]): what is known besides the note: "note_date", and the patient's "name" and "sex".
         RETURNS (list[Replacement]): one for each mention.
         """
         rules = self.rules_of(ehr.get("note_date"))
         facts = {name: str(ehr[name]) for name in ("name", "sex") if ehr.get(name)}
         return replace_mentions(
-            mentions, key, lang, self.strategies, forbidden, rules, facts=facts, year=year, firm=firm
+            mentions, key, lang, self.strategies, forbidden, rules, facts=facts, year=year, must_replace=must_replace
         )
 
     def rules_of(self, note_date: Any) -> DateRules | None:
-        """The rules of dates of one note.
+        """Return the date rules of one note.
 
-        note_date (Any): the date of the note, if it is known: a date, or a text that begins with one in ISO 8601.
-        RETURNS (Optional[DateRules]): the rules, with the date as their reference.
+        note_date (Any): the date of the note: a date, a datetime, or a string that begins with an ISO 8601 date. Other
+            values are ignored.
+        RETURNS (Optional[DateRules]): the rules with the date as their reference.
         """
         if isinstance(note_date, datetime):
             note_date = note_date.date()
@@ -82,3 +180,145 @@ class SurrogateStyle:
             except ValueError:
                 return self.dates
         return change(self.dates or DateRules(), reference=note_date) if isinstance(note_date, date) else self.dates
+
+
+def allow_all(value: str) -> bool:
+    """Forbid nothing: the default of `replace_mentions`."""
+    return False
+
+
+def replace_mentions(
+    mentions: Sequence[Mention],
+    key: IdentityKey,
+    lang: str,
+    strategies: Mapping[str, Strategy],
+    forbidden: Callable[[str], bool] = allow_all,
+    date_rules: DateRules | None = None,
+    *,
+    facts: Mapping[str, str] = MappingProxyType({}),
+    year: int = 0,
+    must_replace: AbstractSet[int] = frozenset(),
+) -> list[Replacement]:
+    """Replace the mentions of a note.
+
+    mentions (Sequence[Mention]): in the order of the text.
+    key (IdentityKey): the key of the patient.
+    lang (str): ISO 639-1 code.
+    strategies (Mapping[str, Strategy]): canonical label → strategy; `consistent` for a missing label.
+    forbidden (Callable[[str], bool]): whether a value must not be a surrogate; see `forbidden.Forbidden`.
+    date_rules (Optional[DateRules]): rules for dates and ages; None for a shift.
+    facts (Mapping[str, str]): what is known about the patient besides the note: "name", "sex".
+    year (int): the year that ages are counted from when dates are generalized.
+    must_replace (Set[int]): indices of mentions that are neither kept nor generalized, whatever their strategy.
+    RETURNS (list[Replacement]): one for each mention.
+    """
+    request = Request(key, lang, forbidden, date_rules, facts)
+    choices = _choose(mentions, request, strategies, year)
+    for i in must_replace:
+        chosen = choices[i]
+        if isinstance(chosen, Replacement) and chosen.action in ("keep", "generalize"):
+            choices[i] = 0
+    suggestions = list(dict.fromkeys(chosen.suggest for chosen in choices if isinstance(chosen, Suggested)))
+    if suggestions:
+        request = change(request, suggest=partial(_suggest_first, suggestions))
+    # Each replacer gets all its labels at once: "J. Smith" and "john.smith@…" are one person.
+    groups: dict[Replacer, list[tuple[int, Mention]]] = defaultdict(list)
+    for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True)):
+        if isinstance(chosen, Replacement):
+            continue
+        mention = mention._replace(variant=0 if isinstance(chosen, Suggested) else chosen)
+        mention = mention._replace(label="OTHER") if _is_description(mention) else mention
+        if mention.label in REPLACERS:
+            groups[REPLACERS[mention.label]].append((i, mention))
+    made: dict[int, str | None] = {}
+    for replacer, group in groups.items():
+        values = replacer([mention for _, mention in group], request)
+        made.update(zip((i for i, _ in group), values, strict=True))
+    return [
+        chosen if isinstance(chosen, Replacement) else _check(mention, made.get(i), i in must_replace)
+        for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True))
+    ]
+
+
+def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] | None:
+    """Change the word before a value that depends on its first sound: "a nurse" to "an Irish nurse".
+
+    mention (Mention): the value and the text before it.
+    surrogate (str): the text that replaces it.
+    lang (str): ISO 639-1 code.
+    RETURNS (Optional[tuple[int, int, str]]): how many characters before the value the word starts and ends, and the
+        new word, in the case of the old one; None if the word stays. With an empty surrogate, the blanks before the
+        value are removed.
+    """
+    if not surrogate:
+        blank = len(mention.before) - len(mention.before.rstrip(" "))
+        return (blank, 0, "") if blank else None
+    found = _WORD_BEFORE.search(mention.before)
+    form_before = get_language(lang).agreeing_words.get(found[1].lower()) if found else None
+    if found is None or form_before is None:
+        return None
+    word, length = found[1], len(mention.before)
+    other = form_before(surrogate)
+    if other == form_before(mention.text) or other == word.lower():
+        return None
+    if word.isupper() and (len(word) > 1 or mention.text.isupper()):
+        other = other.upper()
+    elif word[0].isupper():
+        other = other.capitalize()
+    return length - found.start(1), length - found.end(1), other
+
+
+def _choose(
+    mentions: Sequence[Mention], request: Request, strategies: Mapping[str, Strategy], year: int
+) -> list[Choice]:
+    """Call the strategy of each label. `consistent` is skipped: most notes have no other one."""
+    entities: list[int] = []
+    out: list[Choice] = [0] * len(mentions)
+    by_label: dict[str, list[int]] = defaultdict(list)
+    for i, mention in enumerate(mentions):
+        by_label[mention.label].append(i)
+    for label, places in by_label.items():
+        if strategies.get(label, consistent) is consistent:
+            continue
+        if not entities:
+            entities, note = number_entities(mentions), _digest(mentions)
+        setting = Setting(request.key, request.lang, note, [entities[i] for i in places], year)
+        chosen = strategies[label]([mentions[i] for i in places], setting)
+        for i, choice in zip(places, chosen, strict=True):
+            out[i] = choice
+    return out
+
+
+def _suggest_first(
+    suggestions: Sequence[Suggest], name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]
+) -> str | None:
+    """The first suggestion of several sources."""
+    return next((name for suggest in suggestions if (name := suggest(name_type, lemma, pool, allowed))), None)
+
+
+def _check(mention: Mention, made: str | None, must_replace: bool) -> Replacement:
+    """Check a surrogate: use the tag if there is none, or if it is equal to the original.
+
+    Some replacers return values unchanged on purpose, because they identify nobody and remain true: ages up to 89,
+    relative days, kinship words, stages of life, and the country of the language's towns.
+    """
+    if made == mention.text and (mention.label in LASTING or _is_description(mention)) and not must_replace:
+        return Replacement(made, "keep")
+    if made is None or fold(made) == fold(mention.text):
+        return Replacement(tag_of(mention), FALLBACK)
+    return Replacement(made, "generalize" if mention.label == "SEX" else "replace")
+
+
+def _is_description(mention: Mention) -> bool:
+    """Whether a mention that is labelled as a number, or as something else, consists of words: "lactante"."""
+    return mention.label in ("MRN", "OTHER") and not any(char.isdigit() for char in mention.text)
+
+
+def _digest(mentions: Sequence[Mention]) -> str:
+    """Hash the mentions of a note with their context. The hash is used in draws only and is never released."""
+    digest = hashlib.sha256()
+    for mention in mentions:
+        for part in mention[:4]:
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

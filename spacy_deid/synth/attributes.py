@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ..surrogates.persons import fold
+from ..lang.text import fold
 from .dates import format_day
 from .identity import Person
 

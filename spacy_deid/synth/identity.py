@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..evaluation.fairness import blend
-from ..surrogates.persons import fold
+from ..lang.text import fold
 from .ids import Bearer
 from .language import Language
 from .names import read_origins, read_table, stable_hash

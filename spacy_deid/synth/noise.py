@@ -9,7 +9,7 @@ from itertools import accumulate
 from random import Random
 
 from ..evaluation import AnnotatedText, Entity
-from ..surrogates.persons import fold
+from ..lang.text import fold
 
 __all__ = ["HANDS", "add_noise", "rewrite"]
 

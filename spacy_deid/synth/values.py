@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import ConfigError, Errors
-from ..surrogates.persons import fold
+from ..lang.text import fold
 from .attributes import BUILT_IN
 from .identity import Case, Person, base_of
 from .ids import fill_pattern, make_id

@@ -129,7 +129,7 @@ class Salts:
         try:
             salts: Any = json.loads(cipher.decrypt(data[head - _NONCE_BYTES :], data[:head]))
         except DecryptionError:
-            raise self._store.refuse("open", "damaged, or changed by somebody without the key") from None
+            raise self._store.refuse("open", "damaged, or changed without the key") from None
         return dict(salts)
 
 

@@ -28,8 +28,8 @@ VERSION = 2
 _KINDS = {"vault": 0, "salts": 0x53444C54}
 _SALT_BYTES = 16
 _WAIT = 600.0  # seconds to wait for another process that writes
-_DAMAGED = "damaged, or changed by somebody without the key. Nothing was changed"
-OTHER_KEY = "sealed with another key. Nothing was changed"
+_DAMAGED = "damaged, or changed without the key. Nothing was changed"
+OTHER_KEY = "encrypted with another key. Nothing was changed"
 # SQLite errors that do not mean a damaged file: full disk, missing permission, another writer.
 _ENVIRONMENT_ERRORS = frozenset({"PERM", "BUSY", "LOCKED", "READONLY", "IOERR", "FULL", "CANTOPEN"})
 _SCHEMA = """
@@ -165,7 +165,7 @@ class EncryptedStore:
         Cipher(bytes(32))  # fails before anything is written if the package is missing
         with self.log.lock():
             if self.path.exists():
-                raise self.refusal("there already")
+                raise self.refusal("the file exists already")
             self.log.record("create", 0)
             self.write_new([])
 

@@ -6,9 +6,9 @@ import pytest
 import spacy
 
 from spacy_deid.errors import ConfigError
+from spacy_deid.lang.text import fold
 from spacy_deid.pipeline.similar_strategy import make_similar_strategy
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import fold
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")

@@ -9,9 +9,9 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spacy_deid.lang.text import fold
 from spacy_deid.spans import Evidence, write_evidence
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.strategies import FALLBACK
 
 KEY = ProjectKey(bytes(range(32)))

@@ -13,7 +13,7 @@ from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.pipeline.surrogate import Surrogate
 from spacy_deid.spans import Evidence, write_evidence
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.people.wholes import REDRAWS
+from spacy_deid.surrogates.people.assignment import REDRAWS
 from spacy_deid.surrogates.strategies import FALLBACK, tag
 from spacy_deid.surrogates.style import SurrogateStyle
 

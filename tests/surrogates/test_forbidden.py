@@ -21,7 +21,7 @@ def test_values_and_names_of_the_note_are_forbidden(value):
 
 
 @pytest.mark.parametrize("value", ["Pedro Gil", "de la Cruz", "600 123 457", "Villar", "Lin", "Mariana"])
-def test_others_are_not(value):
+def test_other_values_are_allowed(value):
     assert not Forbidden(NOTE, "es")(value)
 
 
@@ -39,7 +39,7 @@ def test_a_finnish_case_of_a_value_is_that_value(written, label, value):
     assert not Forbidden([Mention(written, label)], "fi")("Korhonen")
 
 
-def test_words_that_are_given_and_people_who_are_known_are_forbidden():
+def test_given_words_and_known_persons_are_forbidden():
     forbidden = Forbidden(NOTE, "en", {"parkinson"}, {"Jane Roe"})
     assert forbidden("James Parkinson")
     assert forbidden("Jane Roe")
@@ -52,5 +52,5 @@ def test_each_language_has_offensive_words(lang, word):
     assert "" not in offensive_words(lang)
 
 
-def test_it_shows_nothing_of_the_note():
+def test_the_repr_shows_nothing_of_the_note():
     assert "Zumalabe" not in repr(Forbidden(NOTE, "es"))

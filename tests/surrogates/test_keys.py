@@ -83,7 +83,7 @@ def test_another_project_patient_or_salt_gives_other_draws():
     assert len({tuple(numbers(key, "name")) for key in keys}) == 4
 
 
-def test_a_cipher_key_is_none_of_the_draws_seeds():
+def test_a_derived_key_differs_from_the_seeds_of_draws():
     assert len({patient().derive("a"), patient().derive("b"), patient().derive()}) == 3
     assert patient().derive("a")[:4] != patient().draw("a").below(2**32).to_bytes(4, "big")
 
@@ -101,7 +101,7 @@ def test_all_numbers_are_equally_likely(n):
     assert squares < n - 1 + 5 * (2 * (n - 1)) ** 0.5  # chi square, five standard deviations above its mean
 
 
-def test_weights_count_and_weight_nothing_is_never_drawn():
+def test_options_are_drawn_by_weight_and_never_with_weight_zero():
     draw = Draw(SECRET)
     counts = Counter(draw.weighted("abcd", (0, 1, 0.0, 2.5)) for _ in range(7000))
     assert set(counts) == {"b", "d"}
@@ -116,7 +116,7 @@ def test_running_sums_draw_as_weights_do(weights, seed):
 
 
 @given(st.lists(st.integers()), st.binary(min_size=32, max_size=32))
-def test_an_order_has_the_same_things(items, seed):
+def test_a_shuffled_list_has_the_same_items(items, seed):
     assert sorted(Draw(seed).shuffled(items)) == sorted(items)
 
 
@@ -127,7 +127,7 @@ def test_every_order_is_equally_likely():
     assert all(850 < count < 1150 for count in counts.values())
 
 
-def test_chance_is_as_likely_as_asked():
+def test_chance_has_the_given_probability():
     draw = Draw(SECRET)
     assert sum(draw.chance(0.3) for _ in range(10_000)) == pytest.approx(3000, rel=0.06)
     assert not any(draw.chance(0.0) for _ in range(100))
@@ -155,7 +155,7 @@ def test_nothing_to_draw_from_is_refused(ask):
         ask(Draw(SECRET))
 
 
-def test_a_short_key_is_refused_with_how_to_make_one():
+def test_a_short_key_is_refused_with_the_command_that_makes_one():
     with pytest.raises(ConfigError, match=r"31 byte.*spacy-deid key new"):
         ProjectKey(SECRET[:31])
 
@@ -165,7 +165,7 @@ def test_a_note_without_a_patient_is_refused():
         patient("")
 
 
-def test_half_a_surrogate_pair_is_drawn_for_like_any_other_text():
+def test_a_lone_surrogate_code_point_is_a_valid_context():
     assert patient("\ud83d").draw("\udc00").below(10) in range(10)
 
 
@@ -185,7 +185,7 @@ def test_a_secret_is_neither_saved_nor_copied(secret):
     assert copy.copy(secret) is secret
 
 
-def test_a_secret_goes_to_a_worker_that_is_started(tmp_path):
+def test_a_secret_is_passed_to_a_spawned_worker(tmp_path):
     key = ProjectKey(SECRET)
     worker = multiprocessing.get_context("spawn").Process(target=key.to_file, args=(tmp_path / "key",))
     worker.start()
@@ -216,7 +216,7 @@ def test_a_key_file_is_hexadecimal_or_base64(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", ["my secret pass phrase!", "é" * 40, "a" * 65 + "!"])
-def test_what_is_no_key_is_refused_and_not_quoted(tmp_path, text):
+def test_an_invalid_key_is_refused_without_quoting_it(tmp_path, text):
     with pytest.raises(ConfigError, match="neither hexadecimal nor base64") as raised:
         ProjectKey.from_file(write(tmp_path / "key", text))
     assert text not in str(raised.value)
@@ -235,12 +235,12 @@ def test_a_key_file_that_others_may_use_is_refused(tmp_path, mode):
         ProjectKey.from_file(write(tmp_path / "key", SECRET.hex(), mode))
 
 
-def test_a_key_file_that_is_not_there_is_refused_with_how_to_make_one(tmp_path):
+def test_a_missing_key_file_is_refused_with_the_command_that_makes_one(tmp_path):
     with pytest.raises(ConfigError, match=r"No such file.*spacy-deid key new"):
         ProjectKey.from_file(tmp_path / "key")
 
 
-def test_a_key_that_was_written_is_read_again_by_its_owner_alone(tmp_path):
+def test_a_written_key_is_readable_by_its_owner_only(tmp_path):
     key = ProjectKey.make()
     key.to_file(tmp_path / "key")
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
@@ -248,12 +248,12 @@ def test_a_key_that_was_written_is_read_again_by_its_owner_alone(tmp_path):
     assert key.fingerprint != ProjectKey.make().fingerprint
 
 
-def test_a_key_that_is_there_is_never_replaced(tmp_path):
+def test_an_existing_key_is_never_replaced(tmp_path):
     path = write(tmp_path / "key", SECRET.hex())
     with pytest.raises(ConfigError, match="never replaced"):
         ProjectKey.make().to_file(path)
     assert path.read_text() == SECRET.hex()
 
 
-def test_a_patients_key_is_one():
+def test_a_patient_has_one_key():
     assert isinstance(patient(), IdentityKey)

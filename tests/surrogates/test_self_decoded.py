@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.note import find_mentions, replace_mentions
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.mention import find_mentions
 from spacy_deid.surrogates.self_decoded import SelfDecoded
+from spacy_deid.surrogates.style import replace_mentions
 
 KEY, OTHER = (ProjectKey(bytes([i]) * 32).patient("7") for i in (1, 2))
 STARTS = [(start, 1.0) for start in ("Mar", "Bel", "Tor", "Vil", "Gan", "Lor")]
@@ -63,7 +64,7 @@ def test_another_key_draws_other_names_and_the_same_key_the_same():
     assert release(names[0], names) != release(names[0], names, key=OTHER)
 
 
-def test_particles_stay():
+def test_particles_are_kept():
     (made,) = release("Ana de la Zumalabe", ["Ana de la Zumalabe"])
     assert re.fullmatch(r"\w+ de la \w+", made)
 
@@ -78,13 +79,13 @@ def test_particles_stay():
         ([("Put", 1.0)], [("a", 1.0)]),  # offensive
     ],
 )
-def test_what_may_not_be_released_is_left_to_consistent(starts, ends):
+def test_words_that_must_not_be_released_are_left_to_consistent(starts, ends):
     (made,) = release("Zumalabe", ["Zumalabe"], strategy(starts, ends))
     assert made == release("Zumalabe", ["Zumalabe"], lambda mentions, setting: [0])[0]
     assert fold(made) not in {"zumalabe", "puta", "al", "brthk"}
 
 
-def test_a_name_that_the_model_has_nothing_for_is_left_to_consistent():
+def test_a_name_without_proposals_is_left_to_consistent():
     nothing = SelfDecoded(lambda names: [[] for _ in names], "es")
     assert release("Ana Ruiz", ["Ana Ruiz"], nothing) == release("Ana Ruiz", ["Ana Ruiz"], lambda m, s: [0])
 
@@ -107,20 +108,20 @@ def test_two_persons_of_a_note_share_no_word():
     assert not set(first.split()) & set(second.split())
 
 
-def test_a_name_beside_a_mention_is_not_drawn():
+def test_a_name_in_the_context_of_a_mention_is_not_drawn():
     ends = [("ana", 1.0)]
     for text in ("Zumalabe, hijo de Mariana", "Zumalabe"):
         only = strategy([("Mari", 1.0)], ends)
         assert ("Mariana" in release(text, ["Zumalabe"], only)) == ("Mariana" not in text)
 
 
-def test_a_label_that_is_no_name_is_left_to_consistent():
+def test_labels_of_other_values_are_left_to_consistent():
     made = release("vive en Soria", ["Soria"], label="CITY")
     assert made == release("vive en Soria", ["Soria"], lambda mentions, setting: [0], label="CITY")
 
 
 @given(st.text(max_size=40))
-def test_whatever_is_a_name_never_stays(name):
+def test_no_name_is_kept(name):
     taken = set()
     made = strategy().replace_names([name], KEY, taken)
     if made is not None:

@@ -6,11 +6,11 @@ import tomllib
 import pytest
 
 from spacy_deid.lang import all_languages
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.note import find_mentions, replace_mentions
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.mention import Mention, find_mentions
 from spacy_deid.surrogates.sex import replace_sex
+from spacy_deid.surrogates.style import replace_mentions
 
 LISTS = {language.code: language.resource("sex.toml") for language in all_languages("sex.toml")}
 
@@ -59,12 +59,12 @@ def made(marked, lang):
         ("sv", "en 40-årig <man> med", None),
     ],
 )
-def test_a_word_for_the_sex_becomes_one_that_says_nothing_of_it(lang, marked, expected):
+def test_a_word_for_the_sex_becomes_a_neutral_word(lang, marked, expected):
     assert made(marked, lang) == expected
 
 
 @pytest.mark.parametrize("lang", LISTS)
-def test_no_word_that_takes_the_place_tells_the_sex(lang):
+def test_no_neutral_word_reveals_the_sex(lang):
     data = tomllib.loads(LISTS[lang].read_text(encoding="utf8"))
     telling = {fold(word if isinstance(word, str) else word[0]) for group in data["neutral"] for word in group["of"]}
     assert len(telling) > 5
@@ -74,12 +74,12 @@ def test_no_word_that_takes_the_place_tells_the_sex(lang):
 
 
 @pytest.mark.parametrize("lang", LISTS)
-def test_both_sexes_get_the_same(lang):
+def test_both_sexes_get_the_same_word(lang):
     pairs = {"es": ("Varón", "Mujer"), "en": ("Man", "Woman"), "fi": ("Mies", "Nainen")}
     assert len({made(f"<{word}> ", lang) for word in pairs[lang]}) == 1
 
 
-def test_what_takes_the_place_is_said_to_be_coarser_and_no_surrogate():
+def test_a_neutral_word_counts_as_generalized():
     mentions = find_mentions("Sexo: M. Mujer de 40 años", [(6, 7, "SEX"), (9, 14, "SEX")])
     replaced = replace_mentions(mentions, ProjectKey(bytes(range(32))).patient("1"), "es", {})
     assert [(one.text, one.action) for one in replaced] == [("X", "generalize"), ("Paciente", "generalize")]

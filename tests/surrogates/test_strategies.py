@@ -1,4 +1,4 @@
-"""Strategies: which mention gets which variant of a surrogate, or what is written at once."""
+"""Strategies: the variant of each mention, and the values that are kept, tagged or generalized."""
 
 from itertools import pairwise
 
@@ -15,6 +15,8 @@ from spacy_deid.surrogates.strategies import (
     check_probability,
     consistent,
     generalize,
+    generalize_age,
+    generalize_date,
     keep,
     markov,
     randomized,
@@ -43,7 +45,7 @@ def test_random_does_not_repeat_itself_in_another_note_of_the_patient():
     assert not set(randomized(MENTIONS, setting())) & set(randomized(MENTIONS, setting(note="other")))
 
 
-def test_chance_comes_from_the_key():
+def test_random_choices_depend_on_the_key():
     other = ProjectKey(bytes(range(1, 33))).patient("17")
     assert randomized(MENTIONS, setting()) == randomized(MENTIONS, setting())
     assert randomized(MENTIONS, setting()) != randomized(MENTIONS, setting(key=other))
@@ -53,7 +55,7 @@ def changes(variants):
     return sum(a != b for a, b in pairwise(variants))
 
 
-def test_a_chain_changes_as_often_as_it_is_told():
+def test_a_chain_changes_with_its_probability():
     assert changes(markov(MENTIONS, setting(), p=0.0)) == 0
     assert changes(markov(MENTIONS, setting(), p=1.0)) == 399
     assert 20 < changes(markov(MENTIONS, setting(), p=0.1)) < 60
@@ -96,10 +98,59 @@ def test_generalize_makes_coarser_what_can_be_and_asks_for_a_surrogate_else():
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
-def test_a_chain_takes_a_probability_only(p):
-    with pytest.raises(ConfigError, match="from 0 to 1"):
+def test_numbers_that_are_no_probability_are_refused(p):
+    with pytest.raises(ConfigError, match="between 0 and 1"):
         check_probability(p)
 
 
 def test_a_replacement_does_not_show_what_was_kept():
     assert "Soria" not in repr(keep([Mention("Soria", "CITY")], setting()))
+
+
+@pytest.mark.parametrize(
+    ("age", "coarse"),
+    [
+        ("53 años", "53 años"),
+        ("89", "89"),
+        ("90", "90+"),
+        ("104 años", "90+"),
+        ("2 años y 4 meses", "2 años y 4 meses"),
+        ("entre 85 y 92", "90+"),
+        ("noventa y dos años", None),
+        ("", None),
+    ],
+)
+def test_only_ages_over_89_are_made_coarser(age, coarse):
+    assert generalize_age(age, 2024) == coarse
+
+
+@given(st.integers(90, 130), st.sampled_from(["{}", "{} años", "varón de {} a.", "{}-year-old"]))
+def test_no_age_over_89_stays(age, form):
+    assert generalize_age(form.format(age), 2024) == "90+"
+
+
+@pytest.mark.parametrize(
+    ("date", "coarse"),
+    [
+        ("12/03/2019", "2019"),
+        ("marzo de 2019", "2019"),
+        ("2019-03-12T10:00", "2019"),
+        ("2019", "2019"),
+        ("12/03/19", None),
+        ("12 de marzo", None),
+        ("20190312", None),
+        ("2018-2019", None),
+        ("01/01/1934", None),
+        ("01/01/1935", "1935"),
+        ("1848", None),
+    ],
+)
+def test_a_date_becomes_its_year(date, coarse):
+    assert generalize_date(date, 2024) == coarse
+
+
+@given(st.integers(1900, 2099), st.integers(1990, 2060))
+def test_no_year_that_tells_an_age_over_89_stays(year, reference):
+    coarse = generalize_date(f"03/04/{year}", reference)
+    assert coarse in (None, str(year))
+    assert coarse is None or reference - int(coarse) <= 89

@@ -55,14 +55,14 @@ def logged(path):
     return [json.loads(line) for line in path.with_name(f"{path.name}.log").read_text().splitlines()]
 
 
-def test_what_was_added_comes_out_again(vault, path):
+def test_added_entries_are_exported(vault, path):
     opened = Vault.open(path, KEY)
     assert list(opened.export()) == [ANA, LUIS]
     assert list(opened.export("4712")) == [LUIS]
     assert opened.list() == {("4711", "PATIENT"): 1, ("4711", "CITY"): 1, ("4712", "PATIENT"): 1}
 
 
-def test_an_entry_that_is_there_stays_one(vault):
+def test_an_entry_is_added_only_once(vault):
     assert vault.add([ANA, ANA, LUIS]) == 0
     assert len(list(vault.export())) == 2
 
@@ -75,7 +75,7 @@ def test_a_purge_removes_one_patient_or_all(vault, path):
     assert list(vault.export()) == []
 
 
-def test_neither_file_nor_log_nor_repr_says_anything(vault, path):
+def test_no_content_is_visible_in_file_log_or_repr(vault, path):
     list(vault.export("4711"))
     vault.purge("4711")
     for data in (
@@ -89,7 +89,7 @@ def test_neither_file_nor_log_nor_repr_says_anything(vault, path):
         assert KEY.fingerprint.encode() not in data
 
 
-def test_nobody_else_may_read_the_files(vault, path):
+def test_the_files_are_readable_by_their_owner_only(vault, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.with_name("hospital.vault.log").stat().st_mode) == 0o600
 
@@ -128,7 +128,7 @@ def held(path):
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.floats(0, 1, exclude_max=True), st.integers(0, 7))
-def test_a_vault_that_was_changed_is_refused_or_holds_what_it_held(vault, path, share, bit):
+def test_a_changed_vault_is_refused_or_still_complete(vault, path, share, bit):
     sound = path.read_bytes()
     at = int(share * len(sound))
     refusals = ("damaged", "another key", "not a vault")
@@ -140,7 +140,7 @@ def test_a_vault_that_was_changed_is_refused_or_holds_what_it_held(vault, path, 
     assert held(path) == [ANA, LUIS]
 
 
-def test_a_vault_that_was_cut_off_is_not_whole(vault, path):
+def test_a_truncated_vault_is_refused(vault, path):
     sound = path.read_bytes()
     for at in range(0, len(sound), len(sound) // 20):
         path.write_bytes(sound[:at])
@@ -148,7 +148,7 @@ def test_a_vault_that_was_cut_off_is_not_whole(vault, path):
             Vault.open(path, KEY).check()
 
 
-def test_every_byte_of_what_is_sealed_counts(vault, path):
+def test_a_change_of_any_encrypted_byte_is_detected(vault, path):
     sound = path.read_bytes()
     with closing(sqlite3.connect(path)) as connection:
         sealed = [row[0] for row in connection.execute("SELECT sealed FROM notes UNION SELECT state FROM vault")]
@@ -171,7 +171,7 @@ def test_every_byte_of_what_is_sealed_counts(vault, path):
         "UPDATE vault SET salt = NULL",
     ],
 )
-def test_a_record_that_was_taken_away_copied_or_moved_is_missed(vault, path, change):
+def test_a_removed_copied_or_moved_record_is_detected(vault, path, change):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(change)
     with pytest.raises(ConfigError, match="damaged"):
@@ -180,7 +180,7 @@ def test_a_record_that_was_taken_away_copied_or_moved_is_missed(vault, path, cha
         vault.check()
 
 
-def test_a_record_that_was_purged_cannot_be_put_back(vault, path):
+def test_a_purged_record_cannot_be_restored(vault, path):
     with closing(sqlite3.connect(path)) as connection, connection:
         row = connection.execute("SELECT * FROM notes WHERE number = 2").fetchone()
         vault.purge("4712")
@@ -216,7 +216,7 @@ def test_every_use_is_logged_without_content(path):
     assert all(line["time"].endswith("Z") for line in lines)
 
 
-def test_what_cannot_be_logged_is_not_done(vault, path):
+def test_no_action_succeeds_without_its_log_entry(vault, path):
     log = path.with_name("hospital.vault.log")
     log.unlink()
     log.mkdir()
@@ -233,7 +233,7 @@ def test_what_cannot_be_logged_is_not_done(vault, path):
     assert len(list(vault.export())) == 2
 
 
-def test_a_writing_that_fails_leaves_the_old_file(vault, path):
+def test_a_failed_write_leaves_the_old_file(vault, path):
     resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # as if the disk were full
@@ -246,7 +246,7 @@ def test_a_writing_that_fails_leaves_the_old_file(vault, path):
     assert sorted(p.name for p in path.parent.iterdir()) == ["hospital.vault", "hospital.vault.log"]
 
 
-def test_adding_from_many_sides_loses_nothing(path):
+def test_concurrent_writers_lose_no_entry(path):
     vault = Vault.create(path, KEY)
 
     def add(worker):
@@ -261,26 +261,26 @@ def test_adding_from_many_sides_loses_nothing(path):
     assert len(list(vault.export())) == 20
 
 
-def test_a_vault_is_never_made_over_a_file(vault, path):
-    with pytest.raises(ConfigError, match="there already"):
+def test_a_vault_never_replaces_a_file(vault, path):
+    with pytest.raises(ConfigError, match="exists already"):
         Vault.create(path, KEY)
     assert len(list(vault.export())) == 2
 
 
-def test_a_vault_that_is_not_there_is_refused_and_leaves_no_log(tmp_path):
+def test_a_missing_vault_is_refused_without_a_log(tmp_path):
     with pytest.raises(ConfigError, match="no such file"):
         Vault.open(tmp_path / "none", KEY)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_vault_without_its_package_is_refused(path, monkeypatch):
+def test_a_vault_requires_the_package_cryptography(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     with pytest.raises(ConfigError, match=r"pip install 'spacy-deid\[surrogates\]'"):
         Vault.create(path, KEY)
     assert not path.exists()
 
 
-def test_a_key_beside_its_vault_is_refused(tmp_path):
+def test_a_key_in_the_folder_of_its_vault_is_refused(tmp_path):
     (tmp_path / "keys").mkdir()
     check_apart(tmp_path / "a.vault", tmp_path / "keys" / "key")
     with pytest.raises(ConfigError, match="is in the same folder"):
@@ -289,7 +289,7 @@ def test_a_key_beside_its_vault_is_refused(tmp_path):
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9), st.text(max_size=9)), max_size=5))
-def test_any_text_comes_back_as_it_was(vault, stretches):
+def test_any_text_is_restored(vault, stretches):
     original, released, changes = "\ud83d", "\ud83d", []
     for before, value, surrogate in stretches:
         changes.append(Change(len(released) + len(before), "OTHER", value, surrogate))
@@ -299,7 +299,7 @@ def test_any_text_comes_back_as_it_was(vault, stretches):
     vault.purge("9")
 
 
-def test_a_text_that_the_vault_does_not_know_is_not_turned_back(vault):
+def test_a_text_that_is_not_in_the_vault_is_not_restored(vault):
     found = vault.reverse([("note-1", 0, RELEASED), ("note-1", 0, RELEASED + " "), ("note-2", 0, "Juan Soto")])
     assert (found[0], found[2]) == (NOTE, "Luis Canario")
     assert "not found in the vault" in str(found[1])
@@ -307,14 +307,14 @@ def test_a_text_that_the_vault_does_not_know_is_not_turned_back(vault):
     assert isinstance(vault.reverse([("note-1", 0, RELEASED)])[0], InputError)
 
 
-def test_notes_released_as_one_text_are_told_by_their_names(vault):
+def test_notes_released_as_the_same_text_are_distinguished_by_name(vault):
     vault.add([entry("1", "a", "Lugo", "[CITY]"), entry("2", "b", "Soria", "[CITY]")])
     first, second, other = vault.reverse([("a", 0, "[CITY]"), ("b", 0, "[CITY]"), ("c", 0, "[CITY]")])
     assert (first, second) == ("Lugo", "Soria")
     assert "Use the name the note had" in str(other)
 
 
-def test_what_is_added_in_pieces_is_there_whole_or_not_at_all(vault):
+def test_entries_are_added_completely_or_not_at_all(vault):
     with vault.adding() as add:
         assert add([entry("5", "x")]) == 1
         assert add([entry("5", "y")]) == 1
@@ -331,7 +331,7 @@ def test_what_is_added_in_pieces_is_there_whole_or_not_at_all(vault):
     assert vault.check() == 4
 
 
-def test_a_process_that_is_killed_leaves_what_was_added_before(vault, path):
+def test_a_killed_process_leaves_the_entries_added_before(vault, path):
     code = f"""
 import os
 from spacy_deid.surrogates.keys import ProjectKey
@@ -350,7 +350,7 @@ with vault.adding() as add:
     assert vault.reverse([("note-1", 0, RELEASED)]) == [NOTE]
 
 
-def test_adding_costs_the_same_whatever_the_vault_holds(path):
+def test_the_cost_of_adding_does_not_depend_on_the_size(path):
     vault = Vault.create(path, KEY)
     vault.add(entry("1", str(n)) for n in range(5000))
     before = path.read_bytes()

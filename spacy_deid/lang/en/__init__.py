@@ -1,6 +1,7 @@
 """English."""
 
 from ..language_data import LanguageData
+from .agreement import indefinite_article
 from .identifiers import IDENTIFIERS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
@@ -11,6 +12,7 @@ LANGUAGE = LanguageData(
     code="en",
     name="English",
     ocr_language="eng",
+    agreeing_words={"a": indefinite_article, "an": indefinite_article},
     identifiers=IDENTIFIERS,
     phones=PHONES,
     places=PLACES,

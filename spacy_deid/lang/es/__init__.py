@@ -1,6 +1,7 @@
 """Spanish."""
 
 from ..language_data import LanguageData
+from .agreement import conjunction_and, conjunction_or
 from .identifiers import IDENTIFIERS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
@@ -11,6 +12,7 @@ LANGUAGE = LanguageData(
     code="es",
     name="Spanish",
     ocr_language="spa",
+    agreeing_words={"y": conjunction_and, "e": conjunction_and, "o": conjunction_or, "u": conjunction_or},
     identifiers=IDENTIFIERS,
     phones=PHONES,
     places=PLACES,

@@ -3,6 +3,7 @@
 from ..language_data import LanguageData
 from .identifiers import IDENTIFIERS
 from .morphology import FinnishInflector
+from .nouns import decline
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
 from .professions import replace_profession
@@ -12,6 +13,7 @@ LANGUAGE = LanguageData(
     code="fi",
     name="Finnish",
     ocr_language="fin",
+    decline=decline,
     inflector=FinnishInflector(),
     identifiers=IDENTIFIERS,
     phones=PHONES,

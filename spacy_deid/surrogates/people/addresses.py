@@ -1,8 +1,8 @@
-"""User names and e-mail addresses, made of the names of a person as the originals are: "jsmith82", "garcia.ana@…".
+"""User names and e-mail addresses derived from names, such as "jsmith82" and "garcia.ana@…".
 
-A run of letters is read as beginnings of the parts of one person's name, "jsmith" as "j" of John and all of Smith; the
-person of the note that explains most letters is taken. Where none does, the lists are asked, so that the address alone
-still has the surrogates of the name. Domains are reserved ones (`domains`): nobody reads mail there.
+A run of letters is parsed into beginnings of the parts of a person's name: "jsmith" into "j" of John and all of Smith.
+The person of the note whose name explains most letters is chosen. If no name does, the name lists are used, so that an
+address without a mention gets the surrogates of its names too. Domains become reserved ones (`domains`).
 """
 
 import re
@@ -11,34 +11,31 @@ from dataclasses import dataclass, field
 from itertools import count
 from unicodedata import normalize
 
+from ...lang.text import fold
 from ..domains import draw_domain
 from ..keys import IdentityKey
 from ..mention import Mention
-from ..persons import fold
-from .choice import Choices
-from .customs import Customs
-from .identities import Person, sort_of
-from .kin import replace_number
-from .lists import Names
-from .writing import like
-
-__all__ = ["Address", "read_address", "write_address"]
+from .assignment import NameAssignment
+from .identities import Person, name_type_of
+from .name_lists import NameLists
 
 _RUN = re.compile(r"[^\W\d_]+|\d+")
-_LEAST = 3  # letters of a name that a run must have to be a person's, unless it has all initials
-_BEGINNING = 5  # letters of the beginning of a name that tell it amid others
-_SPLIT = 4  # letters of a listed name behind an initial
-_MOST = 40  # letters of a run that is read
-_FEW = 4  # parts of a name that may stand twice in a run
-Piece = tuple[str, str, int]  # kind of a part, lemma, letters of it; kind "" stays as it is
+_LEAST_LETTERS = 3  # letters of a name that a run must have, unless it has all initials
+_LEAST_INSIDE = 5  # letters of the beginning of a name that identify it within a run
+_LEAST_LISTED = 4  # letters of a listed name after an initial
+_LONGEST_RUN = 40  # longer runs are not parsed
+_MOST_REPEATED = 4  # number of name parts up to which each may occur twice in a run
+
+Piece = tuple[str, str, int]
+"""Kind of a name part, its lemma, and how many of its letters there are. Pieces of kind "" stay."""
 
 
 @dataclass(slots=True)
 class Address:
-    """What the local part of an address is made of.
+    """The pieces of a user name or of the local part of an e-mail address.
 
-    person (Person): whose it is.
-    runs (dict[tuple[int, int], list[Piece]]): where a run of letters stands → its pieces.
+    person (Person): the owner of the address.
+    runs (dict[tuple[int, int], list[Piece]]): character offsets of a run of letters → its pieces.
     """
 
     person: Person
@@ -49,135 +46,159 @@ class Address:
 
     @property
     def lemmas(self) -> frozenset[str]:
-        """The parts of names that it holds."""
+        """The lemmas of all name parts in the address."""
         return frozenset(lemma for pieces in self.runs.values() for kind, lemma, _ in pieces if kind)
 
 
-def read_address(mention: Mention, persons: Sequence[Person], customs: Customs, names: Names) -> Address:
-    """Read a user name or an address.
+def read_address(mention: Mention, persons: Sequence[Person], names: NameLists) -> Address:
+    """Parse a user name or an e-mail address.
+
+    If the owner's given name is unknown and the address has it ("J. Rowe" with james.rowe@…), it is added to the
+    owner.
 
     mention (Mention): the mention.
     persons (Sequence[Person]): the persons of the note.
-    customs (Customs): the habits of the language.
-    names (Names): the lists of the language.
+    names (NameLists): the name lists of the language.
     RETURNS (Address): its pieces.
     """
-    local = mention.text.rpartition("@")[0] if "@" in mention.text[1:] else mention.text
+    local, _ = _split(mention.text)
     runs = [(found.span(), fold(found.group())) for found in _RUN.finditer(local) if not found.group().isdigit()]
-    best, score = Address(Person()), 0
+    best, best_score = Address(Person()), 0
     for person in persons:
-        words = _words(person, customs)
-        found = {span: pieces for span, run in runs if (pieces := _explain(run, words))}
-        own = (
-            length for pieces in found.values() for kind, lemma, length in pieces if kind and (kind, lemma) in words
+        words = _words(person)
+        found = {span: pieces for span, run in runs if (pieces := _parse(run, words))}
+        score = sum(
+            length**2 for pieces in found.values() for kind, lemma, length in pieces if kind and (kind, lemma) in words
         )
-        explained = sum(length**2 for length in own)
-        if explained > score:
-            best, score = Address(person, found), explained
+        if score > best_score:
+            best, best_score = Address(person, found), score
     for span, run in runs:
         if span not in best.runs:
-            best.runs[span] = _from_lists(run, names)
-    _tell_given_name(best)
+            best.runs[span] = _parse_by_lists(run, names)
+    owner = best.person
+    if owner.parts and not any(kind == "given" for kind, _ in owner.parts):
+        known = (piece for pieces in best.runs.values() for piece in pieces)
+        given = [(kind, lemma) for kind, lemma, n in known if kind == "given" and n == len(lemma) > 1]
+        if len(given) == 1:
+            owner.parts = dict.fromkeys([*given, *owner.parts])
     return best
 
 
-def _tell_given_name(address: Address) -> None:
-    """Let a person know a given name that the address alone has: "J. Rowe" of james.rowe@…"""
-    if any(kind == "given" for kind, _ in address.person.parts):
-        return
-    whole = [(kind, lemma) for pieces in address.runs.values() for kind, lemma, n in pieces if n == len(lemma) > 1]
-    given = [part for part in whole if part[0] == "given"]
-    if len(given) == 1 and address.person.parts:
-        address.person.parts = dict.fromkeys([*given, *address.person.parts])
-
-
-def write_address(mention: Mention, address: Address, choices: Choices) -> str | None:
-    """Write the surrogate of a user name or an address.
+def write_address(mention: Mention, address: Address, assignment: NameAssignment) -> str | None:
+    """Write the surrogate of a user name or an e-mail address.
 
     mention (Mention): the mention.
     address (Address): its pieces.
-    choices (Choices): the surrogates of the note.
-    RETURNS (Optional[str]): the text; None if there is no surrogate for a name in it.
+    assignment (NameAssignment): the surrogates of the note.
+    RETURNS (Optional[str]): the surrogate; None if a name in it has none.
     """
-    text = mention.text
-    local = text.rpartition("@")[0] if "@" in text[1:] else text
+    local, domain = _split(mention.text)
     out, last = [], 0
     for found in _RUN.finditer(local):
         new: str | None
         if found.group().isdigit():
-            new = replace_number(found.group(), False, choices.key, mention.variant)
+            new = replace_digits(found.group(), assignment.key, mention.variant)
         else:
-            new = _write_run(found.group(), address.runs[found.span()], address.person, choices, mention.variant)
+            new = _write_run(found.group(), address.runs[found.span()], address.person, assignment, mention.variant)
         if new is None:
             return None
         out += [local[last : found.start()], new]
         last = found.end()
     out.append(local[last:])
-    return "".join(out) + _domain(text[len(local) :], choices.key, mention.variant)
+    return "".join(out) + (_replace_domain(domain, assignment.key, mention.variant) if domain else "")
 
 
-def _letters(name: str) -> str:
-    """What an address has of a name."""
-    return "".join(c for c in fold(name) if c.isalnum())
+def replace_digits(text: str, key: IdentityKey, variant: int) -> str:
+    """Draw another number with as many digits.
+
+    text (str): the digits.
+    key (IdentityKey): the key of the patient.
+    variant (int): the variant of the mention.
+    RETURNS (str): digits, other than the original ones.
+    """
+    draw = key.draw("person", "number", text, str(variant))
+    while True:
+        digits = "".join(str(draw.below(10)) for _ in text)
+        if digits != text:
+            return digits
 
 
-def _words(person: Person, customs: Customs) -> list[tuple[str, str]]:
-    """The parts of a person's name, their nicknames, and titles that may stand with them."""
+def like(text: str, name: str) -> str:
+    """Write a name in capitals or in lower case if a text is written so.
+
+    text (str): the original word.
+    name (str): the name as the lists write it.
+    RETURNS (str): the name.
+    """
+    if text.isupper() and len(text) > 1:
+        return name.upper()
+    return name.lower() if text.islower() else name
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The local part and the domain with its "@"; a user name has no domain."""
+    local = text.rpartition("@")[0] if "@" in text[1:] else text
+    return local, text[len(local) :]
+
+
+def _words(person: Person) -> list[tuple[str, str]]:
+    """Kinds and words that an address of a person may contain: parts of the name, and titles and particles."""
     parts = [part for part in person.parts if part[1].isalpha()]
-    again = parts if len(parts) <= _FEW else []  # "b.okane" with the beginning of the name once more: "bokaneoka"
+    again = parts if len(parts) <= _MOST_REPEATED else []  # "b.okane" and its beginning once more: "bokaneoka"
     return [*parts, *again, ("", "dra"), ("", "dr"), ("", "de"), ("", "del"), ("", "dela")]
 
 
-def _explain(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
-    """Read a run as beginnings of words, behind the initial of a name that is not told at most.
+def _parse(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
+    """Parse a run into beginnings of words, possibly after the initial of an unknown name.
 
     run (str): letters, folded.
-    words (Sequence[tuple[str, str]]): kinds and lemmas, each read once.
-    RETURNS (list[Piece]): empty if it cannot be read so.
+    words (Sequence[tuple[str, str]]): kinds and lemmas; each is used once.
+    RETURNS (list[Piece]): the pieces; empty if the run cannot be parsed.
     """
-    best = _read_whole(run, words)
-    if not best and len(run) > _SPLIT and (rest := _read_whole(run[1:], words)):
-        best = [("given", run[0], 1), *rest] if rest[0][2] >= _SPLIT else []
-    return best or _around(run, words)
+    best = _parse_completely(run, words)
+    if not best and len(run) > _LEAST_LISTED and (rest := _parse_completely(run[1:], words)):
+        best = [("given", run[0], 1), *rest] if rest[0][2] >= _LEAST_LISTED else []
+    return best or _parse_around_name(run, words)
 
 
-def _around(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
-    """Read a run by the longest name in it, and what stands around that as names or initials that nobody knows.
+def _parse_around_name(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
+    """Parse a run by the longest name in it. The rest becomes unknown names or initials.
 
-    "lhcandebat" is two initials and Candebat, "kticamorales" something and Morales. Empty if it has no name.
+    "lhcandebat" is two initials and Candebat, "kticamorales" an unknown name and Morales.
     """
     inside = [(n, kind, word) for kind, word in words if kind for n in range(len(word), 0, -1) if word[:n] in run]
-    found = [row for row in inside if row[0] >= _BEGINNING or row[0] == len(row[2]) >= _SPLIT]
-    if not found or len(run) > _MOST:
+    found = [row for row in inside if row[0] >= _LEAST_INSIDE or row[0] == len(row[2]) >= _LEAST_LISTED]
+    if not found or len(run) > _LONGEST_RUN:
         return []
     length, kind, word = max(found, key=lambda row: row[0])
     start = run.index(word[:length])
-    return [*_nobody(run[:start]), (kind, word, length), *_nobody(run[start + length :])]
+    return [*_unknown(run[:start]), (kind, word, length), *_unknown(run[start + length :])]
 
 
-def _nobody(run: str) -> list[Piece]:
-    """Letters of nobody's name that is known: initials, or a name."""
-    if len(run) > _LEAST:
+def _unknown(run: str) -> list[Piece]:
+    """Letters of unknown names: initials, or a surname if there are more than three."""
+    if len(run) > _LEAST_LETTERS:
         return [("surname", run, len(run))]
     return [("given", letter, 1) for letter in run]
 
 
-def _read_whole(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
-    """Read a run as beginnings of words, each of them once; empty if it cannot be read so."""
-    if len(run) > _MOST:
+def _parse_completely(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
+    """Parse a run into beginnings of words, each used once; empty if that is not possible."""
+    if len(run) > _LONGEST_RUN:
         return []
     best: list[Piece] = []
-    for pieces in _readings(run, tuple(words)):
+    for pieces in _parses(run, tuple(words)):
         named = [length for kind, _, length in pieces if kind]
         whole = sum(kind != "" and length == len(word) > 1 for kind, word, length in pieces)
-        enough = max(named, default=0) >= min(_LEAST, len(run)) or len(named) >= max(2, len(run)) or whole > 1
+        initials = len(named) >= max(2, len(run))
+        enough = max(named, default=0) >= min(_LEAST_LETTERS, len(run)) or initials or whole > 1
         if enough and sum(n**2 for n in named) > sum(n**2 for _, _, n in best):
             best = pieces
     return best
 
 
-def _readings(run: str, words: tuple[tuple[str, str], ...]) -> Iterator[list[Piece]]:
-    """Every way to read a run, the longest beginnings first."""
+def _parses(run: str, words: tuple[tuple[str, str], ...]) -> Iterator[list[Piece]]:
+    """All ways to parse a run, the longest beginnings first."""
     if not run:
         yield []
         return
@@ -185,13 +206,13 @@ def _readings(run: str, words: tuple[tuple[str, str], ...]) -> Iterator[list[Pie
         same = next((i for i, (a, b) in enumerate(zip(run, word, strict=False)) if a != b), min(len(run), len(word)))
         lengths = range(same, 0, -1) if kind else ([same] if same == len(word) else [])
         for length in lengths:
-            for rest in _readings(run[length:], words[:place] + words[place + 1 :]):
+            for rest in _parses(run[length:], words[:place] + words[place + 1 :]):
                 yield [(kind, word, length), *rest]
                 break
 
 
-def _from_lists(run: str, names: Names) -> list[Piece]:
-    """Read a run by the lists: one name, an initial and a surname, two names; or a name of its own if by none."""
+def _parse_by_lists(run: str, names: NameLists) -> list[Piece]:
+    """Parse a run by the name lists into one or two names, or an initial and a surname; else an unknown surname."""
     kind = max(("given", "surname"), key=lambda kind: names.count(kind, run))
     if names.count(kind, run):
         return [(kind, run, len(run))]
@@ -200,17 +221,19 @@ def _from_lists(run: str, names: Names) -> list[Piece]:
         left, right = run[:cut], run[cut:]
         for first, last in (("given", "surname"), ("surname", "given")):
             counts = [
-                names.count(sort, part) if len(part) >= _LEAST else int(len(part) == 1)
-                for sort, part in ((first, left), (last, right))
+                names.count(kind, part) if len(part) >= _LEAST_LETTERS else int(len(part) == 1)
+                for kind, part in ((first, left), (last, right))
             ]
-            if all(counts) and max(len(left), len(right)) >= _SPLIT:
-                whole = min(counts) if len(left) > 1 and len(right) > 1 else max(counts) / 100
-                splits.append((whole, [(first, left, cut), (last, right, len(right))]))
+            if all(counts) and max(len(left), len(right)) >= _LEAST_LISTED:
+                score = min(counts) if len(left) > 1 and len(right) > 1 else max(counts) / 100
+                splits.append((score, [(first, left, cut), (last, right, len(right))]))
     return max(splits)[1] if splits else [("surname", run, len(run))]
 
 
-def _write_run(text: str, pieces: Sequence[Piece], person: Person, choices: Choices, variant: int) -> str | None:
-    """Write a run with the surrogates of its pieces, as much of each as there was."""
+def _write_run(
+    text: str, pieces: Sequence[Piece], person: Person, assignment: NameAssignment, variant: int
+) -> str | None:
+    """Write as much of each surrogate as the run has of the original; None if a name has no surrogate."""
     out = ""
     at = 0
     for kind, lemma, length in pieces:
@@ -219,29 +242,24 @@ def _write_run(text: str, pieces: Sequence[Piece], person: Person, choices: Choi
         if not kind:
             out += original
             continue
-        name: str | None
         if len(lemma) == 1:
-            name = choices.letter(kind, lemma, variant)
+            name = assignment.letter(kind, lemma, variant)
         else:
-            name = choices.name(sort_of(kind, lemma, person, choices.names), lemma, variant)
+            name = assignment.name(name_type_of(kind, lemma, person, assignment.names), lemma, variant)
         if name is None:
             return None
-        plain = _letters(name) if text.isascii() else normalize("NFC", name)
+        plain = "".join(c for c in fold(name) if c.isalnum()) if text.isascii() else normalize("NFC", name)
         plain = plain if length >= len(lemma) else plain[:length]
-        out += like(original, plain[:1].upper() + plain[1:]) if len(original) > 1 else _one(original, plain)
+        if len(original) > 1:
+            out += like(original, plain[:1].upper() + plain[1:])
+        else:
+            out += plain.upper() if original.isupper() else plain.lower()
     return out
 
 
-def _one(original: str, plain: str) -> str:
-    """One letter in the case of another."""
-    return plain.upper() if original.isupper() else plain.lower()
-
-
-def _domain(text: str, key: IdentityKey, variant: int) -> str:
-    """Another domain, for "@" and what follows it."""
-    if not text:
-        return ""
+def _replace_domain(text: str, key: IdentityKey, variant: int) -> str:
+    """Draw another domain for "@" and what follows it. Line breaks and blanks of the original stay in front."""
     domain = fold(text[1:])
     draw = key.draw("person", "domain", domain, str(variant))
     new = next(name for _ in count() if (name := draw_domain(draw, domain.count(".") + 1)) != domain)
-    return text[0] + ("".join(c for c in text[1:] if c in " \r\n")) + like(text[1:], new)
+    return text[0] + "".join(c for c in text[1:] if c in " \r\n") + like(text[1:], new)

@@ -1,32 +1,37 @@
-"""The replacer of persons: reads all mentions of a note together, draws once for each part of a name, writes them."""
+"""Replaces the persons of a note: reads all mentions together, draws each part of a name once, and writes surrogates.
+
+A surrogate is written like its mention: capitals, omitted accents, hyphens, line breaks and grammatical case.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
+from unicodedata import combining, normalize
 
+from ...lang import get_language
 from ...lang.inflection import inflects
+from ...lang.text import fold
 from ..keys import IdentityKey
-from ..mention import Mention
-from ..persons import fold
+from ..mention import Mention, NameOccurrence
 from ..strategies import Suggest, nothing
-from .addresses import Address, read_address, write_address
-from .choice import Choices
-from .customs import load_customs
-from .identities import Note, Person, find_identities, sort_of
-from .kin import is_kinship
-from .lists import Names, load_names
-from .wholes import is_forbidden, settle_wholes
-from .words import Parts
-from .writing import write_mention
-
-__all__ = ["ADDRESSES", "PERSONS", "replace_persons"]
+from .addresses import like, read_address, replace_digits, write_address
+from .assignment import NameAssignment, is_forbidden, resolve_full_names
+from .conventions import load_conventions
+from .identities import NotePersons, Person, find_identities, name_type_of
+from .load_names import load_names
+from .name_lists import NAME_TYPES, NameLists
+from .name_parts import NamePart, NameParts
 
 PERSONS = ("PATIENT", "RELATIVE", "PERSON", "CLINICIAN")
 """Labels of names, in the order in which their surrogates are drawn."""
 
-_NAMES = frozenset({"name", "initial", "particle"})
-
 ADDRESSES = frozenset({"USERNAME", "EMAIL"})
-"""Labels of what is made of names."""
+"""Labels of values that are derived from names."""
+
+_OLDEST = 89  # older ages are aggregated: 45 CFR 164.514(b)(2)(i)(C)
+_SAINTS = frozenset({"san", "santa", "saint", "st"})  # always capitalized, whatever their place in the name
+
+Edit = tuple[int, int, str]
 
 
 def replace_persons(
@@ -42,81 +47,239 @@ def replace_persons(
     mentions (Sequence[Mention]): names, user names and e-mail addresses, in the order of the text.
     key (IdentityKey): the key of the patient.
     lang (str): ISO 639-1 code.
-    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
-    facts (Mapping[str, str]): what is known of the patient: "name" in full, "sex" as "female" or "male".
-    suggest (Suggest): names that are taken before others.
-    RETURNS (list[Optional[str]]): for each mention the surrogate; None where none can be made safely. A relative
-        without a name ("madre") stays as it is.
+    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
+    facts (Mapping[str, str]): what is known about the patient: "name" (the full name), "sex" ("female" or "male").
+    suggest (Suggest): a source of names that are preferred to drawn ones.
+    RETURNS (list[Optional[str]]): the surrogate of each mention; None if no safe one can be made. A mention of a
+        relative without a name ("madre") is returned unchanged.
     """
-    names, customs = load_names(lang), load_customs(lang)
+    names, conventions = load_names(lang), load_conventions(lang)
     named = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
-    note = find_identities([mentions[i] for i in named], lang, customs, names, facts)
+    note = find_identities([mentions[i] for i in named], lang, conventions, names, facts)
     addresses = {
-        i: read_address(mention, note.persons, customs, names)
+        i: read_address(mention, note.persons, names)
         for i, mention in enumerate(mentions)
         if mention.label in ADDRESSES
     }
     taken = note.taken.union(*(address.lemmas for address in addresses.values()))
-    choices = Choices(key, lang, names, customs, taken, forbidden, suggest)
-    _draw_in_order(note, {mention.variant for mention in mentions}, choices)
+    assignment = NameAssignment(key, lang, names, conventions, taken, forbidden, suggest)
+    _draw_in_order(note, min((mention.variant for mention in mentions), default=0), assignment)
     values = {fold(mention.text) for mention in mentions}
     read = dict(zip(named, zip(note.mentions, note.owners, strict=True), strict=True))
-    settle_wholes([(parts, person, mentions[i].variant) for i, (parts, person) in read.items() if person], choices)
+    full = [(parts, person, mentions[i].variant) for i, (parts, person) in read.items() if person]
+    resolve_full_names(full, assignment)
     made: list[str | None] = []
     for i, mention in enumerate(mentions):
         parts, person = read.get(i, ([], None))
-        if mention.label == "RELATIVE" and is_kinship(parts):
+        if mention.label == "RELATIVE" and _is_kinship(parts):
             made.append(mention.text)
             continue
-        if person and is_forbidden(parts, person, mention.variant, choices):
+        if person and is_forbidden(parts, person, mention.variant, assignment):
             made.append(None)
             continue
-        text = _write(mention, parts, person, addresses.get(i), choices)
-        made.append(text if text and _is_safe(text, mention, parts, values, choices) else None)
+        text = None
+        if i in addresses:
+            text = write_address(mention, addresses[i], assignment)
+        elif parts and not (mention.label == "RELATIVE" and _is_unresolvable(parts, names)):
+            text = _write_mention(mention, parts, person, assignment)
+        made.append(text if text and _is_safe(text, mention, parts, values, assignment) else None)
     return made
 
 
-def _draw_in_order(note: Note, variants: set[int], choices: Choices) -> None:
-    """Draw the patient's names first, and those of one label by the alphabet.
+def find_names(mentions: Sequence[Mention], lang: str) -> dict[str, NameOccurrence]:
+    """Find the occurrences of the names in a note.
 
-    A draw that falls on a surrogate in use is drawn again; so who comes first must not depend on where names stand.
+    mentions (Sequence[Mention]): mentions of persons, in the order of the text.
+    lang (str): ISO 639-1 code.
+    RETURNS (dict[str, NameOccurrence]): folded nominative → its occurrence in the first of the fullest mentions.
     """
-    for person in sorted(note.persons, key=_rank):
-        for variant in sorted(variants)[:1]:
-            for kind, lemma in person.parts:
-                choices.name(sort_of(kind, lemma, person, choices.names), lemma, variant)
+    read = find_identities(mentions, lang, load_conventions(lang), load_names(lang), {}).mentions
+    found: dict[str, NameOccurrence] = {}
+    for mention, parts in zip(mentions, read, strict=True):
+        named = [part for part in parts if part.role == "name" and not part.known_as]
+        places = [(part.start, part.end) for part in named]
+        for number, part in enumerate(named):
+            if part.lemma not in found or len(found[part.lemma].places) < len(named):
+                write = partial(_write_like_part, part=part, lang=lang)
+                found[part.lemma] = NameOccurrence.of(mention, places, number, write)
+    return found
 
 
-def _rank(person: Person) -> tuple[int, list[tuple[str, str]]]:
-    """Patient, relatives, others, clinicians; then by name."""
-    return min(map(PERSONS.index, person.labels), default=len(PERSONS)), sorted(person.parts)
+def _draw_in_order(note: NotePersons, variant: int, assignment: NameAssignment) -> None:
+    """Draw the names of the patient first, then those of relatives, others and clinicians, each in lexical order.
+
+    A surrogate that is in use is not drawn again, so the order of the draws must not depend on the order of the text.
+    """
+
+    def rank(person: Person) -> tuple[int, list[tuple[str, str]]]:
+        return min(map(PERSONS.index, person.labels), default=len(PERSONS)), sorted(person.parts)
+
+    for person in sorted(note.persons, key=rank):
+        for kind, lemma in person.parts:
+            assignment.name(name_type_of(kind, lemma, person, assignment.names), lemma, variant)
 
 
-def _write(
-    mention: Mention, parts: Parts, person: Person | None, address: Address | None, choices: Choices
-) -> str | None:
-    """Write the surrogate of a mention of any kind."""
-    if address is not None:
-        return write_address(mention, address, choices)
-    if not parts or (mention.label == "RELATIVE" and _is_riddle(parts, choices.names)):
-        return None
-    return write_mention(mention, parts, person, choices)
+def _stays(part: NamePart) -> bool:
+    """Whether a word in a mention of a relative stays, because it identifies nobody and remains true.
+
+    Kinship words and the words beside them stay, because a family history needs them ("madre con cáncer de mama"); so
+    do ages and other numbers up to 89.
+    """
+    if part.role == "number":
+        return part.text.isascii() and len(part.text) < 3 and int(part.text) <= _OLDEST
+    return part.role in ("kin", "kept")
 
 
-def _is_riddle(parts: Parts, names: Names) -> bool:
-    """Whether a mention of a relative has a word in lower case that is neither a name nor known beside kinship."""
+def _is_kinship(parts: NameParts) -> bool:
+    """Whether a mention of a relative has no name. A number alone may be anything and does not count."""
+    return all(map(_stays, parts)) and any(part.role != "number" for part in parts)
+
+
+def _is_unresolvable(parts: NameParts, names: NameLists) -> bool:
+    """Whether a mention of a relative has an unknown word in lower case, which may be a name."""
     plain = [part for part in parts if part.role == "name" and part.text.islower()]
     listed = [names.is_listed(part.lemma) for part in plain]
     return bool(plain) and not all(listed) and (not any(listed) or any(part.role == "kin" for part in parts))
 
 
-def _is_safe(made: str, mention: Mention, parts: Parts, values: set[str], choices: Choices) -> bool:
-    """Whether what was made is not the original, no value of the note, and not forbidden as a whole.
+def _is_safe(made: str, mention: Mention, parts: NameParts, values: set[str], assignment: NameAssignment) -> bool:
+    """Whether a surrogate is no value of the note and not forbidden as a whole.
 
-    Words that stay ("née", "Jr.", "años") stand in the original too and may be forbidden for that; in a mention that
-    has such words, and in a language with cases, the names have been asked about one by one.
+    Words that stay ("née", "Jr.", "años") are in the original too and may be forbidden for that reason. In a mention
+    with such words, and in a language with inflection, only the single names were checked.
     """
     if fold(made) in values or not made.strip():
         return False
-    whole = mention.label in PERSONS and not inflects(choices.lang)
-    return not (whole and all(part.role in _NAMES for part in parts) and choices.forbidden(made))
+    whole = mention.label in PERSONS and not inflects(assignment.lang)
+    only_names = all(part.role in ("name", "initial", "particle") for part in parts)
+    return not (whole and only_names and assignment.forbidden(made))
+
+
+def _write_mention(
+    mention: Mention, parts: NameParts, person: Person | None, assignment: NameAssignment
+) -> str | None:
+    """Write the surrogate of a mention; None if a name in it has none."""
+    edits: list[Edit] = []
+    bare = any(_lacks_accents(part, assignment) for part in parts if part.role == "name")
+    initials = _match_initials(parts, person)
+    for place, part in enumerate(parts):
+        if part.role == "name" and person is not None:
+            name_type = name_type_of(part.kind, part.lemma, person, assignment.names)
+            name = assignment.name(name_type, part.lemma, mention.variant)
+            if name is None:
+                return None
+            if part.known_as:
+                name = assignment.nickname(name, part.known_as, mention.variant)
+            particles = assignment.names.particles[name_type].get(fold(name), ())
+            edits += _edit_particles(parts, place, particles, mention.text)
+            form = _inflect_like(name, part, assignment.lang)
+            written = like(part.text, _without_accents(form) if bare else form)
+            breaks = "".join(c for c in part.text if c in "\r\n")  # a line break within a word follows the surrogate
+            edits.append((part.start, part.end, written + breaks))
+        elif part.role == "initial" and person is not None:
+            letter = _initial(part, initials.get(id(part)), person, assignment, mention.variant)
+            if letter is None:
+                return None
+            initial = _inflect_initial(part, letter, assignment.lang)
+            edits.append((part.start, part.end + len(part.ending), initial))
+        elif part.role == "number" and not (mention.label == "RELATIVE" and _stays(part)):
+            age = mention.label == "RELATIVE" and part.text.isascii() and len(part.text) < 4
+            number = "90+" if age else replace_digits(part.text, assignment.key, mention.variant)
+            edits.append((part.start, part.end, number))
+    if not edits:
+        return None
+    out, last = [], 0
+    for start, end, new in sorted(edits):
+        out += [mention.text[last:start], new]
+        last = end
+    return "".join((*out, mention.text[last:]))
+
+
+def _write_like_part(name: str, part: NamePart, lang: str) -> str:
+    """Write a nominative in the capitals and the grammatical case of a part."""
+    return like(part.text, _inflect_like(name, part, lang))
+
+
+def _inflect_like(name: str, part: NamePart, lang: str) -> str:
+    """Inflect a nominative like a part: case, number, possessive suffix and clitic."""
+    inflector = get_language(lang).inflector
+    if inflector is None:
+        return name
+    if found := part.analysis:
+        name = inflector.inflect(name, found.case, kind=part.kind, number=found.number, possessive=found.possessive)
+    if part.ending and not part.ending.startswith(":"):
+        name = inflector.write_clitic(name, part.ending)
+    return name
+
+
+def _edit_particles(parts: NameParts, place: int, particles: Sequence[str], text: str) -> list[Edit]:
+    """Replace the particles before a name by those of its surrogate: "de la Fuente" becomes "del Río"."""
+    first = place
+    while first and parts[first - 1].role == "particle":
+        first -= 1
+    if first == place:
+        return []
+    run = parts[first:place]
+    gaps = [text[left.end : right.start] for left, right in zip(run, parts[first + 1 : place + 1], strict=True)]
+    breaks = next((gap for gap in gaps if "\n" in gap), "")
+    if not particles:
+        return [(run[0].start, parts[place].start, breaks.strip(" \t"))]
+    words = list(particles)
+    if run[0].text.isupper() and len(run[0].text) > 1:
+        words = [word.upper() for word in particles]
+    elif run[0].text[0].isupper() and run[0].folded not in _SAINTS:
+        words[0] = words[0][0].upper() + words[0][1:]
+    return [(run[0].start, parts[place].start, " ".join(words) + (breaks or gaps[-1] or " "))]
+
+
+def _match_initials(parts: NameParts, person: Person | None) -> dict[int, tuple[str, str]]:
+    """Match the initials of a mention with parts of the person's name: id of the word → kind and lemma."""
+    if person is None:
+        return {}
+    used = {(part.kind, part.lemma) for part in parts if part.role == "name"}
+    found: dict[int, tuple[str, str]] = {}
+    for part in parts:
+        if part.role != "initial":
+            continue
+        fits = [whole for whole in person.parts if whole[1].startswith(part.folded) and whole not in used]
+        if fits:
+            best = min(fits, key=lambda whole: whole[0] != part.kind)
+            used.add(best)
+            found[id(part)] = best
+    return found
+
+
+def _initial(
+    part: NamePart, whole: tuple[str, str] | None, person: Person, assignment: NameAssignment, variant: int
+) -> str | None:
+    """The initial of the surrogate, or of an unknown name; None if there is none."""
+    if whole:
+        name = assignment.name(name_type_of(*whole, person, assignment.names), whole[1], variant)
+    else:
+        name = assignment.letter(part.kind, part.folded, variant)
+    return name and (name[0].upper() if part.text.isupper() else name[0].lower())
+
+
+def _inflect_initial(part: NamePart, letter: str, lang: str) -> str:
+    """Write an initial in the case of another: "K:n", "S:ään", "A:han"."""
+    inflector = get_language(lang).inflector
+    if inflector is None or not part.ending:
+        return letter + part.ending
+    for case in inflector.cases:
+        if inflector.inflect_acronym(part.text.upper(), case).lower() == (part.text + part.ending).lower():
+            return letter + inflector.inflect_acronym(letter.upper(), case)[1:]
+    return letter + part.ending
+
+
+def _lacks_accents(part: NamePart, assignment: NameAssignment) -> bool:
+    """Whether a name is written without the accents that it has in the lists."""
+    if part.folded in assignment.conventions.short:
+        return False
+    listed = (assignment.names.write(name_type, part.lemma) for name_type in NAME_TYPES)
+    name = next((name for name in listed if name), None)
+    return name is not None and fold(name) != name.lower() and part.folded == part.text.lower()
+
+
+def _without_accents(name: str) -> str:
+    """A name without its accents, with its capitals."""
+    return "".join(c for c in normalize("NFKD", name) if not combining(c))

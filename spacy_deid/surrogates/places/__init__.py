@@ -20,9 +20,8 @@ from functools import partial
 from ...lang.inflection import inflect_like
 from ...lang.text import fold, match_style, split_marks, tokens
 from ..keys import IdentityKey
-from ..mention import Mention
+from ..mention import Mention, NameOccurrence
 from ..numbers.cipher import FormatPreservingCipher
-from ..standing import Standing
 from ..strategies import Suggest, nothing
 from .addresses import (
     is_mixed,
@@ -80,23 +79,23 @@ def replace_places(
     ]
 
 
-def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict[str, Standing]:
+def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict[str, NameOccurrence]:
     """Find the known towns of a note.
 
     mentions (Sequence[Mention]): mentions of places, in the order of the text.
     key (IdentityKey): key of the patient.
     lang (str): language code.
-    RETURNS (dict[str, Standing]): folded nominative of a town → its first occurrence.
+    RETURNS (dict[str, NameOccurrence]): folded nominative of a town → its first occurrence.
     """
     geography = Geography(NoteState(key, lang, lambda value: False, ()))
-    found: dict[str, Standing] = {}
+    found: dict[str, NameOccurrence] = {}
     for mention in mentions:
         before, core, _ = split_marks(mention.text)
         place, case = geography.find(core, mention.label) or (None, "")
         if place is not None and place.kind == "city" and fold(place.name) not in found:
             write = partial(_write_town, lang=lang, like=core, case=case)
             at = len(before)
-            found[fold(place.name)] = Standing.of(mention, [(at, at + len(core))], 0, write)
+            found[fold(place.name)] = NameOccurrence.of(mention, [(at, at + len(core))], 0, write)
     return found
 
 

@@ -10,8 +10,7 @@ from spacy_deid.errors import ConfigError
 from spacy_deid.surrogates.calendar import DateRules, Shift, replace_dates
 from spacy_deid.surrogates.calendar.rules import offsets
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.note import find_mentions
+from spacy_deid.surrogates.mention import Mention, find_mentions
 from spacy_deid.synth.corpus import make_corpus
 
 PROJECT = ProjectKey(bytes(range(32)))

@@ -1,7 +1,8 @@
-"""What holds of every note: one person, one surrogate; no original is left; no two persons become one."""
+"""Properties of all notes: one surrogate for a person, no originals, no merged persons, no names of known persons."""
 
 import csv
 import re
+from functools import cache
 from importlib.resources import files
 
 import pytest
@@ -9,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.lang.inflection import case_forms
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.people import replace_persons
-from spacy_deid.surrogates.people.customs import load_customs
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.people.assignment import REDRAWS
+from spacy_deid.surrogates.people.conventions import load_conventions
+from spacy_deid.surrogates.people.replace import replace_persons
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("1")
@@ -29,6 +31,7 @@ def replace(texts, lang="en", label="PATIENT", key=KEY, forbidden=nothing, facts
     return replace_persons(mentions, key, lang, forbidden, facts or {})
 
 
+@cache
 def read(stem):
     lang, part = stem.split("_")
     path = files("spacy_deid") / "lang" / lang / "names" / f"{part}.csv"
@@ -36,6 +39,7 @@ def read(stem):
         return [row["name"] for row in csv.DictReader(file)]
 
 
+@cache
 def names(lang, part, most=400):
     return st.sampled_from([name for name in read(f"{lang}_{part}")[:most] if name.isalpha() and len(name) > 3])
 
@@ -84,7 +88,7 @@ def test_every_mention_of_a_person_has_parts_of_the_same_surrogate(lang, data):
 @pytest.mark.parametrize("lang", LANGUAGES)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_no_word_of_an_original_is_left(lang, data):
+def test_no_word_of_an_original_is_kept(lang, data):
     originals = data.draw(st.lists(full_names(lang), min_size=1, max_size=8))
     texts = [" ".join(name) for name in originals]
     left = {word for text in texts for word in words(text)}
@@ -97,7 +101,7 @@ def test_no_word_of_an_original_is_left(lang, data):
 @pytest.mark.parametrize("lang", LANGUAGES)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
-def test_persons_who_differ_get_surrogates_that_differ(lang, data):
+def test_different_persons_get_different_surrogates(lang, data):
     originals = data.draw(st.lists(full_names(lang), min_size=2, max_size=8, unique_by=lambda n: fold(" ".join(n))))
     texts = [" ".join(name) for name in originals]
     made = replace(texts, lang)
@@ -133,7 +137,7 @@ def test_another_key_gives_other_surrogates():
     assert replace(texts) != replace(texts, key=ProjectKey(bytes(32)).patient("1"))
 
 
-def test_a_variant_is_drawn_apart():
+def test_variants_have_different_surrogates():
     mentions = [Mention("Anna Smith", "PATIENT", variant=n) for n in (0, 0, 1, 2, 1)]
     made = replace_persons(mentions, KEY, "en", nothing)
     assert made[0] == made[1]
@@ -146,13 +150,13 @@ def test_the_order_of_the_mentions_does_not_matter():
     assert replace(texts[::-1])[::-1] == replace(texts)
 
 
-def test_what_is_forbidden_is_never_taken():
+def test_forbidden_names_are_never_used():
     usual = replace(["Anna Smith"])[0].split()
     other = replace(["Anna Smith"], forbidden=lambda value: fold(value) in {fold(word) for word in usual})[0].split()
     assert not set(usual) & set(other)
 
 
-def test_a_list_that_is_all_forbidden_leaves_no_surrogate():
+def test_there_is_no_surrogate_if_all_names_are_forbidden():
     assert replace(["Anna Smith", "A. S."], forbidden=lambda value: True) == [None, None]
 
 
@@ -168,7 +172,7 @@ def test_a_mention_without_a_name_has_no_surrogate(text):
 @pytest.mark.parametrize("lang", LANGUAGES)
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=12), max_size=4), label=st.sampled_from(("PATIENT", "EMAIL")))
-def test_any_text_is_replaced_or_given_up(lang, texts, label):
+def test_any_text_gets_a_different_surrogate_or_none(lang, texts, label):
     for text, made in zip(texts, replace(texts, lang, label), strict=True):
         assert made is None or fold(made) != fold(text)
 
@@ -176,15 +180,95 @@ def test_any_text_is_replaced_or_given_up(lang, texts, label):
 @pytest.mark.parametrize("lang", LANGUAGES)
 @settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=12), max_size=4))
-def test_of_relatives_nothing_stays_but_words_that_the_lists_know(lang, texts):
-    customs = load_customs(lang)
-    known = customs.kin | customs.beside | set(customs.titles) | customs.suffixes | customs.particles
+def test_mentions_of_relatives_keep_only_listed_words(lang, texts):
+    conventions = load_conventions(lang)
+    known = conventions.kin | conventions.beside_kin | conventions.titles.keys()
+    known |= conventions.suffixes | conventions.particles
     for text, made in zip(texts, replace(texts, lang, "RELATIVE"), strict=True):
         if made is not None and fold(made) == fold(text):
             assert {fold(word) for word in re.findall(r"[^\W\d_ªº]+", text)} <= known
 
 
 def test_a_list_of_many_persons_is_replaced_in_time():
-    surnames = read("en_surname")[:3000]
+    surnames = read("en_surname")[:1500]
     made = replace([f"Anna {surname}" for surname in surnames])
-    assert len(made) == 3000
+    assert len(made) == 1500
+
+
+NOTES = {
+    "es": ["Ana Zumalabe Ruiz", "Sra. Zumalabe", "ZUMALABE RUIZ, ANA", "Ana", "Ana Zumalabe"],
+    "en": ["Amelia Thornquist", "Ms. Thornquist", "THORNQUIST, AMELIA", "Amelia", "Dr. Amelia Thornquist"],
+    "fi": ["Kerttu Rautavuori", "Rautavuoren", "RAUTAVUORI, KERTTU", "Kertulle", "Kerttu Rautavuoren"],
+}
+
+
+def replace_note(lang, forbidden=nothing, texts=None):
+    return replace(texts or NOTES[lang], lang, forbidden=forbidden)
+
+
+class Known:
+    """The full names of known persons."""
+
+    def __init__(self, *names):
+        self.names, self.asked = {fold(name) for name in names}, []
+
+    def __call__(self, value):
+        if " " in value:
+            self.asked.append(fold(value))
+        return fold(value) in self.names
+
+
+@pytest.mark.parametrize("lang", NOTES)
+def test_the_name_of_a_known_person_is_drawn_again_for_all_mentions(lang):
+    before = replace_note(lang)
+    after = replace_note(lang, Known(before[0]))
+    assert None not in after
+    assert after == replace_note(lang, Known(before[0]))  # the same each time
+    old_given, new_given = before[0].split()[0], after[0].split()[0]
+    assert old_given != new_given
+    assert before[0].split()[1:] == after[0].split()[1:]  # relatives share the surname
+    assert after[3].startswith(new_given[:3])
+    assert fold(new_given) in fold(after[2])
+    assert new_given in after[4]
+    assert after[1] == before[1]
+
+
+@pytest.mark.parametrize("lang", NOTES)
+def test_a_name_that_is_drawn_again_is_checked_again(lang):
+    first = replace_note(lang)[0]
+    second = replace_note(lang, Known(first))[0]
+    third = replace_note(lang, Known(first, second))[0]
+    assert len({first, second, third}) == 3
+
+
+@pytest.mark.parametrize("lang", NOTES)
+def test_an_inflected_name_or_one_with_a_title_is_checked_too(lang):
+    last = NOTES[lang][4:]
+    whole = " ".join(replace_note(lang, texts=last)[0].split()[-2:])
+    known = Known(whole if lang != "fi" else replace_note(lang, texts=["Kerttu Rautavuori"])[0])
+    (after,) = replace_note(lang, known, texts=last)
+    assert after is not None
+    assert fold(after) != fold(replace_note(lang, texts=last)[0])
+
+
+@pytest.mark.parametrize("lang", NOTES)
+def test_full_names_get_no_surrogate_if_every_name_is_known(lang):
+    asked = []
+
+    def anybody(value):
+        if " " in value:
+            asked.append(value)
+        return " " in value
+
+    made = replace_note(lang, anybody)
+    whole = [len(text.replace("Sra. ", "").replace("Ms. ", "").split()) > 1 for text in NOTES[lang]]
+    assert [value is None for value in made] == whole
+    assert 0 < len(asked) < 8 * (REDRAWS + 1)
+
+
+def test_a_relative_keeps_the_surname_when_the_patient_is_drawn_again():
+    texts = ["Ana Zumalabe Ruiz", "Luis Zumalabe Ortega"]
+    before = replace_note("es", texts=texts)
+    after = replace_note("es", Known(before[0]), texts=texts)
+    assert after[0].split()[1] == after[1].split()[1] == before[1].split()[1]
+    assert after[1] == before[1]

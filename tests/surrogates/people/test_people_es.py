@@ -4,12 +4,12 @@ import re
 
 import pytest
 
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.people import replace_persons
-from spacy_deid.surrogates.people.customs import load_customs
-from spacy_deid.surrogates.people.lists import load_names
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.people.conventions import load_conventions
+from spacy_deid.surrogates.people.load_names import load_names
+from spacy_deid.surrogates.people.replace import replace_persons
 
 KEYS = [ProjectKey(bytes(range(32))).patient(str(n)) for n in range(3)]
 RESERVED = ("example", "test", "internal", "local", "alt")  # top-level domains that nobody can have
@@ -99,7 +99,7 @@ def test_a_nickname_is_the_same_person(key):
     given, surname = made[0].split()
     assert made[2] == given
     assert surname not in made[1]
-    assert made[1] in (*load_customs("es").nicknames.get(fold(given), ()), given)
+    assert made[1] in (*load_conventions("es").nicknames.get(fold(given), ()), given)
 
 
 @EVERY_KEY
@@ -109,13 +109,13 @@ def test_a_nickname_alone_in_another_note_is_drawn_for_the_full_name(key):
 
 
 @EVERY_KEY
-def test_a_slip_of_the_pen_is_the_same_person(key):
+def test_a_misspelled_name_is_the_same_person(key):
     made = replace(key, "Ana Villanueva", "Villanuev", "Vilalnueva", "Ana Villanueva Mora")
     assert made[1] == made[2] == made[0].split()[1] == made[3].split()[1]
 
 
 @EVERY_KEY
-def test_accents_that_the_note_leaves_away_are_left_away(key):
+def test_omitted_accents_are_omitted_in_the_surrogate(key):
     made = replace(key, "RODRIGUEZ MARTIN, JOSE", "José Rodríguez Martín")
     assert made[0].isascii() or "Ñ" not in made[0]
     assert fold(made[0]) == fold(" ".join((*made[1].split()[1:3],)) + ", " + made[1].split()[0])
@@ -126,20 +126,20 @@ def test_accents_that_the_note_leaves_away_are_left_away(key):
 @pytest.mark.parametrize(
     "text", ["ana garcía lópez", "ANA GARCÍA LÓPEZ", "Ana\nGarcía\nLópez", "Ana  García-López", "García, Ana"]
 )
-def test_case_spacing_and_punctuation_stay(key, text):
+def test_capitals_spacing_and_punctuation_are_kept(key, text):
     made = replace(key, text)[0]
     assert re.sub(r"\w+", "x", made) == re.sub(r"\w+", "x", text)
     assert (made.islower(), made.isupper()) == (text.islower(), text.isupper())
 
 
 @EVERY_KEY
-def test_titles_and_the_like_stay(key):
+def test_titles_are_kept(key):
     made = replace(key, ("D. Juan Mora", "PATIENT"), ("Dña. Ana Mora", "RELATIVE"), ("Dr. Mora Sanz", "CLINICIAN"))
     assert [text.split()[0] for text in made] == ["D.", "Dña.", "Dr."]
 
 
 @EVERY_KEY
-def test_addresses_are_made_of_the_surrogate(key):
+def test_addresses_are_derived_from_the_surrogate(key):
     made = replace(
         key,
         "Ana García López",
@@ -161,7 +161,7 @@ def test_addresses_are_made_of_the_surrogate(key):
 
 
 @EVERY_KEY
-def test_an_address_alone_in_another_note_has_the_names_of_the_person(key):
+def test_an_address_alone_in_another_note_has_the_surrogates_of_the_person(key):
     given, surname = replace(key, "Ana García")[0].split()
     made = replace(key, ("ana.garcia@gmail.com", "EMAIL"), ("agarcia@gmail.com", "EMAIL"))
     assert made[0].partition("@")[0] == f"{fold(given)}.{fold(surname)}"
@@ -172,40 +172,40 @@ def test_an_address_alone_in_another_note_has_the_names_of_the_person(key):
 @pytest.mark.parametrize(
     "text", ["madre", "Hermana", "HIJO", "hermano mayor de 6 años", "2 hijas", "materna", "recién nacida", "65 años"]
 )
-def test_a_relative_without_a_name_stays_because_family_history_is_medicine(key, text):
+def test_a_relative_without_a_name_is_kept_for_the_family_history(key, text):
     assert replace(key, text, label="RELATIVE") == [text]
 
 
-def test_the_word_of_kinship_stays_beside_a_name_that_is_replaced():
+def test_a_kinship_word_is_kept_beside_a_replaced_name():
     made = replace(KEYS[0], "madre Teresa Bustarviejo", label="RELATIVE")[0]
     assert re.fullmatch(r"madre \w+ \w+", made)
     assert not {"Teresa", "Bustarviejo"} & set(made.split())
 
 
-def test_an_age_above_89_of_a_relative_becomes_90_and_more():
+def test_an_age_above_89_of_a_relative_becomes_90_plus():
     assert replace(KEYS[0], "abuela de 95 años", label="RELATIVE") == ["abuela de 90+ años"]
 
 
 @pytest.mark.parametrize("text", ["una niet", "qwrt", "65"])
-def test_a_relative_that_cannot_be_read_does_not_stay(text):
+def test_an_unreadable_mention_of_a_relative_is_not_kept(text):
     assert text not in replace(KEYS[0], text, label="RELATIVE")
 
 
 @EVERY_KEY
-def test_what_the_record_knows_of_the_patient_is_used(key):
+def test_facts_of_the_patient_record_are_used(key):
     facts = {"name": "Ana García López", "sex": "female"}
     given, first, second = replace(key, "Ana García López")[0].split()
     assert replace(key, "A. G. L.", facts=facts) == [f"{given[0]}. {first[0]}. {second[0]}."]
 
 
 @EVERY_KEY
-def test_short_forms_are_the_names_they_stand_for(key):
+def test_abbreviated_names_get_the_surrogate_of_the_full_name(key):
     made = replace(key, "Mª Pilar Fdez. Mora", "María Pilar Fernández Mora")
     assert made[0].replace(".", "") == made[1]
 
 
 @EVERY_KEY
-def test_names_of_another_origin_stay_of_it(key):
+def test_names_keep_their_group_of_origin(key):
     made = replace(key, "Fátima Benali", ("Vasile Popescu", "CLINICIAN"))
     assert NAMES.stratum("surname", fold(made[1].split()[1])).group == "romanian"
 
@@ -255,14 +255,14 @@ def test_a_surname_that_is_a_given_name_as_well_becomes_a_surname(key, text):
 @pytest.mark.parametrize(
     "text", ["da Costa", "San Agustín", "Santa Cruz", "de los Ángeles", "del Rosario", "de Matías"]
 )
-def test_a_surname_with_a_particle_stands_alone_with_its_own(key, text):
+def test_a_surrogate_surname_has_its_own_particle(key, text):
     *particles, core = replace(key, (text, "CLINICIAN", "la Dra. "))[0].split()
     assert NAMES.count("surname", fold(core)) > NAMES.count("given", fold(core))
     assert tuple(particles) in ((), NAMES.particles["surname"].get(fold(core)))
 
 
 @EVERY_KEY
-def test_a_title_that_looks_like_a_particle_stays(key):
+def test_a_title_that_looks_like_a_particle_is_kept(key):
     assert [text.split()[0] for text in replace(key, "Da. Rosa Mora", "da Rosa Mora")] == ["Da.", "da"]
 
 
@@ -279,7 +279,7 @@ def test_a_common_name_that_rarely_has_a_particle_stays_common():
 
 
 @EVERY_KEY
-def test_a_given_name_with_a_particle_at_the_end_is_whole(key):
+def test_a_given_name_with_a_particle_at_the_end_is_one_name(key):
     _, *particles, core = replace(key, "María del Carmen")[0].split()
     assert tuple(particles) == NAMES.particles["female"][fold(core)]
 
@@ -312,7 +312,7 @@ def test_a_field_of_given_names_has_no_surname(key):
     assert all(NAMES.count("given", fold(word)) for word in made[0].split())
 
 
-def test_a_surname_that_is_rare_without_its_particle_is_no_reason_to_turn_a_name_round():
+def test_a_rare_surname_does_not_reverse_the_order_of_a_name():
     given, *_ = replace(KEYS[0], ("Carmen Gómez Candela", "CLINICIAN"))[0].split()
     assert NAMES.count("female", fold(given)) > NAMES.count("surname", fold(given))
 

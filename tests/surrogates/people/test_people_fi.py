@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.lang.fi.morphology import analyze
 from spacy_deid.lang.inflection import inflect
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.people import replace_persons
-from spacy_deid.surrogates.people.lists import load_names
-from spacy_deid.surrogates.persons import fold
+from spacy_deid.surrogates.people.load_names import load_names
+from spacy_deid.surrogates.people.replace import replace_persons
 
 KEYS = [ProjectKey(bytes(range(32))).patient(str(n)) for n in range(2)]
 EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=range(2))
@@ -30,7 +30,7 @@ def replace(key, *texts, label="PATIENT", facts=None):
 @EVERY_KEY
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("surname", SURNAMES)
-def test_the_case_of_a_surname_goes_over(key, surname, case):
+def test_the_case_of_a_surname_is_kept(key, surname, case):
     made = replace(key, f"Anna {surname}", inflect(surname, "fi", case, kind="surname"))
     assert made[1] == inflect(made[0].split()[1], "fi", case, kind="surname")
 
@@ -38,7 +38,7 @@ def test_the_case_of_a_surname_goes_over(key, surname, case):
 @EVERY_KEY
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", GIVEN)
-def test_the_case_of_a_given_name_goes_over(key, name, case):
+def test_the_case_of_a_given_name_is_kept(key, name, case):
     made = replace(key, f"{name} Virtanen", inflect(name, "fi", case, kind="given"))
     assert made[1] == inflect(made[0].split()[0], "fi", case, kind="given")
 
@@ -53,7 +53,7 @@ def test_the_last_word_of_a_full_name_inflects(key, case):
 
 @EVERY_KEY
 @pytest.mark.parametrize("case", ["nom", "gen", "par", "ine", "ade", "all", "ill"])
-def test_the_plural_of_a_family_goes_over(key, case):
+def test_the_plural_of_a_family_name_is_kept(key, case):
     made = replace(key, "Anna Virtanen", inflect("Virtanen", "fi", case, kind="surname", number="plur"))
     assert made[1] == inflect(made[0].split()[1], "fi", case, kind="surname", number="plur")
 
@@ -61,7 +61,7 @@ def test_the_plural_of_a_family_goes_over(key, case):
 @EVERY_KEY
 @pytest.mark.parametrize("person", ["1sg", "1pl"])
 @pytest.mark.parametrize("case", ["nom", "all", "ade"])
-def test_a_possessive_suffix_goes_over(key, case, person):
+def test_a_possessive_suffix_is_kept(key, case, person):
     made = replace(key, "Anna Virtanen", inflect("Anna", "fi", case, kind="given", possessive=person))
     assert made[1] == inflect(made[0].split()[0], "fi", case, kind="given", possessive=person)
 
@@ -93,7 +93,7 @@ def test_a_maiden_name_is_a_surname_of_the_person(key):
 
 
 @EVERY_KEY
-def test_initials_take_their_ending_along(key):
+def test_initials_are_inflected(key):
     made = replace(key, "Anna Virtanen", "A.V:n", "AV:lle", "A. Virtasella")
     given_name, surname = made[0].split()
     assert made[1:3] == [f"{given_name[0]}.{surname[0]}:n", f"{given_name[0]}{surname[0]}:lle"]
@@ -101,14 +101,14 @@ def test_initials_take_their_ending_along(key):
 
 
 @EVERY_KEY
-def test_titles_stay_and_clitics_go_over(key):
+def test_titles_and_clitics_are_kept(key):
     made = replace(key, ("tri Mäkelälle", "CLINICIAN"), ("Mäkelä", "CLINICIAN"), ("Mäkeläkin", "CLINICIAN"))
     assert made[0] == f"tri {inflect(made[1], 'fi', 'all', kind='surname')}"
     assert made[2] == made[1] + "kin"
 
 
 @EVERY_KEY
-def test_a_slip_of_the_pen_is_the_same_person(key):
+def test_a_misspelled_name_is_the_same_person(key):
     made = replace(key, "Anna Lindqvistinen", "Lindqvstinen", "Lindqvistinne")
     assert made[1] == made[2] == made[0].split()[1]
 
@@ -127,13 +127,13 @@ def test_relatives_share_the_surname(key):
 
 
 @EVERY_KEY
-def test_an_address_has_no_dots_on_its_letters(key):
+def test_an_address_is_written_without_accents(key):
     made = replace(key, "Päivi Mäkelä", ("paivi.makela@sairaala.example.fi", "EMAIL"))
     assert made[1].partition("@")[0] == ".".join(fold(word) for word in made[0].split())
 
 
 @EVERY_KEY
-def test_a_name_of_another_origin_stays_of_it(key):
+def test_a_name_keeps_its_group_of_origin(key):
     surname = replace(key, "Abdi Warsame")[0].split()[1]
     assert NAMES.stratum("surname", fold(surname)).group == "somali"
 
@@ -145,7 +145,7 @@ def test_names_in_nen_become_names_in_nen(key):
 
 @settings(max_examples=100, deadline=None)
 @given(name=st.sampled_from(SURNAMES), case=st.sampled_from(CASES), number=st.sampled_from(("sing", "plur")))
-def test_every_form_is_read_as_one_of_its_name(name, case, number):
+def test_every_form_has_an_analysis_with_its_nominative(name, case, number):
     form = inflect(name.lower(), "fi", case, kind="surname", number=number)
     readings = analyze(form, lambda word: NAMES.is_listed(fold(word)))
     assert (name.lower(), form) in {
@@ -154,7 +154,7 @@ def test_every_form_is_read_as_one_of_its_name(name, case, number):
 
 
 @pytest.mark.parametrize("form", ["a", "ab", "x", "--", "", "nnn", "ssa"])
-def test_what_is_no_form_is_read_as_itself(form):
+def test_an_unknown_form_is_analyzed_as_a_nominative(form):
     assert analyze(form, lambda word: False)[-1].nominative == form
 
 
@@ -175,7 +175,7 @@ LISTED = sorted(NAMES.proper["surname"].values())
 
 @given(name=st.sampled_from(LISTED), case=st.sampled_from(CASES), patient=st.integers(0, 999))
 @settings(max_examples=60, deadline=None)
-def test_what_takes_the_place_of_a_form_is_read_as_the_same_case(name, case, patient):
+def test_the_surrogate_of_a_form_has_its_case(name, case, patient):
     key = ProjectKey(bytes(range(32))).patient(str(patient))
     whole, form = replace(key, f"Anna {name}", inflect(name, "fi", case, kind="surname"))
     surname = whole.split()[-1]
@@ -194,7 +194,7 @@ def test_virtasen_becomes_korhosen():
 @pytest.mark.parametrize(
     ("before", "name"), [("tyttären ", "Anjan"), ("vaimo ", "Irja"), ("Äiti ", "Meri"), ("isän ", "Raimon")]
 )
-def test_a_name_after_a_word_of_kinship_is_a_given_name_of_its_sex(key, before, name):
+def test_a_name_after_a_kinship_word_is_a_given_name_of_its_sex(key, before, name):
     [made] = replace(key, (name, "RELATIVE", f"Mukana {before}"))
     sex = "male" if before == "isän " else "female"
     readings = analyze(made.lower(), lambda word: fold(word) in NAMES.proper[sex])
@@ -202,7 +202,7 @@ def test_a_name_after_a_word_of_kinship_is_a_given_name_of_its_sex(key, before, 
 
 
 @EVERY_KEY
-def test_the_title_of_a_relative_tells_no_sex_of_who_has_a_given_name(key):
+def test_a_title_does_not_override_the_sex_of_a_given_name(key):
     mentions = ("Ranta", "PATIENT", "Rouva "), ("Gustav Raimo Ranta", "RELATIVE", "veljelle (")
     wife, brother = replace(key, *mentions)
     first, second, surname = brother.split()
@@ -212,13 +212,13 @@ def test_the_title_of_a_relative_tells_no_sex_of_who_has_a_given_name(key):
 
 
 @EVERY_KEY
-def test_an_unlisted_surname_is_no_form_of_what_can_be_no_word(key):
+def test_an_unlisted_surname_is_no_form_of_an_impossible_word(key):
     [made] = replace(key, "Salla-Maija Kulta")
     assert not made.endswith(("lta", "ltä"))
 
 
 @EVERY_KEY
-def test_of_relatives_an_address_is_the_one_whose_given_name_it_has(key):
+def test_an_address_belongs_to_the_relative_whose_given_name_it_has(key):
     made = replace(key, "Tiina Leppinen", ("Mikael Leppinen", "RELATIVE"), ("mikaelleppinen53@posti.fi", "EMAIL"))
     given, surname = made[1].split()
     assert made[2].startswith(fold(given + surname))

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.places import place_words
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
 from spacy_deid.surrogates.places.gazetteer import load_gazetteer
 from spacy_deid.surrogates.places.geography import place_forms

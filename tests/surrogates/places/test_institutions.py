@@ -3,11 +3,11 @@ import re
 import pytest
 
 from spacy_deid.lang.places import place_words
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import replace_places
-from spacy_deid.surrogates.replacers import allow_all
+from spacy_deid.surrogates.style import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEYS = [PROJECT.patient(f"patient {number}") for number in range(6)]

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.lang.inflection import case_forms
+from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.persons import fold
 from spacy_deid.surrogates.places import LABELS, replace_places
-from spacy_deid.surrogates.replacers import allow_all
+from spacy_deid.surrogates.style import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
 REAL = {

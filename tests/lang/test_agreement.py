@@ -1,9 +1,38 @@
-"""The word before a value goes with the value that stands there now."""
+"""Words that change with the first sound of the following word: English articles, Spanish conjunctions."""
 
 import pytest
 
-from spacy_deid.surrogates.agreement import agree
+from spacy_deid.lang.en.agreement import indefinite_article
+from spacy_deid.lang.es.agreement import conjunction_and, conjunction_or
 from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.style import agree
+
+
+@pytest.mark.parametrize(
+    "text", ["Allen", "Owens", "M. Smith", "Upton", "hour", "Hourani", "MRI", "Irish nurse", "(Ann)"]
+)
+def test_an_precedes_the_sound_of_a_vowel(text):
+    assert indefinite_article(text) == "an"
+
+
+@pytest.mark.parametrize("text", ["Smith", "Baker", "T. Baker", "Eugene", "Young", "European", "one-off"])
+def test_a_precedes_the_sound_of_a_consonant(text):
+    assert indefinite_article(text) == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "conjunctions"),
+    [
+        ("Isabel", ("e", "o")),
+        ("Hilario", ("e", "o")),
+        ("Iago", ("y", "o")),
+        ("Óscar", ("y", "u")),
+        ("Horacio", ("y", "u")),
+        ("Ana", ("y", "o")),
+    ],
+)
+def test_spanish_conjunctions_change_before_their_own_sound(text, conjunctions):
+    assert (conjunction_and(text), conjunction_or(text)) == conjunctions
 
 
 @pytest.mark.parametrize(
@@ -18,9 +47,10 @@ from spacy_deid.surrogates.mention import Mention
         ("es", "Pedro y ", "Carmen", "Inés", "Pedro e "),
         ("es", "Pedro e ", "Inés", "Carmen", "Pedro y "),
         ("es", "Ana o ", "Luis", "Óscar", "Ana u "),
+        ("es", "Ana, ", "Luis", "", "Ana,"),
     ],
 )
-def test_the_word_before_changes_with_the_sound(lang, before, original, surrogate, after):
+def test_the_word_before_a_surrogate_agrees_with_it(lang, before, original, surrogate, after):
     start, end, word = agree(Mention(original, "PATIENT", before), surrogate, lang)
     assert before[: len(before) - start] + word + before[len(before) - end :] == after
 
@@ -32,9 +62,12 @@ def test_the_word_before_changes_with_the_sound(lang, before, original, surrogat
         ("en", "hepatitis-A ", "baker", "engineer"),
         ("en", "seen by ", "Ann", "Bob"),
         ("en", "", "Ann", "Bob"),
+        ("en", "", "Ann", ""),
         ("es", "vive en ", "Soria", "Ibiza"),
         ("es", "grupo y", "Soria", "Ibiza"),
+        ("es", "Ana y ", "Luis", "Óscar"),
         ("fi", "a ", "Soria", "Ibiza"),
+        ("zz", "a ", "Soria", "Ibiza"),
     ],
 )
 def test_other_words_stay(lang, before, original, surrogate):

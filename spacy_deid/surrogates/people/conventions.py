@@ -1,0 +1,107 @@
+"""The conventions by which a language names persons: titles, particles, short forms, kinship words, order of names."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from ...lang import get_language
+from ...lang.text import fold
+
+
+@dataclass(frozen=True)
+class NamingConventions:
+    """The naming conventions of a language. All words are folded.
+
+    surnames (int): number of surnames in a full name.
+    reversed (float): log probability (nats) that the surname comes first without a comma.
+    surname_cues (tuple[str, ...]): names of fields that hold surnames only.
+    titles (Mapping[str, str]): title → "female", "male" or "either".
+    before_given (frozenset[str]): titles that precede given names.
+    context (Mapping[str, str]): word before a name → the sex that it indicates.
+    particles (frozenset[str]): words within a name that are not names, such as "de".
+    suffixes (frozenset[str]): words after a name that are not names, such as "Jr.".
+    marker (re.Pattern): matches what precedes a maiden name.
+    short (Mapping[str, str]): written abbreviation → full name.
+    nicknames (Mapping[str, tuple[str, ...]]): given name → its nicknames.
+    full_names (Mapping[str, tuple[str, ...]]): nickname → given names.
+    kin (frozenset[str]): kinship words.
+    beside_kin (frozenset[str]): words beside a kinship word that do not identify a person.
+    """
+
+    surnames: int
+    reversed: float
+    surname_cues: tuple[str, ...]
+    titles: Mapping[str, str]
+    before_given: frozenset[str]
+    context: Mapping[str, str]
+    particles: frozenset[str]
+    suffixes: frozenset[str]
+    marker: re.Pattern[str]
+    short: Mapping[str, str]
+    nicknames: Mapping[str, tuple[str, ...]]
+    full_names: Mapping[str, tuple[str, ...]]
+    kin: frozenset[str]
+    beside_kin: frozenset[str]
+
+
+@lru_cache(maxsize=16)
+def load_conventions(lang: str) -> NamingConventions:
+    """Read the naming conventions from ``people.toml`` and ``expansion.toml`` of a language.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (NamingConventions): the conventions; without these files, those shared by all languages.
+    """
+    language = get_language(lang)
+    own, nicknames = language.read_toml("people.toml"), language.read_toml("expansion.toml").get("nicknames", {})
+    order, titles, context = own.get("order", {}), own.get("titles", {}), own.get("context", {})
+    folded_nicknames = {fold(name): tuple(given) for name, given in nicknames.items()}
+    full_names: dict[str, tuple[str, ...]] = {}
+    for name, given in folded_nicknames.items():
+        for nickname in given:
+            full_names[fold(nickname)] = (*full_names.get(fold(nickname), ()), name)
+    return NamingConventions(
+        surnames=order.get("surnames", 1),
+        reversed=order.get("reversed", -3.0),
+        surname_cues=tuple(map(fold, order.get("surname_cues", ()))),
+        titles={fold(word): sex for sex in ("either", "male", "female") for word in titles.get(sex, ())},
+        before_given=frozenset(map(fold, titles.get("given", ()))),
+        context={fold(word): sex for sex in ("female", "male") for word in context.get(sex, ())},
+        particles=frozenset(load_name_words("particles")),
+        suffixes=frozenset((*load_name_words("suffixes"), *load_name_words("credentials"))),
+        marker=_any_of(own.get("markers", {}).get("maiden", ())),
+        short={fold_word(word): full for word, full in own.get("short", {}).items()},
+        nicknames=folded_nicknames,
+        full_names=full_names,
+        kin=frozenset(map(fold, own.get("kin", {}).get("words", ()))),
+        beside_kin=frozenset(map(fold, own.get("kin", {}).get("beside", ()))),
+    )
+
+
+@lru_cache
+def load_name_words(table: str) -> Sequence[str]:
+    """Read words of names that are not names themselves, for all languages together.
+
+    table (str): "particles", "titles", "suffixes" or "credentials".
+    RETURNS (Sequence[str]): folded words.
+    """
+    path = files("spacy_deid") / "resources" / "expansion" / "names.toml"
+    found: list[str] = tomllib.loads(path.read_text(encoding="utf8")).get(table, [])
+    return found
+
+
+def fold_word(word: str) -> str:
+    """Fold a word of a name, but keep the mark of an abbreviation: "Mª" (María) is not "Ma".
+
+    word (str): as written.
+    RETURNS (str): folded.
+    """
+    return fold(word.replace("ª", "").replace(".", "")) + "ª" if "ª" in word else fold(word)
+
+
+def _any_of(words: Sequence[str]) -> re.Pattern[str]:
+    """A pattern that matches any of the words as written ("O. S." are initials); for no words, one that never does."""
+    longest = sorted(words, key=len, reverse=True)
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)" if words else r"(?!)")

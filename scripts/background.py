@@ -1,9 +1,9 @@
-"""Count the phrases of open text for the languages that ship: spacy_deid/lang/LANG/counts.bin.
+"""Count the phrases of open text in each language: spacy_deid/lang/LANG/counts.bin.
 
     python -m scripts.background corpus
 
-Corpora and licences of each language stand in `SOURCES`; the commonest phrases that fit into 0.7 MB are kept.
-Counts are facts about the corpora; no text of theirs is in the file.
+`SOURCES` names the corpora and licences. The most frequent phrases that fit into 0.7 MB are kept. Counts are facts
+about the corpora; the files contain no text.
 """
 
 import argparse
@@ -39,13 +39,15 @@ SOURCES = {
 
 
 def texts(root: Path, lang: str) -> Iterator[str]:
-    """The texts of a language, one after the other."""
+    """Yield the texts of a language."""
     for path, field, _ in SOURCES[lang]:
         yield from CorpusReader([field]).texts([root / path])
 
 
 def fit(counts: PhraseCounts) -> PhraseCounts:
-    """Drop the rarest phrases until the file is small enough. The whole table is cut anew: the bound is one floor."""
+    """Remove the rarest phrases until the file is small enough. Always cuts the full table, so the error bound is
+    tight.
+    """
     most = min(len(counts), 400_000)
     while True:
         cut = copy(counts)
@@ -56,7 +58,7 @@ def fit(counts: PhraseCounts) -> PhraseCounts:
 
 
 def main() -> None:
-    """Count, cut, write, and say what there is."""
+    """Count phrases, reduce the table, write it, and print its size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("corpora", type=Path)
     parser.add_argument("--lang", choices=sorted(SOURCES), action="append")

@@ -1,7 +1,7 @@
-"""CoNLL in two columns, as of the Turku NER corpus: a token, a tab, its BIO tag; a blank line ends a sentence.
+"""Read CoNLL files with two columns, such as the Turku NER corpus: token, tab, BIO tag; blank lines end sentences.
 
-A line whose token is -DOCSTART- begins a document. The tokens are put back into running text with the spacing that a
-writer would have used, because models are trained on notes and not on tokens with blanks around every mark.
+A line with the token -DOCSTART- begins a document. Tokens are joined to running text with normal spacing, because
+models are trained on notes and not on text with spaces around every punctuation mark.
 
 Sources: Tjong Kim Sang and De Meulder 2003 (CoNLL-2003); Luoma et al. 2020 (Turku NER).
 """
@@ -39,13 +39,13 @@ _ENDS = (".", "!", "?", ":", '"', "”", "…")
 
 @dataclass(slots=True)
 class _Document:
-    """A document while it is read."""
+    """A document under construction."""
 
     text: str = ""
     entities: list[Entity] = field(default_factory=list)
 
     def add(self, tokens: Sequence[str], spans: Sequence[tuple[int, int, str]]) -> None:
-        """Write a sentence behind the text: on a new line if what stands before has no end, as headings have none."""
+        """Append a sentence, on a new line if the preceding text has no final punctuation, as headings have none."""
         if self.text:
             self.text += " " if self.text.endswith(_ENDS) else "\n"
         places = []
@@ -61,9 +61,9 @@ def read_conll(path: str | Path, labels: Mapping[str, str | None] = CONLL_LABELS
 
     path (str | Path): the file.
     labels (Mapping[str, str | None]): label of the file → canonical label; None drops the entity.
-    RETURNS (list[AnnotatedText]): the documents in order, named by the file's stem and their number.
-    RAISES: InputError naming file and line for a line that is no token with a tag, or an I- that continues nothing
-        (D631), a label that the map does not have (D304), or a file that cannot be read (D301, D303).
+    RETURNS (list[AnnotatedText]): documents in order, named by the stem of the file and a number.
+    RAISES: InputError naming file and line for a malformed line or an I- tag that continues nothing (D631), an unknown
+        label (D304), or a file that cannot be read (D301, D303).
     """
     path = Path(path)
     documents = [_Document()]
@@ -92,7 +92,7 @@ def read_conll(path: str | Path, labels: Mapping[str, str | None] = CONLL_LABELS
 
 
 def _read_line(line: str, path: Path, number: int) -> tuple[str, str]:
-    """The token and the tag of a line; two empty strings for a blank one."""
+    """Return token and tag of a line; two empty strings for a blank line."""
     if not line.strip():
         return "", ""
     cells = line.split("\t")
@@ -104,7 +104,7 @@ def _read_line(line: str, path: Path, number: int) -> tuple[str, str]:
 def _spans(
     tags: Sequence[tuple[str, int]], labels: Mapping[str, str | None], path: Path
 ) -> list[tuple[int, int, str]]:
-    """First token, last token and canonical label of each entity of a sentence."""
+    """Return first token, last token and canonical label of each entity of a sentence."""
     spans: list[tuple[int, int, str]] = []
     before = "O"
     for i, (tag, number) in enumerate(tags):
@@ -123,7 +123,7 @@ def _spans(
 
 
 def _gaps(tokens: Sequence[str]) -> list[str]:
-    """What stands before each token: a blank or nothing. Straight quotes open and close in turn."""
+    """Return the space or empty string before each token. Straight quotes open and close alternately."""
     gaps: list[str] = []
     glued, quoted = True, False
     for token in tokens:

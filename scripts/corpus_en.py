@@ -1,12 +1,12 @@
-"""Make the English training corpus: made notes, real notes with identifiers put in, and notes told again.
+"""Build the English training corpus: synthetic notes, real text with injected identifiers, and re-identified notes.
 
-    python -m scripts.corpus_en --assets assets
+    python -m scripts.corpus_en --assets corpus
 
-The assets are e3c, mtsamples_ptnotes and clinical_visit_notes (carriers; what they hold of their own is labelled by
-the rules, and the names of ACI-Bench by its metadata), asq_phi (its training half) and presidio_synth. Labelled notes
-are told again of other people, so that many names stand in their sentences. A corpus that is not there is passed over
-and said so. Written are corpus/en/train.spacy, dev.spacy (templates of another author, and labelled notes that train
-does not have) and test.spacy (templates of a third author, and rare names that the others do not have).
+Assets are e3c, mtsamples_ptnotes and clinical_visit_notes (carriers, whose own identifiers are labelled by the rules,
+and the names of ACI-Bench by its metadata), asq_phi (its training half) and presidio_synth. Labelled notes are
+repeated with the identifiers of other people, so that many names occur in their sentences. Missing corpora are skipped
+with a message. Output: corpus/en/train.spacy; dev.spacy, with templates of a second author and labelled notes that are
+not in train; and test.spacy, with templates of a third author and rare names that the others do not contain.
 """
 
 import re
@@ -72,14 +72,14 @@ def main(
 
 
 def is_there(assets: Path, path: str) -> bool:
-    """Whether a corpus is there; says so if it is not."""
+    """Test whether a corpus exists, and print a message if not."""
     if not (assets / path).exists():
         typer.echo(f"left out, not there: {path}", err=True)
     return (assets / path).exists()
 
 
 def read_queries(assets: Path, rules: Label) -> list[AnnotatedText]:
-    """The training half of ASQ-PHI, with the ages and years that it leaves unlabelled."""
+    """Read the training half of ASQ-PHI and add the ages and years that it leaves unlabelled."""
     if not is_there(assets, QUERIES):
         return []
     return [
@@ -93,7 +93,7 @@ def read_queries(assets: Path, rules: Label) -> list[AnnotatedText]:
 
 
 def read_visits(assets: Path) -> list[AnnotatedText]:
-    """The training notes of ACI-Bench, with the names in its metadata."""
+    """Read the training notes of ACI-Bench with the names of its metadata."""
     if not is_there(assets, VISITS):
         return []
     notes = read_aci_bench(assets / VISITS / "train.csv", assets / VISITS / "train_metadata.csv")
@@ -101,17 +101,17 @@ def read_visits(assets: Path) -> list[AnnotatedText]:
 
 
 def names_of(note: AnnotatedText | None, text: str) -> list[Entity]:
-    """The entities of a note that stand in the part of it that is used."""
+    """Return the entities in the used part of a note."""
     return [entity for entity in note.entities if entity.end <= len(text)] if note else []
 
 
 def complete(notes: Iterable[AnnotatedText], label: Label) -> Iterator[AnnotatedText]:
-    """Notes with what the rules find beside their own entities."""
+    """Add what the rules find to the entities of notes."""
     return (AnnotatedText(note.name, note.text, tuple(label(note.text))) for note in notes)
 
 
 def read_sentences(assets: Path) -> list[AnnotatedText]:
-    """Some sentences of presidio-research, always the same."""
+    """Read a fixed sample of sentences of presidio-research."""
     if not is_there(assets, SENTENCES):
         return []
     notes = sorted(read_presidio(assets / SENTENCES), key=lambda note: stable_hash(note.name))[:SENTENCES_USED]
@@ -119,12 +119,12 @@ def read_sentences(assets: Path) -> list[AnnotatedText]:
 
 
 def for_dev(note: AnnotatedText) -> bool:
-    """Whether a labelled note is for development."""
+    """Test whether a labelled note belongs to the development set."""
     return stable_hash(note.name) % SHARE_FOR_DEV == 0
 
 
 def tell_again(notes: Iterable[AnnotatedText], seed: int) -> Iterator[AnnotatedText]:
-    """Labelled notes, and the same of other people."""
+    """Yield labelled notes, and copies of them with other people's identifiers."""
     language = load_language("en")
     for note in notes:
         yield note
@@ -135,7 +135,7 @@ def tell_again(notes: Iterable[AnnotatedText], seed: int) -> Iterator[AnnotatedT
 
 
 def by_the_ward_clock(notes: Iterable[AnnotatedText], seed: int) -> Iterator[AnnotatedText]:
-    """A share of the notes with their times in four digits."""
+    """Write the times of a share of the notes with four digits and no separator."""
     for note in notes:
         pieces = list(note.text)
         if Random(f"{note.name}/{seed}/clock").random() < SHARE_ON_THE_WARD_CLOCK:
@@ -146,7 +146,7 @@ def by_the_ward_clock(notes: Iterable[AnnotatedText], seed: int) -> Iterator[Ann
 
 
 def remember(label: Label) -> Label:
-    """A labeller that reads each text once."""
+    """Cache the results of a labeller by text."""
     known: dict[str, list[Entity]] = {}
 
     def remembered(text: str) -> list[Entity]:
@@ -158,7 +158,7 @@ def remember(label: Label) -> Label:
 
 
 def write(notes: Iterable[AnnotatedText], path: Path) -> None:
-    """Write a file, and say how much is in it."""
+    """Write a file and print its size."""
     listed = list(notes)
     path.parent.mkdir(parents=True, exist_ok=True)
     tokenizer = {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}

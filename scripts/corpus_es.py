@@ -1,14 +1,13 @@
-"""Make the Spanish training corpus: the gold notes, open notes labelled by a teacher, identifiers put into them, and
-made notes.
+"""Build the Spanish training corpus: gold notes, open notes labelled by a teacher, injected and synthetic notes.
 
     python -m scripts.corpus_es corpus --teacher training/es_teacher
 
-Files of corpus/es/train: `gold` (MEDDOCAN train), `silver` (case reports that nobody labelled, labelled by the
-teacher), `injected` (case reports and sentences of health records with identifiers put in; the teacher labels what
-they hold of their own), `synth` (made notes). corpus/es/full links to them and to the development set.
+Files in corpus/es/train: `gold` (MEDDOCAN train), `silver` (unlabelled case reports labelled by the teacher),
+`injected` (case reports and sentences of health records with injected identifiers; the teacher labels their own ones),
+`synth` (synthetic notes). corpus/es/full links to them and to the development set.
 
-All labels are those that MEDDOCAN has: it knows no CITY, so a CITY becomes a TERRITORY. The teacher must be trained on
-MEDDOCAN train alone.
+Only labels of MEDDOCAN are used: it has no CITY, so CITY becomes TERRITORY. The teacher must be trained on MEDDOCAN
+train only.
 """
 
 import shutil
@@ -64,7 +63,7 @@ def main(
 
 
 def link_full(folder: Path) -> None:
-    """Make the folder of everything that the pipeline that ships is trained on: train and dev."""
+    """Create the folder with all training data of the shipped pipeline: train and dev."""
     full = folder / "full"
     shutil.rmtree(full, ignore_errors=True)
     full.mkdir()
@@ -73,7 +72,7 @@ def link_full(folder: Path) -> None:
 
 
 def make_labeller(nlp: Language) -> Callable[[str], list[Entity]]:
-    """The teacher as a function, which reads each text once."""
+    """Return a function that labels texts with the teacher, caching results."""
     known: dict[str, list[Entity]] = {}
 
     def label(text: str) -> list[Entity]:
@@ -85,7 +84,7 @@ def make_labeller(nlp: Language) -> Callable[[str], list[Entity]]:
 
 
 def make_writer(nlp: Language, folder: Path) -> Callable[[str, Iterable[AnnotatedText]], None]:
-    """A function that writes notes as Docs, with the labels that MEDDOCAN has."""
+    """Return a function that writes notes as Docs, with the labels of MEDDOCAN."""
 
     def write(name: str, notes: Iterable[AnnotatedText]) -> None:
         path = folder / f"{name}.spacy"
@@ -99,7 +98,7 @@ def make_writer(nlp: Language, folder: Path) -> Callable[[str, Iterable[Annotate
 
 
 def known_labels(note: AnnotatedText) -> AnnotatedText:
-    """A note with the labels of MEDDOCAN, under their canonical names."""
+    """Map the labels of a note to those of MEDDOCAN, as canonical labels."""
     entities = [Entity(e.start, e.end, from_scheme(to_scheme(e.label, "meddocan"), "meddocan")) for e in note.entities]
     return AnnotatedText(note.name, note.text, tuple(entities))
 

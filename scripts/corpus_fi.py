@@ -1,17 +1,17 @@
-"""Make the Finnish training corpus: made notes, real text with identifiers put in, and the Turku NER corpus.
+"""Build the Finnish training corpus: synthetic notes, real text with injected identifiers, and Turku NER.
 
-    python -m scripts.corpus_fi --assets-dir assets
+    python -m scripts.corpus_fi --assets-dir corpus
 
-The assets are `turku_ner` (documents with gold names) and `fi_eduskunta_vkk` (written answers of ministers, which
-nobody labelled). Of the answers only sentences without a name of their own are used: one with a capitalised word that
-the name lists have, in whatever case, is left out, and so is one with another capitalised word that no list knows.
-Dates, countries and towns in them are labelled. Places of the Turku corpus get the finer labels that the lists know.
+Assets are `turku_ner` (documents with gold names) and `fi_eduskunta_vkk` (unlabelled written answers of ministers). Of
+the answers, only sentences without names are used: a sentence is skipped if it has a capitalized word that is on the
+name lists in any case form, or that is on no list at all. Dates, countries and towns in them are labelled. Places of
+the Turku corpus get the finer labels of the lists.
 
-Written are corpus/fi/train/made.spacy, dev.spacy (templates of another author, and a part of Turku train) and
-test.spacy (templates of a third author, and rare names that the others do not have).
+Output: corpus/fi/train/made.spacy; dev.spacy, with templates of a second author and a part of Turku train; test.spacy,
+with templates of a third author and rare names that the others do not contain.
 
-With --teacher, a pipeline trained on these, sentences of `fi_wiki_mt_squad2_nq` are labelled by it where it is sure of
-every word of theirs: many names of other tongues stand there. Then corpus/fi/train/silver.spacy is written alone.
+With --teacher, a pipeline trained on these files, sentences of `fi_wiki_mt_squad2_nq` in which the teacher is certain
+of every word are labelled by it and written to corpus/fi/train/silver.spacy: they contain many foreign names.
 """
 
 import argparse
@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\W\d_][\w:'-]*")
 
 @cache
 def name_forms() -> frozenset[str]:
-    """Every case form of the commoner names."""
+    """Return all case forms of the frequent names."""
     parts = {"female": "given", "male": "given", "surname": "surname"}
     names = ((name, kind) for part, kind in parts.items() for name in read_table("fi", part).names[:NAMES_USED])
     return frozenset(form for name, kind in names for form in case_forms(name, "fi", kind=kind))
@@ -59,7 +59,7 @@ def name_forms() -> frozenset[str]:
 
 @cache
 def place_forms() -> dict[str, str]:
-    """Every case form of a town or country → its label."""
+    """Map all case forms of towns and countries to labels."""
     lists = load_language("fi").lists
     towns = {row["city"] for row in lists["places"]}
     countries = {row["text"] for row in lists["countries"]} | {"Suomi"}
@@ -68,12 +68,12 @@ def place_forms() -> dict[str, str]:
 
 
 def read_turku(folder: Path, split: str) -> list[AnnotatedText]:
-    """The Turku NER corpus with finer labels for places and hospitals that the lists know."""
+    """Read the Turku NER corpus, with finer labels for places and hospitals on the lists."""
     return [_refine(note) for note in read_conll(folder / "turku_ner" / "data" / "conll" / f"{split}.tsv")]
 
 
 def _refine(note: AnnotatedText) -> AnnotatedText:
-    """Towns, countries and hospitals under labels of their own; days of the week are dates, and a range is two."""
+    """Relabel towns, countries, hospitals and days of the week, and split date ranges."""
 
     def label(entity: Entity) -> str:
         text = note.text[entity.start : entity.end]
@@ -93,7 +93,7 @@ def _refine(note: AnnotatedText) -> AnnotatedText:
 
 
 def _parts(entity: Entity, text: str) -> list[Entity]:
-    """The two dates of a range, or the entity itself."""
+    """Return the two dates of a range, or the entity itself."""
     found = list(YEARS.finditer(text[entity.start : entity.end])) if entity.label == "DATE" else []
     if len(found) != 2:
         return [entity]
@@ -101,7 +101,7 @@ def _parts(entity: Entity, text: str) -> list[Entity]:
 
 
 def read_answers(path: Path) -> Iterator[tuple[str, str]]:
-    """Notes of the answers' nameless sentences: name and text, three to nine sentences each."""
+    """Yield name and text of notes made of three to nine sentences without names."""
     with bz2.open(path, "rt", encoding="utf8", newline="") as file:
         tidy = (_AFTER.sub(r"\1", _BEFORE.sub(r"\1", row["sentence"])).strip() for row in csv.DictReader(file))
         sentences = [sentence for sentence in tidy if is_nameless(sentence)]
@@ -113,7 +113,7 @@ def read_answers(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def is_nameless(sentence: str) -> bool:
-    """Whether no word of a sentence may be a name that nobody labelled."""
+    """Test whether a sentence contains no word that could be an unlabelled name."""
     words = _WORD.findall(sentence)
     inner = [word for word in words[1:] if word[0].isupper() and word not in place_forms()]
     first_is_name = bool(words) and words[0] in name_forms() and not inner
@@ -122,12 +122,12 @@ def is_nameless(sentence: str) -> bool:
 
 @cache
 def _common() -> frozenset[str]:
-    """Words that begin sentences and are names as well."""
+    """Return words that begin sentences and are also names."""
     return frozenset("asia aika ilman ilma tällä näin kun kuten muun toivo into onni kari vesa meri kai".split())
 
 
 def make_rules() -> Language:
-    """A pipeline of the rules alone."""
+    """Create a pipeline of the rules only."""
     nlp = spacy.blank("fi")
     nlp.tokenizer = spacy.util.registry.tokenizers.get("spacy_deid.ClinicalTokenizer.v1")()(nlp)
     nlp.add_pipe("deid_patterns", config={"languages": ["fi"]})
@@ -136,7 +136,7 @@ def make_rules() -> Language:
 
 
 def label_answers(nlp: Language, text: str) -> list[Entity]:
-    """What the rules and the lists of places find in a text without names."""
+    """Label a text without names with the rules and the lists of places."""
     found = [entity for entity in from_doc(nlp(text), "answer").entities if entity.label in RULED]
     covered = {at for entity in found for at in range(entity.start, entity.end)}
     for match in _WORD.finditer(text):
@@ -147,7 +147,7 @@ def label_answers(nlp: Language, text: str) -> list[Entity]:
 
 
 def make_train(assets: Path, nlp: Language, seed: int) -> Iterator[AnnotatedText]:
-    """Made notes, notes with identifiers put in, and the gold itself."""
+    """Return synthetic notes, notes with injected identifiers, and the gold."""
     turku = [note for note in read_turku(assets, "train") if not for_dev(note)]
     gold = {note.text: list(note.entities) for note in turku}
     answers = list(read_answers(assets / "fi_eduskunta_vkk" / "vkk" / "train.csv.bz2"))
@@ -169,7 +169,7 @@ def make_train(assets: Path, nlp: Language, seed: int) -> Iterator[AnnotatedText
 
 
 def read_silver(path: Path, teacher: Language) -> Iterator[AnnotatedText]:
-    """Paragraphs of an encyclopaedia less the sentences that a teacher is unsure of, with the labels that it gives."""
+    """Yield paragraphs of an encyclopedia labelled by the teacher, without the sentences it is uncertain of."""
     paragraphs = [line for line in path.read_text(encoding="utf8").splitlines() if len(line.split()) > SHORTEST]
     for number, text in enumerate(sorted(paragraphs, key=stable_hash)[:SILVER]):
         sure, unsure = (label_at(teacher, text, threshold) for threshold in (SURE, 1 - SURE))
@@ -184,7 +184,7 @@ def read_silver(path: Path, teacher: Language) -> Iterator[AnnotatedText]:
 
 
 def label_at(teacher: Language, text: str, threshold: float) -> list[Entity]:
-    """What the classifier of a pipeline finds at a threshold; an encyclopaedia tells of no patients and clinicians."""
+    """Label a text with the classifier at a threshold. Patients and clinicians become persons."""
     ner = teacher.get_pipe("deid_ner")
     ner.set_threshold(threshold)
     doc = ner(teacher.make_doc(text))
@@ -195,18 +195,18 @@ def label_at(teacher: Language, text: str, threshold: float) -> list[Entity]:
 
 
 def for_dev(note: AnnotatedText) -> bool:
-    """Whether a document of Turku train is for development: one in twelve."""
+    """Test whether a document of Turku train belongs to the development set: one in twelve."""
     return stable_hash(note.name) % 12 == 0
 
 
 def make_dev(assets: Path, seed: int) -> Iterator[AnnotatedText]:
-    """Made notes by another author and a part of the gold."""
+    """Return synthetic notes of the second author and a part of the gold."""
     yield from make_corpus("fi", DEV, seed + 100, split="dev")
     yield from (note for note in read_turku(assets, "train") if for_dev(note))
 
 
 def write(notes: Iterable[AnnotatedText], path: Path, nlp: Language) -> None:
-    """Write a file, and say how much is in it."""
+    """Write a file and print its size."""
     listed = list(notes)
     path.parent.mkdir(parents=True, exist_ok=True)
     trimmed = write_docbin(listed, path, nlp.make_doc)

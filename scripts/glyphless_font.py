@@ -1,9 +1,9 @@
-"""Make the font of invisible text layers: every character is one box of half an em.
+"""Build the font of invisible text layers, in which every character is the same box, half an em wide.
 
     python -m scripts.glyphless_font
 
-Tesseract and OCRmyPDF write text behind pictures with such fonts; this one is made from nothing. Its glyph is a box
-and not empty, because pdfium passes over text without extent. It is never painted. Needs fonttools.
+Tesseract and OCRmyPDF use such fonts for the text behind page images. The glyph is a box instead of empty, because
+PDFium ignores text without extent. It is never painted. Needs fonttools.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ PATH = Path("spacy_deid/resources/documents/glyphless.ttf")
 
 
 def main() -> None:
-    """Build the font: glyph 0 is the obligatory one, glyph 1 stands for everything."""
+    """Build the font: glyph 0 is the mandatory .notdef, glyph 1 is used for every character."""
     font = FontBuilder(1000, isTTF=True)
     font.setupGlyphOrder([".notdef", "blank"])
     font.setupCharacterMap({0x20: "blank"})

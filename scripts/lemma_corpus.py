@@ -1,11 +1,11 @@
-"""Make the training corpus of the Finnish edit-tree lemmatizer from treebanks in CoNLL-U.
+"""Build the training corpus of the Finnish edit-tree lemmatizer from treebanks in CoNLL-U.
 
     python -m scripts.lemma_corpus corpus/ud_finnish corpus/lemmas
 
-The development and test files of UD Finnish are small enough to be passed round, the training files are not, so the
-development files are split: the first four fifths of TDT dev and all of FTB dev train, with the sentences of
-FinnTreeBank 1 that are not in FTB test; every tenth passage of this chooses the checkpoint. The last fifth of
-TDT dev and FTB test stay unseen, for benchmarks/lemmatizers.py.
+The training files of UD Finnish are too large to redistribute, so the development files are split: training data are
+the first four fifths of TDT dev, all of FTB dev, and the sentences of FinnTreeBank 1 that are not in FTB test; every
+tenth passage of this selects the checkpoint. The last fifth of TDT dev and FTB test are test data of
+benchmarks/lemmatizers.py.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,19 +48,19 @@ def main(
 
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
-    """Read the words of each sentence, without the ranges of words written together."""
+    """Read the words of each sentence, without multiword token ranges."""
     for block in path.read_text(encoding="utf8").strip().split("\n\n"):
         rows = [line.split("\t") for line in block.splitlines() if line[:1].isdigit()]
         yield [row for row in rows if row[0].isdigit()]
 
 
 def text_of(sentence: Sentence) -> str:
-    """The words of a sentence, to tell whether two are the same."""
+    """Return the words of a sentence as a key for comparison."""
     return " ".join(row[1] for row in sentence)
 
 
 def make_docs(sentences: Iterable[Sentence]) -> Iterator[Doc]:
-    """Docs of a few sentences each, with lemmas; "#" stands between the parts of compounds."""
+    """Create Docs of several sentences with lemmas; "#" separates the parts of compounds."""
     vocab = Vocab()
     rest = iter(sentences)
     while block := list(islice(rest, SENTENCES)):

@@ -1,10 +1,10 @@
-"""Build the lexicon of a language: lists of names, places and professions, word frequencies, and clusters of words.
+"""Build the lexicon of a language: lists of names, places and professions, word frequencies, and word clusters.
 
-    python -m scripts.lexicon es corpus/es/lexicon.bin --assets-dir /path/to/copies
+    python -m scripts.lexicon es corpus/es/lexicon.bin --text corpus/e3c/e3c_es_ccby_clean.jsonl
 
-The lists stand in the package. Frequencies and clusters are counted in open text: words that keep the same company
-(positive pointwise mutual information, reduced by a truncated SVD) fall into one cluster of k-means. The result holds
-hashes and numbers, no words.
+The lists are those of the package. Frequencies and clusters are computed from open text: words with similar contexts
+(positive pointwise mutual information, reduced by truncated SVD) are grouped by k-means. The result contains hashes
+and numbers, no words.
 """
 
 import bz2
@@ -59,7 +59,7 @@ def main(
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Lines of text of a file, or of the files of a folder."""
+    """Yield the lines of a file, or of the files of a folder."""
     if path.is_dir():
         yield from (line for file in sorted(path.rglob("*")) if file.suffix in READ for line in read_lines(file))
     elif path.suffix == ".jsonl":
@@ -72,7 +72,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
-    """The lists of the package: names, common ones apart, and the single words of places and professions."""
+    """Read the lists of the package: names, with frequent ones apart, and words of places and professions."""
     names, lists = LANGUAGES / lang / "names", LANGUAGES / lang / "synth" / "lists"
     given = [read_column(names / f"{sex}.csv") for sex in ("female", "male")]
     surnames = read_column(names / "surname.csv")
@@ -93,7 +93,7 @@ def read_lists(lang: str, forms: bool) -> dict[str, list[str]]:
 
 
 def with_forms(lists: dict[str, list[str]], lang: str) -> dict[str, list[str]]:
-    """The lists with every case form of their words."""
+    """Add all case forms to the words of lists."""
     from spacy_deid.lang.inflection import case_forms
 
     kinds = {"common given": "given", "given": "given", "common surname": "surname", "surname": "surname"}
@@ -106,7 +106,7 @@ def with_forms(lists: dict[str, list[str]], lang: str) -> dict[str, list[str]]:
 
 
 def read_column(path: Path) -> list[str]:
-    """First column of a list; the first line of a .csv is its head."""
+    """Read the first column of a list; a .csv file has a header."""
     if not path.is_file():
         return []
     lines = [line.split(",")[0].strip() for line in path.read_text(encoding="utf8").splitlines()]
@@ -114,11 +114,12 @@ def read_column(path: Path) -> list[str]:
 
 
 def cluster_words(sentences: Iterable[list[str]], most: int) -> tuple[dict[str, int], list[int]]:
-    """Clusters of the commonest words by the company that they keep within two words to either side.
+    """Cluster the most frequent words by their neighbours within two words on each side.
 
-    sentences (Iterable[list[str]]): words of each line. most (int): how many words.
-    RETURNS (tuple[dict[str, int], list[int]]): folded word → number of its cluster, and the group of each cluster,
-        both from 1; the same on every run.
+    sentences (Iterable[list[str]]): words of each line.
+    most (int): number of words.
+    RETURNS (tuple[dict[str, int], list[int]]): case-folded word → number of its cluster, and the group of each
+        cluster, both from 1. Deterministic.
     """
     vectors, known = word_vectors(sentences, most)
     clusters = group(vectors, len(known) // WORDS_PER_CLUSTER)
@@ -130,14 +131,19 @@ def cluster_words(sentences: Iterable[list[str]], most: int) -> tuple[dict[str, 
 
 
 def group(vectors: np.ndarray, count: int) -> Any:
-    """k-means. vectors (ndarray): shape (items, width). count (int): groups. RETURNS (MiniBatchKMeans): fitted."""
+    """Fit k-means.
+
+    vectors (ndarray): shape (items, width).
+    count (int): number of groups.
+    RETURNS (MiniBatchKMeans): the fitted model.
+    """
     from sklearn.cluster import MiniBatchKMeans
 
     return MiniBatchKMeans(count, random_state=0, n_init=3, batch_size=4096).fit(vectors)
 
 
 def word_vectors(sentences: Iterable[list[str]], most: int) -> tuple[np.ndarray, list[str]]:
-    """Vectors of words, shape (words, 100): positive pointwise mutual information with their neighbours, reduced."""
+    """Compute word vectors, shape (words, 100): positive pointwise mutual information, reduced by SVD."""
     from scipy.sparse import coo_matrix
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize

@@ -1,11 +1,10 @@
-"""Gather the text that a masked language model is pre-trained on: one JSONL file to train on, one that is held out.
+"""Collect the pre-training text of a masked language model: a JSONL file to train on and one that is held out.
 
     python -m scripts.lm_corpus es corpus/lm
 
-Open text of the language, clinical text first, and the made notes of the training corpus. MEDDOCAN's training part is
-split: one case in five is held out, to fit scores on notes that the model has not read, and what repeats a sentence of
-those cases is left out too. Its development part, and the notes that the other languages are measured on, are not read
-at all.
+Sources are open text of the language, clinical text first, and the synthetic notes of the training corpus. MEDDOCAN
+train is split: one case in five is held out, to fit scores on notes that the model has not seen, and texts that repeat
+a sentence of these cases are left out. MEDDOCAN dev, and the test notes of the other languages, are not used.
 """
 
 import bz2
@@ -39,7 +38,7 @@ def main(
     output: Annotated[Path, typer.Argument(help="Folder to write LANG/train.jsonl and LANG/held_out.jsonl to")],
     corpus: Annotated[Path, typer.Option(help="Folder of the unpacked corpora")] = Path("corpus"),
 ) -> None:
-    """Gather the text of a language."""
+    """Collect the text of a language."""
     train: list[str] = []
     held_out: list[str] = []
     kept_back: set[str] = set()
@@ -61,49 +60,49 @@ def main(
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a text is held out."""
+    """Test whether a text is held out."""
     return stable_hash(name) % HELD_OUT == 0
 
 
 def sentences(text: str) -> set[str]:
-    """The long sentences of a text."""
+    """Return the long sentences of a text."""
     return {part for line in text.splitlines() for part in line.split(". ") if len(part) > SENTENCE}
 
 
 def meddocan(corpus: Path) -> Iterator[tuple[str, str]]:
-    """The cases of MEDDOCAN's training part."""
+    """Read the cases of MEDDOCAN train."""
     for path in sorted((corpus / "meddocan" / "train" / "brat").glob("*.txt")):
         yield path.stem, path.read_text(encoding="utf8")
 
 
 def e3c_es(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Spanish case reports."""
+    """Read Spanish case reports."""
     return rows(corpus / "e3c" / "e3c_es_ccby_clean.jsonl")
 
 
 def e3c_en(corpus: Path) -> Iterator[tuple[str, str]]:
-    """English case reports."""
+    """Read English case reports."""
     return rows(corpus / "e3c" / "e3c_en_ccby.jsonl")
 
 
 def nubes(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Sentences of Spanish health records."""
+    """Read sentences of Spanish health records."""
     for path in sorted((corpus / "nubes").rglob("*.txt")):
         yield from paragraphs(path, None)
 
 
 def help_es(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Plain Spanish."""
+    """Read Spanish help texts."""
     return paragraphs(corpus / "es_fi_libreoffice_help" / "lohelp_es.txt", 5000)
 
 
 def help_fi(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Plain Finnish."""
+    """Read Finnish help texts."""
     return paragraphs(corpus / "es_fi_libreoffice_help" / "lohelp_fi.txt", 5000)
 
 
 def parliament_fi(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Questions and answers of the Finnish parliament and ministries."""
+    """Read questions to and answers of the Finnish government."""
     for path in sorted((corpus / "fi_eduskunta_vkk").rglob("*.csv*")):
         sentences = [row.get("sentence", "") for row in read_csv(path)]
         for first in range(0, len(sentences), LINES):
@@ -111,23 +110,23 @@ def parliament_fi(corpus: Path) -> Iterator[tuple[str, str]]:
 
 
 def wiki_fi(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Articles translated into Finnish by machine."""
+    """Read articles machine-translated into Finnish."""
     for name in ("squad2_fi.txt", "nq_fi.txt"):
         yield from paragraphs(corpus / "fi_wiki_mt_squad2_nq" / name, WIKI)
 
 
 def biomed_en(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Sentences of English biomedical articles."""
+    """Read sentences of English biomedical articles."""
     return paragraphs(corpus / "biomed_ner_mtl" / "biomed_sentences_en.txt", BIOMED)
 
 
 def samples_en(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Transcribed English notes."""
+    """Read transcribed English notes."""
     return rows(corpus / "mtsamples_ptnotes" / "mtsamples_unique.jsonl")
 
 
 def made(lang: str, *files: str) -> Callable[[Path], Iterator[tuple[str, str]]]:
-    """The made notes of a training corpus."""
+    """Read the synthetic notes of a training corpus."""
 
     def made_notes(corpus: Path) -> Iterator[tuple[str, str]]:
         vocab = spacy.blank(lang).vocab
@@ -140,19 +139,19 @@ def made(lang: str, *files: str) -> Callable[[Path], Iterator[tuple[str, str]]]:
 
 
 def rows(path: Path) -> Iterator[tuple[str, str]]:
-    """Texts of a JSONL file."""
+    """Yield the texts of a JSONL file."""
     for number, row in enumerate(srsly.read_jsonl(path)):
         yield f"{path.stem}/{number}", row["text"]
 
 
 def read_csv(path: Path) -> Iterator[dict[str, str]]:
-    """Rows of a CSV file, compressed or not."""
+    """Yield the rows of a CSV file, compressed or not."""
     with bz2.open(path, "rt", encoding="utf8") if path.suffix == ".bz2" else path.open(encoding="utf8") as file:
         yield from csv.DictReader(file)
 
 
 def paragraphs(path: Path, limit: int | None) -> Iterator[tuple[str, str]]:
-    """Texts of some lines each, from a file of sentences; with a limit, lines from all over it."""
+    """Yield texts of several lines from a file of sentences; with a limit, sample lines evenly."""
     lines = [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()]
     step = max(1, len(lines) // limit) if limit else 1
     for first in range(0, len(lines), LINES * step):
@@ -160,7 +159,7 @@ def paragraphs(path: Path, limit: int | None) -> Iterator[tuple[str, str]]:
 
 
 def cut(text: str) -> list[str]:
-    """A text in parts that are not too long."""
+    """Split a text into parts of limited length."""
     parts, start = [], 0
     while len(text) - start > LONGEST:
         end = text.rfind("\n", start, start + LONGEST) + 1 or start + LONGEST

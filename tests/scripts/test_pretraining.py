@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.lm_data import (
+    SPECIAL,
+    batch_of_step,
+    encode_texts,
+    load_vocabulary,
+    mask_words,
+    save_vocabulary,
+    train_vocabulary,
+)
 from spacy_deid.errors import ConfigError, InputError
-from spacy_deid.masked_lm.pretraining.batches import batch_of_step, encode_texts, mask_words
-from spacy_deid.masked_lm.pretraining.vocabulary import SPECIAL, load_vocabulary, save_vocabulary, train_vocabulary
 
 TEXTS = [f"Paciente: Ana Pérez {n}\nvarón de 54años, acude por dolor abdominal. Ana vuelve.\n" for n in range(60)]
 
@@ -71,7 +78,7 @@ def test_masks_cover_words_from_a_piece_to_their_end(words, seed):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::FutureWarning")
 def test_a_training_that_was_stopped_goes_on_as_it_would_have(tokenizer, special, tmp_path):
     pytest.importorskip("transformers")
-    from spacy_deid.masked_lm.pretraining.train import Plan, train_model
+    from scripts.pretrain import Plan, train_model
 
     pieces = encode_texts(tokenizer, TEXTS)
     plan = Plan(hidden=32, layers=2, heads=2, length=32, batch=4, steps=12)
@@ -96,9 +103,9 @@ def test_an_exported_model_says_what_the_trained_one_says(tokenizer, special, tm
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnx")
 
+    from scripts.pretrain import Plan, asked_scores, build_model
+    from scripts.ship_lm import export_model
     from spacy_deid.masked_lm.model import load_masked_lm
-    from spacy_deid.masked_lm.pretraining.export import export_model
-    from spacy_deid.masked_lm.pretraining.train import Plan, asked_scores, build_model
 
     model = build_model(tokenizer.get_vocab_size(), special, Plan(hidden=128, layers=2, heads=2, length=48)).eval()
     save_vocabulary(tokenizer, tmp_path / "trained", 48)

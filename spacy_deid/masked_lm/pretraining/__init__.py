@@ -1,1 +1,0 @@
-"""Pre-training of a small masked language model: vocabulary, masking, training, export."""

@@ -1,22 +1,28 @@
-"""Write the tables of figures in the documents from metrics/*.json, so that no document says what was not measured.
+"""Collect the figures that have a target, and write the tables of figures in the documents from metrics/*.json.
 
-Tables stand between two comments that name their file, and perhaps how the names of their rows begin. What has a
-target comes first, the misses on top; then variants by figures, where they share some; then the rest. In brackets are
-the ends of 95 % intervals.
+    python -m benchmarks.figures            # collect and write
+    python -m benchmarks.figures --check    # fail if a table is out of date
+
+metrics/detection.json, dictionaries.json and surprisal.json collect the rows with a target from the files in
+`SOURCES`. A row keeps its command, data, split and date, and its interval; the language is added to its name.
+
+A table in a document is enclosed by two comments, which give the metrics file and optionally prefixes of row names:
 
     <!-- figures: foundation -->
     <!-- /figures -->
 
-`python -m benchmarks.figures` writes the tables, `python -m benchmarks.figures --check` fails if one is out of date.
+Rows with a target come first, missed targets on top; then tables of variants by figures; then all other rows. Brackets
+contain 95 % intervals.
 """
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from spacy_deid.evaluation import MetricRow, read_rows
+from spacy_deid.evaluation import MetricRow, read_rows, write_rows
 from spacy_deid.evaluation.rows import ENDS
 
 # a traceback that shows local variables would show notes
@@ -43,6 +49,12 @@ DOCUMENTS = (
     "docs/guides/recovery.md",
     "docs/guides/transformers.md",
 )
+METRICS = Path("metrics")
+SOURCES = {
+    "detection": ["detection_*", "fairness_*", "throughput", "size", "peers", "inflection_fi"],
+    "dictionaries": ["local_ablation", "dictionaries_speed", "rare_names", "recovery", "audit"],
+    "surprisal": ["surprisal_*", "masked_lm", "lemmatizers"],
+}
 RATIO = "divided by the best peer"
 MET = ("**no**", "tie", "yes")
 Line = tuple[str, str]  # variant and data
@@ -51,8 +63,10 @@ BLOCK = re.compile(r"(<!-- figures: (?P<name>\w+)(?: (?P<part>[^>]+?))? -->\n).*
 
 
 @app.command()
-def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a table is out of date")] = False) -> None:
-    """Write or check the tables."""
+def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a table is out of date.")] = False) -> None:
+    """Collect the figures with a target and write the tables, or check the tables."""
+    if not check:
+        collect_targets()
     stale = []
     for name in DOCUMENTS:
         path = Path(name)
@@ -65,6 +79,35 @@ def main(check: Annotated[bool, typer.Option(help="Change nothing; fail if a tab
     if stale:
         typer.echo(f"out of date: {', '.join(stale)}; run python -m benchmarks.figures", err=True)
         raise typer.Exit(1)
+
+
+def collect_targets() -> None:
+    """Write the files of figures with a target and print which targets are missed."""
+    for field in SOURCES:
+        target = METRICS / f"{field}.json"
+        rows = [
+            row
+            for pattern in SOURCES[field]
+            for path in sorted(METRICS.glob(f"{pattern}.json"))
+            for row in read_targets(path)
+        ]
+        target.unlink(missing_ok=True)
+        write_rows(target, rows)
+        aims = [row for row in rows if row.target is not None]
+        missed = [row.name for row in aims if met(row) == "**no**"]
+        ties = [row.name for row in aims if met(row) == "tie"]
+        typer.echo(f"{target}: {len(aims)} figures with a target, {len(missed)} missed, {len(ties)} ties with a peer")
+        typer.echo("".join(f"  {name}\n" for name in missed), nl=False)
+
+
+def read_targets(path: Path) -> list[MetricRow]:
+    """Rows of a file that have a target, and their intervals, with the language in their names."""
+    lang = re.search(r"_(es|en|fi)\.json$", path.name)
+    found = read_rows(path)
+    aims = {row.key for row in found if row.target is not None}
+    ends = {(name + end, data, split) for name, data, split in aims for end in ENDS}
+    rows = [row for row in found if row.key in aims | ends]
+    return [dataclasses.replace(row, name=f"{lang[1]}: {row.name}") if lang else row for row in rows]
 
 
 def render(name: str, part: str) -> str:

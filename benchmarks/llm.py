@@ -4,7 +4,8 @@
 
 Figures are those of the comparisons in the literature: precision, recall and F1 over letters and digits, whatever the
 label; documents that failed, of which nothing is released and which are in no other figure; seconds and cost of a
-document. With --runs N the model is asked N times, with another seed each, and the runs are compared.
+document. With --runs N the model is asked N times, with another seed each, and the runs are compared with the test of
+Kruskal and Wallis over the figures of documents, which are not normally distributed (as in Wiest et al. 2024).
 """
 
 import time
@@ -19,7 +20,6 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from benchmarks.repeatability import compare_runs
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder
 from spacy_deid.evaluation.per_document import measure_documents
@@ -193,6 +193,41 @@ def rows(systems: Mapping[str, Figures], repeated: Mapping[str, Any], runs: int,
             for name, value in named.items()
         ]
     return out
+
+
+def compare_runs(gold: Notes, runs: Sequence[Notes]) -> dict[str, Any]:
+    """Compare repeated runs over the same documents.
+
+    gold (Sequence[AnnotatedText]): documents with gold annotations.
+    runs (Sequence): for each run, the predictions for the same documents.
+    RETURNS (dict): "same", the share of documents for which all runs gave the same result; for each of accuracy,
+        recall and fnr the "micro" value of each run, and "h" and "p" of the Kruskal-Wallis test over documents.
+    RAISES: InputError if documents cannot be paired (D308–D310).
+    """
+    measured = [measure_documents(gold, run) for run in runs]
+    found: dict[str, set[tuple[object, ...]]] = {}
+    for run in runs:
+        for document in run:
+            found.setdefault(document.name, set()).add(tuple(document.entities))
+    result: dict[str, Any] = {"same": sum(len(each) == 1 for each in found.values()) / len(found)}
+    for rate in ("accuracy", "recall", "fnr"):
+        h, p = kruskal_wallis([[row[rate] for row in one["rows"] if row[rate] is not None] for one in measured])
+        result[rate] = {"micro": [one["micro"][rate] for one in measured], "h": h, "p": p}
+    return result
+
+
+def kruskal_wallis(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Test whether groups of values have the same distribution (Kruskal and Wallis 1952, with correction for ties).
+
+    groups (Sequence[Sequence[float]]): at least two groups with at least one value each.
+    RETURNS (tuple[float, float]): the statistic H and its p-value; 0 and 1 if all values are equal.
+    """
+    from scipy.stats import kruskal
+
+    if len({value for group in groups for value in group}) == 1:
+        return 0.0, 1.0
+    h, p = kruskal(*groups)
+    return float(h), float(p)
 
 
 if __name__ == "__main__":

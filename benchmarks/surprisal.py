@@ -8,7 +8,7 @@ development, and used on the test set. The model runs once for each masking; all
 and what it said is kept in a folder of numbers, so that a run that is broken off goes on where it was. Without a model
 of the language the two rules are measured alone.
 
-Writes metrics/surprisal_LANG.json, and the curves over the threshold into metrics/surprisal_LANG and training/figures.
+Writes metrics/surprisal_LANG.json, and the curves over the threshold to training/figures.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ def main(
     score: Annotated[list[str] | None, typer.Option(help="Scores; else all")] = None,
     keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
     metrics: Annotated[Path, typer.Option(help="Folder to write surprisal_LANG.json to")] = Path("metrics"),
-    figures: Annotated[Path, typer.Option(help="Folder of the pictures")] = Path("training/figures"),
+    figures: Annotated[Path, typer.Option(help="Folder of the curves")] = Path("training/figures"),
 ) -> None:
     """Measure detection by surprisal."""
     about = {"command": command_line("benchmarks.surprisal", context), "date": date.today().isoformat()}
@@ -128,7 +128,7 @@ def main(
             rows.append(MetricRow(name, round(value, 5), None, "higher", **named))
         replace_rows(metrics / f"surprisal_{lang}.json", rows)
         plain = {v.score: v for v in variants if (v.masking, v.score) == (MAIN, "surprisal")}
-        draw(lang, plain | chosen, metrics, figures)
+        draw(lang, plain | chosen, figures)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def without_model(lang: str, notes: Sequence[AnnotatedText]) -> ScoredTokens:
     return join(score_tokens(note, nlp.make_doc(note.text), nothing) for note in notes)
 
 
-def draw(lang: str, chosen: Mapping[str, Variant], metrics: Path, figures: Path) -> None:
+def draw(lang: str, chosen: Mapping[str, Variant], figures: Path) -> None:
     """Write the curves of scores on the notes for development."""
     for name, variant in chosen.items():
         table = variant.tune.take("narrative") if name.endswith("narrative") else variant.tune
@@ -241,7 +241,7 @@ def draw(lang: str, chosen: Mapping[str, Variant], metrics: Path, figures: Path)
         about = {"threshold": variant.threshold, "by": "f1", "score": variant.score, "figures": reached}
         rows = score_curve(table.gold, table.value, variant.threshold)
         file = name.replace(" ", "_")
-        write_score_curve(metrics / f"surprisal_{lang}" / file, about, rows)
+        write_score_curve(figures / f"surprisal_{lang}_{file}", about, rows)
         title = f"{lang}: {name} ({variant.name}), development data"
         plot_score_curve(figures / f"surprisal_{lang}_{file}.png", {**about, "title": title}, rows)
 

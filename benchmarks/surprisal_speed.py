@@ -212,7 +212,7 @@ def row(
     name: str, value: float, target: float | None, better: Any = "higher", data: str = "notes of 500 words"
 ) -> MetricRow:
     """A row."""
-    command = "spacy project run surprisal-speed"
+    command = "spacy project run surprisal"
     return MetricRow(name, round(value, 4), target, better, data, "dev", command, date.today().isoformat())
 
 

@@ -426,7 +426,6 @@ class Errors:
     D736 = "no de-identified text: '{name}' got no answer for part {part} of {parts}, {start}:{end}: {reason}"
     D737 = "a language model requires the package '{package}': pip install 'spacy-deid[{extra}]'"
     D738 = "language model: setting '{setting}' must be {wanted}"
-    D739 = "cannot compare runs: at least two runs are needed, each with a value for at least one document"
 
     # tables of notes, sampling
     D740 = "{source}: {reason}"

@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 import spacy
 
-from benchmarks import figures, targets, test_sets
+from benchmarks import figures, test_sets
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_docbin, write_rows
 from spacy_deid.evaluation.rows import with_interval
@@ -74,7 +74,7 @@ def test_only_rows_that_begin_with_the_part_are_shown(render):
 def test_targets_keep_their_intervals_and_say_their_language(tmp_path):
     rows = [*with_interval(row("F1", 0.8, 0.9), [0.7, 0.9]), *with_interval(row("recall"), [0.4, 0.6])]
     write_rows(tmp_path / "detection_fi.json", rows)
-    found = targets.read_targets(tmp_path / "detection_fi.json")
+    found = figures.read_targets(tmp_path / "detection_fi.json")
     assert [row.name.partition(",")[0] for row in found] == ["fi: F1"] * 3
 
 

@@ -74,3 +74,23 @@ def test_the_price_is_that_of_the_file(tmp_path):
     path.write_text('[per_hour]\nours = 0.5\nbig = 8\n[machines]\npipeline = "ours"\nllm = "big"\n')
     assert benchmark.read_prices(path) == {"pipeline": 0.5, "llm": 8}
     assert set(benchmark.read_prices(ROOT / "benchmarks" / "prices.toml")) == {"pipeline", "llm"}
+
+
+def test_equal_values_have_the_same_distribution():
+    assert benchmark.kruskal_wallis([[1.0, 1.0], [1.0]]) == (0.0, 1.0)
+
+
+def test_the_test_statistic_is_corrected_for_ties():
+    assert benchmark.kruskal_wallis([[1, 1, 2, 3], [2, 2, 3], [5, 1]]) == pytest.approx((0.81381, 0.66571), abs=1e-5)
+
+
+def test_runs_are_compared_over_documents():
+    text = "Ana vive en Soria"
+    gold = [AnnotatedText(name, text, (Entity(0, 3, "PATIENT"), Entity(12, 17, "CITY"))) for name in "abc"]
+    whole = [AnnotatedText(name, text, gold[0].entities) for name in "abc"]
+    half = [AnnotatedText(name, text, gold[0].entities[: 1 + (name == "a")]) for name in "abc"]
+    result = benchmark.compare_runs(gold, [whole, whole, half])
+    assert result["same"] == pytest.approx(1 / 3)
+    assert result["recall"]["micro"] == pytest.approx([1, 1, 14 / 24])
+    assert 0 < result["recall"]["p"] < 1
+    assert benchmark.compare_runs(gold, [whole, whole])["accuracy"]["p"] == 1.0

@@ -160,7 +160,7 @@ def test_an_unknown_setting_is_refused_by_its_name(setting):
 )
 def test_any_text_inflects_and_keeps_its_beginning(text, case, kind, number):
     form = inflect(text, "fi", case, kind=kind, number=number)
-    assert form[:1] == text[:1]
+    assert form[:1] == text[:1] or text in ("ie", "uo", "yö")  # yö, öissä
     assert len(form) >= len(text) - 3
     assert inflect(text, "fi", "nom", kind=kind) == text
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import spacy
 from spacy.tokens import Doc
@@ -26,7 +26,7 @@ from spacy.vocab import Vocab
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.lemmatizers import Lemmatizer, lower_form
+from spacy_deid.lemmatizers import Lemmatizer, choose_lemmatizer, lower_form
 
 COMMAND = "python -m benchmarks.lemmatizers --treebanks corpus --edit-trees training/fi_lemmatizer/model-best"
 SENTENCES = 25
@@ -47,22 +47,20 @@ TREEBANKS = {
         ("UD Spanish GSD", "ud_spanish/GSD/es_gsd-ud-test.conllu", "test", 0.0),
     ),
 }
-LEMMATIZERS: dict[str, dict[str, dict]] = {
+CAPITALISED = "spacy_deid.capitalised_lemmatizer.v1"
+LEMMATIZERS: dict[str, dict[str, Any]] = {
     "fi": {
-        "default": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "fi"},
-        "simplemma": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "fi"},
+        "default": "rules",
+        "simplemma": "simplemma",
         "simplemma, names by rule": {
-            "@misc": "spacy_deid.capitalised_lemmas.v1",
-            "capitalised": {"@misc": "spacy_deid.finnish_name_lemmas.v1"},
-            "others": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "fi"},
+            "@deid_lemmatizers": CAPITALISED,
+            "capitalised": "rules",
+            "others": "simplemma",
+            "lang": "fi",
         },
-        "Voikko": {"@misc": "spacy_deid.voikko_lemmas.v1"},
+        "Voikko": "voikko",
     },
-    "es": {
-        "default": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "es"},
-        "simplemma": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "es"},
-        "lookup": {"@misc": "spacy_deid.lookup_lemmas.v1", "lang": "es"},
-    },
+    "es": {"simplemma": "simplemma", "lookup": "lookup"},
 }
 
 
@@ -144,18 +142,24 @@ def main() -> None:
     for lang in args.lang or TREEBANKS:
         configs = {LOWER_CASE: None, **LEMMATIZERS[lang]}
         if lang == "fi" and args.edit_trees:
-            configs[EDIT_TREES] = {"@misc": "spacy_deid.edit_tree_lemmas.v1", "path": str(args.edit_trees)}
+            configs[EDIT_TREES] = {
+                "@deid_lemmatizers": "spacy_deid.edit_tree_lemmatizer.v1",
+                "path": str(args.edit_trees),
+            }
         for data, file, split, left_out in TREEBANKS[lang]:
             passages = list(read_passages(args.treebanks / file, left_out))
             for name, config in configs.items():
                 if name != EDIT_TREES or split != "dev":
-                    write_rows(args.metrics, compare_one(name, config, passages, data, split))
+                    write_rows(args.metrics, compare_one(name, config, lang, passages, data, split))
 
 
-def compare_one(name: str, config: dict | None, passages: list[list[Word]], data: str, split: str) -> list[MetricRow]:
+def compare_one(
+    name: str, config: Any, lang: str, passages: list[list[Word]], data: str, split: str
+) -> list[MetricRow]:
     """Measure a lemmatizer on a treebank. RETURNS: rows; none if it is not installed."""
     try:
-        made = spacy.registry.resolve({"lemmatizer": config})["lemmatizer"] if config else lower_case
+        found = spacy.registry.resolve({"lemmatizer": config})["lemmatizer"]
+        made = choose_lemmatizer(found, lang) if config else lower_case
     except ConfigError as error:
         print(f"{name}: left out. {error}")
         return []

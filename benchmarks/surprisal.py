@@ -38,6 +38,8 @@ from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.evaluation.score_store import score_notes
 from spacy_deid.evaluation.score_views import Figures, figure_name, format_scores, measure, measure_rules, score_rows
 from spacy_deid.evaluation.scored_tokens import BASELINES, ScoredTokens, find_scorable, join, score_tokens, shape_rule
+from spacy_deid.lemmatizers import choose_lemmatizer
+from spacy_deid.masked_lm.scores import choose_score
 
 from .test_sets import read_test_set
 
@@ -46,7 +48,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 Scored = list[tuple[AnnotatedText, Doc, Mapping[str, Any]]]
 
-MASKINGS = ("no", "same_word", "same_lemma")
+MASKINGS = ("none", "same_word", "same_lemma")
 MAIN = "same_word"  # the masking that every score is measured with; of the others, these:
 OF_EACH_MASKING = ("surprisal", "entropy", "combined:kind=model", "combined")
 ALONE = ("surprisal", "per_piece", "rank", "entropy", "name_slot", "combined:kind=model")  # neither form nor place
@@ -181,7 +183,8 @@ def score_all(
             return
         for score in (one for one in scores if masking == MAIN or one in OF_EACH_MASKING):
             try:
-                part = registry.resolve({"score": find_part("score", score, setup.lang)})["score"]
+                found = registry.resolve({"score": find_part("score", score, setup.lang)})["score"]
+                part = choose_score(found, setup.lang)
             except ConfigError as error:
                 typer.echo(f"{setup.lang}: left out: {error}", err=True)
                 continue
@@ -256,8 +259,7 @@ def recurring_names(
     """
     if lang not in INFLECTED:
         return
-    part = find_part("masking", "same_lemma", lang)["lemmatizer"]
-    lemmatizer = registry.resolve({"lemmatizer": part})["lemmatizer"]
+    lemmatizer = choose_lemmatizer(None, lang)
     nlp = make_blank(lang)
     again = np.concatenate([recurring(nlp.make_doc(note.text), note, lemmatizer) for note in notes])
     for variant in variants:

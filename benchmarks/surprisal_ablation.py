@@ -34,6 +34,7 @@ from spacy_deid.evaluation.ranking import roc_auc
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.evaluation.scored_tokens import score_tokens
 from spacy_deid.evaluation.sweep import Stages, decide, detect, take_apart
+from spacy_deid.masked_lm.scores import choose_score
 from spacy_deid.spans import SCORES, Evidence, write_evidence
 
 from .surprisal import DATA, MAIN, Setup, ask, rescore
@@ -85,7 +86,7 @@ def main(
 
 def score_notes(setup: Setup, notes: Sequence[AnnotatedText], score: str) -> list[dict[str, Any]]:
     """What ``deid_surprisal`` would write of each note."""
-    part = registry.resolve({"score": find_part("score", score, setup.lang)})["score"]
+    part = choose_score(registry.resolve({"score": find_part("score", score, setup.lang)})["score"], setup.lang)
     about = {"score": part.name, "probability": part.is_probability}
     return [
         {**rescore(part, doc, record), "features": record["features"], **about}

@@ -23,12 +23,11 @@ import spacy
 import typer
 
 from spacy_deid.evaluation.rows import MetricRow, write_rows
-from spacy_deid.masked_lm.candidates import make_uncommon_candidates
-from spacy_deid.masked_lm.context_masking import make_same_word_masking
+from spacy_deid.masked_lm.masking import make_same_word_masking, make_uncommon_candidates
 from spacy_deid.masked_lm.model import load_masked_lm
 from spacy_deid.masked_lm.modes import Mode, make_exact_mode, make_spread_mode, make_unmasked_mode
 from spacy_deid.masked_lm.scoring import score_words
-from spacy_deid.masked_lm.words import NoteWords, align_words, cut_windows, half_overlap
+from spacy_deid.masked_lm.windows import NoteWords, align_words, cut_windows, half_overlap
 
 app = typer.Typer(pretty_exceptions_enable=False)
 

@@ -28,7 +28,7 @@ from spacy_deid.evaluation.documents import AnnotatedText, Entity
 from spacy_deid.evaluation.scored_tokens import find_scorable, score_tokens
 from spacy_deid.evaluation.standoff import read_brat
 from spacy_deid.masked_lm.columns import FORM_COLUMNS, MODEL_COLUMNS, Columns, form_columns
-from spacy_deid.masked_lm.combination import fit_combination
+from spacy_deid.masked_lm.scores import fit_combination
 from spacy_deid.synth.names import stable_hash
 
 from .lm_data import SPECIAL

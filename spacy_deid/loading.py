@@ -259,7 +259,7 @@ def _score_of(model: str) -> dict[str, Any]:
     folder = get_language(model).resource("masked_lm") if model in language_codes("masked_lm") else Path(model)
     if not (folder / "combined_all.json").is_file():
         return {}
-    return {"score": {"@misc": "spacy_deid.combined_score.v1", "source": model}}
+    return {"score": {"@deid_scores": "spacy_deid.combined_score.v1", "source": model}}
 
 
 def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:

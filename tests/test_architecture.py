@@ -34,13 +34,15 @@ ARROWS = {
     "patterns": "errors labels",
     "dictionaries": "errors labels patient_ids",
     "llm": "errors labels",
-    "masked_lm": "background errors medical",  # scores that weigh how rare a word is, and veto medical terms
+    # scores that weigh how rare a word is, and veto medical terms
+    "masked_lm": "background errors medical registries",
     "background": "dictionaries errors io",
     "ehr": "background dictionaries errors labels notes patient_ids processes surrogates",
     "medical": "background dictionaries errors surrogates",
     "surrogates": "errors labels patient_ids",
     "vault": "errors offsets patient_ids surrogates",
-    "lemmatizers": "errors surrogates",  # a form is undone by what makes forms
+    "registries": "errors",
+    "lemmatizers": "errors registries surrogates",  # a form is undone by what makes forms
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
     "documents": "errors io offsets",
@@ -50,8 +52,8 @@ ARROWS = {
     "sampling": "dictionaries errors evaluation labels notes patient_ids",
     "synth": "errors evaluation labels patterns surrogates",
     # background: a word of the language is no name with a slip of the pen
-    "pipeline": "background context dictionaries errors labels llm masked_lm medical ml offsets patient_ids patterns "
-    "policies spans surrogates vault",
+    "pipeline": "background context dictionaries errors labels lemmatizers llm masked_lm medical ml offsets "
+    "patient_ids patterns policies registries spans surrogates vault",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "redaction": "context documents loading offsets spans",  # a pipeline run on a document
     "deidentifier": "audit context documents errors io loading offsets pipeline policies processes saving spans "
@@ -59,8 +61,8 @@ ARROWS = {
     "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline processes "
     "redaction saving spans surrogates vault",
     "cli": "__init__ app audit background context dictionaries documents ehr errors evaluation io labels llm loading "
-    "masked_lm medical notes offsets patient_ids piping policies processes redaction release sampling saving spans "
-    "surrogates synth vault",
+    "masked_lm medical notes offsets patient_ids piping policies processes redaction registries release sampling "
+    "saving spans surrogates synth vault",
     "__init__": "context deidentifier errors loading offsets piping redaction spans",
     "__main__": "cli",
 }

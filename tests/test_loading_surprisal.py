@@ -13,7 +13,7 @@ from spacy_deid.evaluation.sweep import decide, detect, take_apart
 from spacy_deid.saving import save
 
 SAMPLE = Path(__file__).parents[1] / "corpus" / "sample"
-ENTROPY = {"@misc": "spacy_deid.entropy_score.v1"}
+ENTROPY = "entropy"
 TEXT = "Nombre: Xqzutoiaga. Acude por dolor. Vive en Puerto Esparza."
 
 

@@ -8,14 +8,21 @@ from typing import Any
 
 import spacy
 from spacy.language import Language
-from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..evaluation.score_store import FACTORY
+from ..masked_lm.modes import PLAIN_MODES
+from ..masked_lm.scores import PLAIN_SCORES
+from ..registries import registry
 
 __all__ = ["ScoreOptions", "find_part", "make_blank", "make_pipeline", "name_parts"]
 
-KINDS = ("mode", "masking", "score")
+KINDS = {
+    "mode": ("deid_modes", [*PLAIN_MODES]),
+    "masking": ("deid_masking", ["none", "same_word", "same_lemma"]),
+    "score": ("deid_scores", [*PLAIN_SCORES, "combined"]),
+}
+"""Option → registry, plain names."""
 _PREFIX, _VERSION = "spacy_deid.", ".v1"
 
 
@@ -64,38 +71,40 @@ def make_blank(lang: str) -> Language:
 
 
 def name_parts(kind: str) -> list[str]:
-    """The short names of what is registered of a kind.
+    """List the names that an option accepts.
 
     kind (str): "mode", "masking" or "score".
-    RETURNS (list[str]): "exact" for "spacy_deid.exact_mode.v1".
+    RETURNS (list[str]): plain names, and short names of registered parts: "spread" for "spacy_deid.spread_mode.v1".
     """
     end = f"_{kind}{_VERSION}"
-    known = [name for name in registry.misc.get_all() if name.startswith(_PREFIX) and name.endswith(end)]
-    return sorted(name.removeprefix(_PREFIX).removesuffix(end) for name in known)
+    registered = [name for name in getattr(registry, KINDS[kind][0]).get_all() if name.endswith(end)]
+    return sorted({*KINDS[kind][1], *(name.removeprefix(_PREFIX).removesuffix(end) for name in registered)})
 
 
-def find_part(kind: str, name: str, lang: str) -> dict[str, Any]:
-    """A registered part for a config. What it asks for and is not given it gets: the language and its lemmatizer.
+def find_part(kind: str, name: str, lang: str) -> str | dict[str, Any]:
+    """Convert the value of an option to a config value.
 
     kind (str): "mode", "masking" or "score".
-    name (str): the short name, or the whole one, and perhaps settings: "entropy:weight=0.5".
-    lang (str): language of the notes.
-    RETURNS (dict): what a config says of it.
-    RAISES: ConfigError (D837) if nothing of that name is registered, or it has no such setting.
+    name (str): a plain or registered name, optionally with settings: "spread:gap=4".
+    lang (str): language of the notes, for settings "lang" and "source" that are not given.
+    RETURNS (Union[str, dict]): the plain name, or a config block of a registered part.
+    RAISES: ConfigError (D837) if there is no such name or setting.
     """
     name, _, settings = name.partition(":")
-    whole = name if name in registry.misc else f"{_PREFIX}{name}_{kind}{_VERSION}"
-    if whole not in registry.misc:
+    functions = getattr(registry, KINDS[kind][0])
+    if name in KINDS[kind][1] and not settings:
+        return name
+    whole = name if name in functions else f"{_PREFIX}{name}_{kind}{_VERSION}"
+    if whole not in functions:
         raise ConfigError(Errors.D837.format(kind=kind, name=name, known=", ".join(name_parts(kind))))
-    asked = inspect.signature(registry.misc.get(whole)).parameters
-    part: dict[str, Any] = {"@misc": whole}
+    asked = inspect.signature(functions.get(whole)).parameters
+    part: dict[str, Any] = {f"@{KINDS[kind][0]}": whole}
     for setting in filter(None, settings.split(",")):
         key, _, value = setting.partition("=")
         if key not in asked:
             raise ConfigError(Errors.D837.format(kind=f"setting of '{name}'", name=key, known=", ".join(asked)))
         part[key] = find_part(key, value, lang) if key in KINDS else _read(value)
-    known = {"lang": lang, "source": lang, "lemmatizer": {"@misc": "spacy_deid.default_lemmas.v1", "lang": lang}}
-    return {**{key: value for key, value in known.items() if key in asked}, **part}
+    return {**{key: lang for key in ("lang", "source") if key in asked}, **part}
 
 
 def _read(value: str) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from spacy.language import Language
-from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..evaluation import AnnotatedText
@@ -16,6 +15,7 @@ from ..llm.backends import Backend
 from ..llm.replacing import replace_values
 from ..masked_lm.in_place import WordsInPlace
 from ..masked_lm.model import load_masked_lm
+from ..registries import registry
 from ..release import ReleasedNote, release_note
 from ..surrogates.keys import ProjectKey
 from ..surrogates.self_decoded import SelfDecoded
@@ -60,7 +60,7 @@ def learned(lang: str, masked_lm: str, self_decoded: str) -> dict[str, Strategy]
 
 def _registered(name: str, **settings: Any) -> Strategy:
     """A strategy as a config has it."""
-    made: Strategy = registry.misc.get(f"spacy_deid.{name}_strategy.v1")(**settings)
+    made: Strategy = registry.deid_strategies.get(f"spacy_deid.{name}_strategy.v1")(**settings)
     return made
 
 

@@ -1,9 +1,10 @@
-"""Lemmatizers: what two forms of one word in a note have in common, so that masking can find all of them.
+"""Lemmatizers map all forms of a word in a note to one lemma, so that context masking can mask all of them.
 
-A `Lemmatizer` is any callable that takes a Doc and gives one lemma for each token. They are made by factories in
-spaCy's registry ``misc``, so a config names them and a language is added without a change of code.
+A `Lemmatizer` is any callable that takes a Doc and returns one lemma per token. A config names one in the setting
+``lemmatizer`` of ``deid_surprisal``; other packages add lemmatizers in the registry ``deid_lemmatizers``.
 """
 
-from .words import Lemmatizer, lower_form
+from .combined import choose_lemmatizer
+from .forms import Lemmatizer, lower_form
 
-__all__ = ["Lemmatizer", "lower_form"]
+__all__ = ["Lemmatizer", "choose_lemmatizer", "lower_form"]

@@ -1,87 +1,129 @@
-"""Lemmatizers of lemmatizers: one after the other, or one for words with a capital and one for the rest."""
+"""Choosing a lemmatizer by name, and combining several."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from spacy.tokens import Doc
-from spacy.util import registry
 
 from ..errors import ConfigError, Errors
-from .words import Lemmatizer, fill, lower_form
-
-__all__ = ["CapitalisedLemmas", "FirstLemmas", "make_capitalised_lemmas", "make_first_lemmas"]
+from ..registries import choose_part, registry
+from .external import make_lookup_lemmatizer, make_simplemma_lemmatizer, make_voikko_lemmatizer, read_lemmas
+from .finnish_names import lemmatize
+from .forms import Lemmatizer, fill, lower_form
 
 _STOPS = frozenset(".!?:;•")
+RULES: Mapping[str, Callable[[Sequence[str]], list[str]]] = {"fi": lemmatize}
+"""Language → rule-based lemmatizer: words → lemmas."""
 
 
-@registry.misc("spacy_deid.first_lemmas.v1")
-def make_first_lemmas(*lemmatizers: Lemmatizer) -> Lemmatizer:
-    """Make a lemmatizer that asks several in turn.
+def choose_lemmatizer(lemmatizer: Any, lang: str) -> Lemmatizer:
+    """Return the lemmatizer that a setting names.
 
-    lemmatizers (Lemmatizer): the one that is trusted most is the first. In a config they are blocks under ``*``.
-    RETURNS (Lemmatizer): takes the first lemma that is not the word itself.
-    RAISES: ConfigError (D824) if there are none.
+    lemmatizer (Any): a name: "rules" (rules of the language), "simplemma", "lookup" (spacy-lookups-data), "voikko",
+        "doc" (``token.lemma_``), or a registered name; a list, of which the first lemmatizer that changes a word
+        decides; a lemmatizer; or None for "rules" if the language has rules and "simplemma" otherwise.
+    lang (str): ISO 639-1 code of the language of the notes.
+    RETURNS (Lemmatizer): the lemmatizer.
+    RAISES: ConfigError for an unknown name (D697, D698), an empty list (D824), a language without rules (D825), or
+        packages that are missing or do not support the language (D820 – D823).
     """
-    if not lemmatizers:
-        raise ConfigError(Errors.D824)
-    return FirstLemmas(lemmatizers)
-
-
-@registry.misc("spacy_deid.capitalised_lemmas.v1")
-def make_capitalised_lemmas(capitalised: Lemmatizer, others: Lemmatizer) -> Lemmatizer:
-    """Make a lemmatizer that asks one for what may be a name and another for the rest.
-
-    capitalised (Lemmatizer): for words that stand with a capital within a sentence anywhere in the note.
-    others (Lemmatizer): for the rest.
-    RETURNS (Lemmatizer): asks the same one for all occurrences of a word, however each is capitalised.
-    """
-    return CapitalisedLemmas(capitalised, others)
+    if lemmatizer is None:
+        lemmatizer = "rules" if lang in RULES else "simplemma"
+    if isinstance(lemmatizer, list | tuple):
+        if not lemmatizer:
+            raise ConfigError(Errors.D824)
+        return FirstLemmatizer([choose_lemmatizer(one, lang) for one in lemmatizer])
+    plain: dict[str, Callable[[], Lemmatizer]] = {
+        "rules": partial(make_rule_lemmatizer, lang),
+        "simplemma": partial(make_simplemma_lemmatizer, lang),
+        "lookup": partial(make_lookup_lemmatizer, lang),
+        "voikko": make_voikko_lemmatizer,
+        "doc": lambda: read_lemmas,
+    }
+    found: Lemmatizer = choose_part("deid_lemmatizers", lemmatizer, plain, setting="lemmatizer")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class FirstLemmas:
-    """Takes the first lemma that is not the word itself; one that leaves a word alone may just not know it.
+class RuleLemmatizer:
+    """Lemmatizes with the rules of a language.
 
-    lemmatizers (tuple[Lemmatizer, ...]): asked in turn.
+    lang (str): ISO 639-1 code.
+    """
+
+    lang: str
+
+    def __call__(self, doc: Doc) -> list[str]:
+        """Return one lemma per token of a Doc."""
+        return RULES[self.lang]([token.text for token in doc])
+
+
+def make_rule_lemmatizer(lang: str) -> Lemmatizer:
+    """Make the rule-based lemmatizer of a language, which needs no other package.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (Lemmatizer): the lemmatizer.
+    RAISES: ConfigError (D825) for a language without rules.
+    """
+    if lang not in RULES:
+        raise ConfigError(Errors.D825.format(lang=lang, known=", ".join(sorted(RULES))))
+    return RuleLemmatizer(lang)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLemmatizer:
+    """Runs several lemmatizers and uses the first lemma that differs from the word.
+
+    A lemmatizer that returns the word itself may not know it.
+
+    lemmatizers (Sequence[Lemmatizer]): in descending order of priority.
     """
 
     lemmatizers: Sequence[Lemmatizer]
 
     def __call__(self, doc: Doc) -> list[str]:
-        """Find lemmas.
-
-        doc (Doc): the Doc.
-        RETURNS (list[str]): one for each token.
-        """
+        """Return one lemma per token of a Doc."""
         words = [lower_form(token.text) for token in doc]
         lemmas = list(words)
         for lemmatizer in self.lemmatizers:
-            asked = fill(words, lemmatizer(doc))
-            lemmas = [new if old == word else old for word, old, new in zip(words, lemmas, asked, strict=True)]
+            proposed = fill(words, lemmatizer(doc))
+            lemmas = [new if old == word else old for word, old, new in zip(words, lemmas, proposed, strict=True)]
         return lemmas
 
 
+@registry.deid_lemmatizers("spacy_deid.capitalised_lemmatizer.v1")
+def make_capitalised_lemmatizer(capitalised: Any, others: Any, lang: str) -> Lemmatizer:
+    """Make a lemmatizer that uses one lemmatizer for words that may be names and another for all other words.
+
+    capitalised (Any): lemmatizer of words that are capitalized inside a sentence anywhere in the note; see
+        `choose_lemmatizer`.
+    others (Any): lemmatizer of all other words.
+    lang (str): ISO 639-1 code of the language of the notes.
+    RETURNS (Lemmatizer): uses the same lemmatizer for all occurrences of a word, however each is capitalized.
+    RAISES: ConfigError as `choose_lemmatizer`.
+    """
+    return CapitalisedLemmatizer(choose_lemmatizer(capitalised, lang), choose_lemmatizer(others, lang))
+
+
 @dataclass(frozen=True, slots=True)
-class CapitalisedLemmas:
-    """Asks one lemmatizer for words with a capital and another for the rest.
+class CapitalisedLemmatizer:
+    """Uses one lemmatizer for capitalized words and another for all other words.
 
-    At the start of a sentence or line a capital says nothing, so a word that has one only there goes to the other
-    first, and to the one for capitals if that leaves it alone.
+    At the start of a sentence or line a capital letter says nothing. A word that is capitalized only there is
+    lemmatized by `others`, and by `capitalised` if that does not change it.
 
-    capitalised, others (Lemmatizer): the two.
+    capitalised, others (Lemmatizer): the two lemmatizers.
     """
 
     capitalised: Lemmatizer
     others: Lemmatizer
 
     def __call__(self, doc: Doc) -> list[str]:
-        """Find lemmas.
-
-        doc (Doc): the Doc.
-        RETURNS (list[str]): one for each token.
-        """
+        """Return one lemma per token of a Doc."""
         words = [lower_form(token.text) for token in doc]
-        within, first = _capitals(doc, words)
+        within, first = _capitalised_words(doc, words)
         names, others = fill(words, self.capitalised(doc)), fill(words, self.others(doc))
         return [
             name if word in within or (word in first and other == word) else other
@@ -89,8 +131,8 @@ class CapitalisedLemmas:
         ]
 
 
-def _capitals(doc: Doc, words: Sequence[str]) -> tuple[set[str], set[str]]:
-    """The words that have a capital within a sentence, and those that have one at the start of a sentence or line."""
+def _capitalised_words(doc: Doc, words: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the words that are capitalized inside a sentence, and those at the start of a sentence or line."""
     within: set[str] = set()
     first: set[str] = set()
     starts = True

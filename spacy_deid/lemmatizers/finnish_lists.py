@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..lang import get_language
 from ..lang.fi.declension_lists import DECLENSIONS
-from .words import lower_form
+from .forms import lower_form
 
 __all__ = ["read_names"]
 

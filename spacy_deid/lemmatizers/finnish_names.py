@@ -8,18 +8,12 @@ listed the one with the most bearers, and of several that no list has the one th
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
-
-from spacy.tokens import Doc
-from spacy.util import registry
 
 from .finnish_endings import CLITIC, NOMINATIVE, split_clitic, split_endings
 from .finnish_function_words import load_function_words
 from .finnish_index import load_index
-from .words import Lemmatizer, lower_form
-
-__all__ = ["FinnishNameLemmas", "make_finnish_name_lemmas"]
+from .forms import lower_form
 
 _HEAD = re.compile(r"(?:.*[-‐‑–])?(?=[^\W\d_]{3,}$)")  # what stands before the part that inflects
 _ACRONYM = re.compile(r"([^\W\d_]+)[:'’][^\W\d_]{1,6}$")  # HUS:iin, Dubois'n
@@ -29,41 +23,29 @@ Candidates = dict[str, float]
 Split = tuple[str, str, float]
 
 
-@registry.misc("spacy_deid.finnish_name_lemmas.v1")
-def make_finnish_name_lemmas() -> Lemmatizer:
-    """Make the lemmatizer.
+def lemmatize(words: Sequence[str]) -> list[str]:
+    """Return the nominative of every word of a note.
 
-    RETURNS (Lemmatizer): works without anything else installed, for words of every kind, best for names.
+    words (Sequence[str]): the words of a note in order, as written.
+    RETURNS (list[str]): one lemma per word, in lower case; the same for all occurrences of a word, however each is
+        capitalized.
     """
-    return FinnishNameLemmas()
+    forms = [lower_form(word) for word in words]
+    lemmas = _function_words(words, forms)
+    distinct = dict.fromkeys(form for form in forms if form not in lemmas)
+    parts = {form: part for form in distinct if (part := _split(form)) is not None}
+    candidates = {tail: find_candidates(tail) for tail in dict.fromkeys(tail for _, tail in parts.values())}
+    support = Counter(name for found in candidates.values() for name in found)
+    chosen = {tail: _choose(found, support) for tail, found in candidates.items()}
+    lemmas |= {form: head + chosen[tail] for form, (head, tail) in parts.items()}
+    return [lemmas.get(form) or _without_ending(form) for form in forms]
 
 
-@dataclass(frozen=True, slots=True)
-class FinnishNameLemmas:
-    """Finds the nominative of every word of a Doc."""
-
-    def __call__(self, doc: Doc) -> list[str]:
-        """Find lemmas.
-
-        doc (Doc): the Doc.
-        RETURNS (list[str]): one for each token; equal for all occurrences of a word, however it is capitalised.
-        """
-        words = [lower_form(token.text) for token in doc]
-        lemmas = _function_words(doc, words)
-        distinct = dict.fromkeys(word for word in words if word not in lemmas)
-        parts = {word: part for word in distinct if (part := _split(word)) is not None}
-        candidates = {tail: find_candidates(tail) for tail in dict.fromkeys(tail for _, tail in parts.values())}
-        support = Counter(name for found in candidates.values() for name in found)
-        chosen = {tail: _choose(found, support) for tail, found in candidates.items()}
-        lemmas |= {word: head + chosen[tail] for word, (head, tail) in parts.items()}
-        return [lemmas.get(word) or _without_ending(word) for word in words]
-
-
-def _function_words(doc: Doc, words: Sequence[str]) -> dict[str, str]:
-    """Lemmas of pronouns and the like, but not of names that are such words (Ole, Eli) where they have a capital."""
+def _function_words(words: Sequence[str], forms: Sequence[str]) -> dict[str, str]:
+    """Return the lemmas of pronouns and similar words, except capitalized words that are also names (Ole, Eli)."""
     known, names = load_function_words(), load_index().counts
-    small = {word for token, word in zip(doc, words, strict=True) if not token.text[:1].isupper()}
-    return {word: known[word] for word in words if word in known and (word in small or word not in names)}
+    small = {form for word, form in zip(words, forms, strict=True) if not word[:1].isupper()}
+    return {form: known[form] for form in forms if form in known and (form in small or form not in names)}
 
 
 def _split(word: str) -> tuple[str, str] | None:

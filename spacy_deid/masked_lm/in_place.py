@@ -1,7 +1,7 @@
-"""Words in their place: how likely a model finds them there, and how near they come to the one that stands there.
+"""Replacement words in context: how probable a word is at a position, and how similar it is to the original word.
 
-How near a word is to another is the cosine of their embeddings in the same text, each the mean of the last hidden
-states of its pieces (Albanese et al. 2023, arXiv:2311.10785).
+The similarity of two words is the cosine of their contextual embeddings in the same text. The embedding of a word is
+the mean of the last hidden states of its pieces (Albanese et al. 2023, arXiv:2311.10785).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import MaskedLM
-from .words import align_words, room_of
+from .windows import align_words, room_of
 
 __all__ = ["WordsInPlace"]
 
@@ -20,9 +20,9 @@ Row = tuple[list[int], int, int]  # pieces of a stretch of text, and from where 
 
 
 class WordsInPlace:
-    """What a model says of words in their place. It keeps nothing of a text, and loads the model when it is asked.
+    """Computes probabilities and similarities of words in a text. It stores no text, and loads the model on first use.
 
-    load (Callable[[], MaskedLM]): gives the model.
+    load (Callable[[], MaskedLM]): loads the model.
     """
 
     def __init__(self, load: Callable[[], MaskedLM]) -> None:
@@ -30,12 +30,12 @@ class WordsInPlace:
         self._model: MaskedLM | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process loads the model itself."""
+        """Pickle without the model; the copy loads it again."""
         return {**vars(self), "_model": None}
 
     @property
     def model(self) -> MaskedLM:
-        """The model. RAISES: ConfigError as `load_masked_lm`."""
+        """MaskedLM: The model. RAISES: ConfigError as `load_masked_lm`."""
         if self._model is None:
             self._model = self._load()
         return self._model
@@ -43,14 +43,15 @@ class WordsInPlace:
     def likelihoods(
         self, text: str, places: Sequence[tuple[int, int]], place: int, words: Sequence[str]
     ) -> list[float]:
-        """How likely words are in the place of another, by their first pieces.
+        """Compute how probable words are at the position of another word, by their first pieces.
 
         text (str): the text.
-        places (Sequence[tuple[int, int]]): where words start and end that are masked, disjoint and rising.
-        place (int): which of them is asked about.
-        words (Sequence[str]): others.
-        RETURNS (list[float]): natural logarithms of probabilities, two digits of each, so that no order depends on the
-            machine; -inf for a word without pieces. None at all if the place has no piece of its own.
+        places (Sequence[tuple[int, int]]): character offsets of the words to mask, disjoint and rising.
+        place (int): index of the masked word to replace.
+        words (Sequence[str]): candidate words.
+        RETURNS (list[float]): natural logarithms of probabilities, rounded to two digits so that rankings do not
+            depend on the machine; -inf for a word without pieces. The list is empty if the replaced word has no piece
+            of its own.
         """
         ids, gaps = self._masked(text, places)
         if (gap := gaps[place]) is None:
@@ -63,13 +64,13 @@ class WordsInPlace:
         return [-np.inf if piece is None else round(float(log_probs[piece]), 2) for piece in first]
 
     def cosines(self, text: str, start: int, end: int, words: Sequence[str]) -> list[float]:
-        """How near words come to the one in whose place they are put.
+        """Compute how similar words are to the word that they replace.
 
         text (str): the text.
-        start, end (int): where the word stands.
-        words (Sequence[str]): others.
-        RETURNS (list[float]): cosines, four digits of each, so that no order depends on the machine; -1 for a word
-            that the model cannot read. None at all if it cannot read the one that stands there.
+        start, end (int): character offsets of the word.
+        words (Sequence[str]): candidate words.
+        RETURNS (list[float]): cosines, rounded to four digits so that rankings do not depend on the machine; -1 for a
+            word that the model cannot read. The list is empty if the model cannot read the original word.
         """
         rows = [self._row(text[:start], word, text[end:]) for word in (text[start:end], *words)]
         if rows[0] is None:
@@ -81,7 +82,11 @@ class WordsInPlace:
         return [-1.0 if row is None else next(near) for row in rows[1:]]
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """The embeddings of the pieces of a text, (pieces, width); as many as the model reads at once."""
+        """Compute the embeddings of the pieces of a text, which is truncated to the maximum input length.
+
+        text (str): the text.
+        RETURNS (NDArray): shape (pieces, width), float32.
+        """
         pieces = self.model.pieces
         ids = pieces.encode(text).ids.tolist()[: self._room()]
         full = np.array([[*pieces.before, *ids, *pieces.after]], dtype=np.int64)
@@ -89,7 +94,7 @@ class WordsInPlace:
         return self.model.states(full, np.ones_like(full))[0, shift : shift + len(ids)]
 
     def _masked(self, text: str, places: Sequence[tuple[int, int]]) -> tuple[list[int], list[int | None]]:
-        """The pieces of a text with one mask for each word, and where the masks are."""
+        """Return the pieces of a text with one mask per word, and the position of each mask."""
         encoded = self.model.pieces.encode(text)
         starts, ends = np.array(places, dtype=np.int64).reshape(-1, 2).T
         firsts, lasts, _ = align_words(encoded, starts, ends, None, len(encoded.ids))
@@ -105,7 +110,7 @@ class WordsInPlace:
         return [*ids, *encoded.ids[done:].tolist()], gaps
 
     def _row(self, before: str, word: str, after: str) -> Row | None:
-        """The pieces around a word, as many as the model reads; None for one without pieces or with too many."""
+        """Return the pieces around a word that fit into the model; None if the word has no pieces or too many."""
         encoded = self.model.pieces.encode(before + word + after)
         start = np.array([len(before)], dtype=np.int64)
         room = self._room()
@@ -113,17 +118,17 @@ class WordsInPlace:
         return self._cut(encoded.ids.tolist(), int(first[0]), int(last[0])) if aligned[0] else None
 
     def _cut(self, ids: list[int], first: int, last: int) -> Row:
-        """The stretch that the model can read, with the word in its middle."""
+        """Return the part of the text that fits into the model, with the word in the middle."""
         room = self._room()
         start = max(0, min((first + last - room) // 2, len(ids) - room))
         return ids[start : start + room], first - start, last - start
 
     def _room(self) -> int:
-        """Pieces of text that the model reads at once."""
+        """Return the number of text pieces that fit into the model."""
         return room_of(self.model.length, len(self.model.pieces.before) + len(self.model.pieces.after))
 
     def _embed(self, rows: Sequence[Row]) -> NDArray[np.float64]:
-        """The mean states of the words of rows, (rows, width)."""
+        """Return the mean states of the words of rows, shape (rows, width)."""
         pieces = self.model.pieces
         shift, around = len(pieces.before), len(pieces.before) + len(pieces.after)
         longest = max(len(ids) for ids, _, _ in rows) + around

@@ -1,26 +1,26 @@
-"""What a masked language model is to the scorer, and how one is loaded.
+"""Masked language models: their interface, the ONNX Runtime and transformers implementations, and loading.
 
-The scorer knows pieces and their places in the text, and asks for distributions at places. Whether the pieces come
-from WordPiece, BPE or SentencePiece, and what computes the distributions, is known here alone.
+The scorer works with word pieces, their character offsets and distributions over the vocabulary. Only this module
+knows the kind of tokenizer and the library that computes the distributions.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import srsly
 from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors
 from ..lang import get_language, language_codes
 
-__all__ = ["Encoded", "MaskedLM", "PieceReader", "load_masked_lm", "shipped_models"]
-
 
 class Encoded(NamedTuple):
-    """The pieces of a text, without those that are put around it.
+    """The word pieces of a text, without special pieces such as [CLS].
 
-    ids (NDArray): pieces, (pieces,) int64.
-    starts, ends (NDArray): characters that each piece covers, (pieces,) int64; both rise.
+    ids (NDArray): vocabulary ids, shape (pieces,), int64.
+    starts, ends (NDArray): character offsets of each piece, shape (pieces,), int64, both non-decreasing.
     """
 
     ids: NDArray[np.int64]
@@ -29,11 +29,11 @@ class Encoded(NamedTuple):
 
 
 class MaskedLM(Protocol):
-    """A masked language model.
+    """The interface of a masked language model.
 
-    name (str): what it is called in results; it changes with the weights.
-    pieces (PieceReader): its tokenizer.
-    length (int): pieces it reads at once, those around the text counted in.
+    name (str): name in results; it identifies the weights.
+    pieces (PieceReader): the tokenizer.
+    length (int): maximum number of pieces per input, special pieces included.
     """
 
     name: str
@@ -43,33 +43,33 @@ class MaskedLM(Protocol):
     def log_probs(
         self, ids: NDArray[np.int64], attention: NDArray[np.int64], places: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Distributions over the vocabulary.
+        """Compute the distributions over the vocabulary at given positions.
 
-        ids (NDArray): pieces with masks, (rows, length).
-        attention (NDArray): 1 where there is a piece, (rows, length).
-        places (NDArray): flat positions that are asked, (asked,).
-        RETURNS (NDArray): natural logarithms of probabilities, (asked, vocabulary) float32.
+        ids (NDArray): vocabulary ids with masks, shape (rows, length).
+        attention (NDArray): 1 for a piece and 0 for padding, shape (rows, length).
+        places (NDArray): positions in the flattened input, shape (asked,).
+        RETURNS (NDArray): natural logarithms of probabilities, shape (asked, vocabulary), float32.
         """
 
     def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Last hidden states, the embeddings of pieces in their text.
+        """Compute the last hidden states, which are contextual embeddings of the pieces.
 
         ids, attention (NDArray): as for `log_probs`.
-        RETURNS (NDArray): (rows, length, width) float32.
-        RAISES: ConfigError (D813) for a model that was exported without them.
+        RETURNS (NDArray): shape (rows, length, width), float32.
+        RAISES: ConfigError (D813) if the model was exported without hidden states.
         """
 
 
 class PieceReader:
-    """A fast tokenizer: text to pieces with offsets, of whatever kind it is."""
+    """A fast tokenizer of any kind (WordPiece, BPE, SentencePiece): converts text to pieces with character offsets."""
 
     def __init__(self, tokenizer: Any, source: str, *, mask: str | None, pad: str | None, unknown: str | None) -> None:
-        """Set up.
+        """Initialize the tokenizer.
 
         tokenizer (tokenizers.Tokenizer): the tokenizer.
-        source (str): where it comes from, for errors.
+        source (str): name of the model for error messages.
         mask, pad, unknown (Optional[str]): its special pieces.
-        RAISES: ConfigError if it has no mask (D802).
+        RAISES: ConfigError (D802) if it has no mask piece.
         """
         ids = {role: tokenizer.token_to_id(piece) for role, piece in (("mask", mask), ("unk", unknown)) if piece}
         if ids.get("mask") is None:
@@ -88,10 +88,10 @@ class PieceReader:
         self.after: list[int] = list(around.ids[last + 1 :])
 
     def encode(self, text: str) -> Encoded:
-        """Cut a text into pieces.
+        """Split a text into pieces.
 
         text (str): the text.
-        RETURNS (Encoded): its pieces. Those that cover no character are left out.
+        RETURNS (Encoded): the pieces, except those that cover no character.
         """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
@@ -101,56 +101,197 @@ class PieceReader:
         return Encoded(ids[there], np.maximum.accumulate(starts), np.maximum.accumulate(ends))
 
     def first_pieces(self, words: list[str]) -> list[int | None]:
-        """The first piece of each word, as it stands inside a text.
+        """Return the first piece of each word, as it is inside a text (after a space).
 
-        words (list[str]): words.
-        RETURNS (list[Optional[int]]): ids; None where there is none.
+        words (list[str]): the words.
+        RETURNS (list[Optional[int]]): vocabulary ids; None for a word without pieces.
         """
         encoded = self._tokenizer.encode_batch([f" {word}" for word in words], add_special_tokens=False)
         return [self._first(encoding.ids, encoding.offsets) for encoding in encoded]
 
     def text_of(self, piece: int) -> str:
-        """The letters of a piece, as the tokenizer writes it back.
+        """Return the text of a piece.
 
-        piece (int): its id.
-        RETURNS (str): the text.
+        piece (int): vocabulary id.
+        RETURNS (str): the text as the tokenizer decodes it.
         """
         return str(self._tokenizer.decode([piece], skip_special_tokens=False))
 
     @staticmethod
     def _first(ids: list[int], offsets: list[tuple[int, int]]) -> int | None:
-        """The first piece that covers more than the blank before the word."""
+        """Return the first piece that covers more than the space before the word."""
         return next((piece for piece, (_, end) in zip(ids, offsets, strict=True) if end > 1), None)
 
 
 def shipped_models() -> list[str]:
-    """Languages whose model ships with the package.
+    """List the languages whose model ships with the package.
 
-    RETURNS (list[str]): their codes.
+    RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
     return language_codes("masked_lm")
 
 
 def load_masked_lm(source: str | Path, *, precision: str = "float", allow_download: bool = False) -> MaskedLM:
-    """Load a model: one that ships, by its language; a folder; or one by its name on a hub.
+    """Load a masked language model.
 
-    source (str | Path): "es"; a folder of an exported or of a transformers model; a hub's name.
-    precision (str): "float", or "int8": faster, scores differ a little and with the batch. Models that are not
-        exported are quantised by torch.
-    allow_download (bool): whether a name that is no folder may be fetched; nothing is ever fetched without it.
+    source (str | Path): language of a model that ships ("es"), folder of an exported or transformers model, or name on
+        a model hub.
+    precision (str): "float" or "int8". "int8" is faster; its scores differ slightly and depend on the batch. torch
+        quantizes models that were not exported.
+    allow_download (bool): whether a model may be downloaded. Without it no network connection is made.
     RETURNS (MaskedLM): the model.
-    RAISES: ConfigError for another precision (D803), no such folder (D804), a model without a mask (D802) or with a
-        slow tokenizer (D805), or a package that is missing (D806).
+    RAISES: ConfigError for an unknown precision (D803), a missing folder (D804), a model without a mask (D802) or with
+        a slow tokenizer (D805), or missing packages (D806).
     """
     if precision not in ("float", "int8"):
         raise ConfigError(Errors.D803.format(precision=precision))
     folder = get_language(str(source)).resource("masked_lm") if str(source) in shipped_models() else Path(source)
     if (folder / "masked_lm.json").is_file():
-        from .exported import ExportedMaskedLM
-
         return ExportedMaskedLM(folder, precision)
     if not folder.is_dir() and not allow_download:
         raise ConfigError(Errors.D804.format(path=source, known=", ".join(shipped_models())))
-    from .transformers_model import TransformersMaskedLM
-
     return TransformersMaskedLM(str(source), precision, local=folder.is_dir() or not allow_download)
+
+
+FILES = ("tokenizer.json", "weights.bin", "float.onnx", "int8.onnx")
+
+
+class ExportedMaskedLM:
+    """An exported masked language model, which runs on ONNX Runtime without torch; implements `MaskedLM`.
+
+    Its folder contains ``masked_lm.json`` (settings), ``tokenizer.json``, the weights as int8 with one scale per
+    column in ``weights.bin``, and two graphs over these weights: ``float.onnx`` computes in float32, so that no result
+    depends on the rest of the batch; ``int8.onnx`` multiplies integers and is about twice as fast.
+    """
+
+    def __init__(self, folder: Path, precision: str, threads: int = 1) -> None:
+        """Load the model.
+
+        folder (Path): the folder.
+        precision (str): "float" or "int8".
+        threads (int): threads of a forward pass.
+        RAISES: ConfigError if a file is missing (D800) or damaged (D807), or a package is missing (D806).
+        """
+        for file in FILES:
+            if not (folder / file).is_file():
+                raise ConfigError(Errors.D800.format(path=folder, file=file))
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise ConfigError(Errors.D806.format(path=folder, extra="surprisal")) from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = threads
+        options.add_session_config_entry("session.disable_quant_qdq", "1")  # weights are widened once, at loading
+        try:
+            settings = srsly.read_json(folder / "masked_lm.json")
+            self.name, self.length = str(settings["name"]), int(settings["length"])
+            special = {role: settings[role] for role in ("mask", "pad", "unknown")}
+            self.pieces = PieceReader(Tokenizer.from_file(str(folder / "tokenizer.json")), str(folder), **special)
+            path = folder / f"{precision}.onnx"
+            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except ConfigError:
+            raise
+        except Exception as error:  # whatever ONNX Runtime and the tokenizer make of a damaged file
+            raise ConfigError(Errors.D807.format(path=folder, kind=type(error).__name__)) from None
+
+    def log_probs(
+        self, ids: NDArray[np.int64], attention: NDArray[np.int64], places: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """See `MaskedLM.log_probs`."""
+        given = {"ids": ids, "attention": attention, "places": places}
+        found: NDArray[np.float32] = self._session.run(["log_probs"], given)[0]
+        return found
+
+    def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `MaskedLM.states`."""
+        if not any(output.name == "states" for output in self._session.get_outputs()):
+            raise ConfigError(Errors.D813.format(name=self.name))
+        given = {"ids": ids, "attention": attention, "places": np.zeros(1, dtype=np.int64)}
+        found: NDArray[np.float32] = self._session.run(["states"], given)[0]
+        return found
+
+
+_ENDLESS = 1 << 20  # a tokenizer that knows no limit says a very large number
+_LONGEST = 512
+
+
+class TransformersMaskedLM:
+    """A masked language model of Hugging Face transformers, which runs on torch; implements `MaskedLM`.
+
+    If the architecture separates the encoder from the output layer, the output layer runs only at the given positions.
+    """
+
+    def __init__(self, source: str, precision: str, *, local: bool = True) -> None:
+        """Load the model.
+
+        source (str): folder, or name on a model hub.
+        precision (str): "float" or "int8" (dynamic quantization of linear layers).
+        local (bool): whether downloads are forbidden.
+        RAISES: ConfigError if a package is missing (D806), the folder contains no masked language model (D807), or its
+            tokenizer is slow (D805) or has no mask (D802).
+        """
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise ConfigError(Errors.D806.format(path=source, extra="transformers")) from None
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, use_fast=True, local_files_only=local)
+            model = transformers.AutoModelForMaskedLM.from_pretrained(source, local_files_only=local)
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise ConfigError(Errors.D807.format(path=source, kind=type(error).__name__)) from None
+        if not tokenizer.is_fast:
+            raise ConfigError(Errors.D805.format(path=source))
+        special = {"mask": tokenizer.mask_token, "pad": tokenizer.pad_token, "unknown": tokenizer.unk_token}
+        self.pieces = PieceReader(tokenizer.backend_tokenizer, source, **special)
+        self.name = f"{source.rstrip('/').rsplit('/', 1)[-1]}-{_digest(model)}"
+        self.length = _length(tokenizer, model)
+        model.eval()
+        if precision == "int8":
+            model = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
+        self._model, self._torch = model, torch
+
+    def log_probs(
+        self, ids: NDArray[np.int64], attention: NDArray[np.int64], places: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """See `MaskedLM.log_probs`."""
+        torch = self._torch
+        given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
+        asked = torch.from_numpy(places)
+        with torch.inference_mode():
+            scores = self._scores(given, asked)
+            found: NDArray[np.float32] = torch.log_softmax(scores.float(), -1).numpy()
+        return found
+
+    def states(self, ids: NDArray[np.int64], attention: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See `MaskedLM.states`."""
+        torch = self._torch
+        given = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(attention)}
+        with torch.inference_mode():
+            found: NDArray[np.float32] = self._model.base_model(**given).last_hidden_state.float().numpy()
+        return found
+
+    def _scores(self, given: dict[str, Any], asked: Any) -> Any:
+        """Compute the logits over the vocabulary at the given positions."""
+        head = getattr(self._model, "cls", None) or getattr(self._model, "lm_head", None)
+        if head is None:
+            return self._model(**given).logits.flatten(0, 1)[asked]
+        return head(self._model.base_model(**given).last_hidden_state.flatten(0, 1)[asked])
+
+
+def _digest(model: Any) -> str:
+    """Return a digest of the weights, so that saved scores are never used with another model of the same name."""
+    digest = hashlib.sha256()
+    for parameter in model.parameters():
+        digest.update(parameter.detach().float().numpy().tobytes())
+    return digest.hexdigest()[:8]
+
+
+def _length(tokenizer: Any, model: Any) -> int:
+    """Return the maximum input length: the lowest limit that the tokenizer or the model configuration defines."""
+    positions = getattr(model.config, "max_position_embeddings", None) or _ENDLESS
+    if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        positions -= model.config.pad_token_id + 1  # their positions are counted from behind the pad
+    limits = [limit for limit in (positions, tokenizer.model_max_length) if 0 < limit < _ENDLESS]
+    return int(min(limits, default=_LONGEST))

@@ -1,8 +1,8 @@
-"""Modes: what the model is asked, to score the words of a window.
+"""Modes: which inputs the model gets in order to score the words of a window.
 
-exact    a word at a time: all of it masked, then uncovered piece by piece from left to right.
-spread   several words at a time, far enough from each other that a mask hardly changes what is said of the next.
-unmasked no masks: what the model says of a piece that it can see. One pass, and a different quantity.
+exact: one word at a time, all pieces masked first, then revealed from left to right.
+spread: several words at a time, far enough apart that one mask hardly changes the distribution at the next.
+unmasked: no masks. One pass; the probability of a piece that the model can see, which is a different quantity.
 """
 
 from bisect import bisect_left
@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.util import registry
 
-from .words import NoteWords, Window, half_overlap
-
-__all__ = ["Job", "Mode", "make_exact_mode", "make_spread_mode", "make_unmasked_mode"]
+from ..registries import choose_part, registry
+from .windows import NoteWords, Window, half_overlap
 
 Ints = NDArray[np.int64]
 
@@ -25,9 +23,10 @@ Ints = NDArray[np.int64]
 class Job(NamedTuple):
     """One row of a batch.
 
-    start, end (int): pieces of the note that are read.
-    masked (Sequence[int]): those that are masked.
-    asked (Sequence[tuple]): those that are asked for: piece, word, step; step n is asked with n pieces uncovered.
+    start, end (int): pieces of the note that form the input.
+    masked (Sequence[int]): pieces that are masked.
+    asked (Sequence[tuple]): predictions to read, as (piece, word, step); step n is asked after n pieces of the word
+        were revealed.
     """
 
     start: int
@@ -40,10 +39,10 @@ class Job(NamedTuple):
 class Mode:
     """A mode.
 
-    name (str): its name in results.
-    jobs (Callable): note and window to jobs.
-    overlap (Callable): pieces that the model reads at once to the overlap of windows.
-    precision (str): precision of the model that goes with it, "float" or "int8".
+    name (str): name in results.
+    jobs (Callable): note and window → jobs.
+    overlap (Callable): maximum input length in pieces → number of pieces that two windows share.
+    precision (str): default precision of the model, "float" or "int8".
     """
 
     name: str
@@ -52,42 +51,56 @@ class Mode:
     precision: str
 
 
-@registry.misc("spacy_deid.exact_mode.v1")
 def make_exact_mode() -> Mode:
-    """The definition: P(word) = ∏ P(piece | the pieces before it in the word, the text around it).
+    """Make the mode that follows the definition: P(word) = ∏ P(piece | its preceding pieces in the word, the
+    surrounding text).
 
-    RETURNS (Mode): the mode. A row for every piece.
+    RETURNS (Mode): the mode. It needs one row per piece.
     """
     return Mode("exact", _one_by_one, half_overlap, "float")
 
 
-@registry.misc("spacy_deid.spread_mode.v1")
+@registry.deid_modes("spacy_deid.spread_mode.v1")
 def make_spread_mode(gap: int = 10) -> Mode:
-    """Several words of a window at a time.
+    """Make the mode that masks several words of a window at a time.
 
-    gap (int): pieces left visible between two words that are masked at once.
-    RETURNS (Mode): the mode. About `gap` rows for every window and piece of its longest words.
+    gap (int): number of visible pieces between two words that are masked at once.
+    RETURNS (Mode): the mode. It needs about `gap` rows per window and per piece of the longest words.
     """
 
     return Mode(f"spread-{gap}", partial(_apart, gap=gap), _quarter, "int8")
 
 
-@registry.misc("spacy_deid.unmasked_mode.v1")
 def make_unmasked_mode() -> Mode:
-    """All words of a window at once, without a mask.
+    """Make the mode that reads all words of a window at once, without masks.
 
-    RETURNS (Mode): the mode. One row for every window.
+    RETURNS (Mode): the mode. It needs one row per window.
     """
     return Mode("unmasked", _all_at_once, _quarter, "int8")
 
 
+PLAIN_MODES = {"exact": make_exact_mode, "spread": make_spread_mode, "unmasked": make_unmasked_mode}
+"""Modes that a config can name by a plain string."""
+
+
+def choose_mode(mode: str | Mode) -> Mode:
+    """Return the mode that a setting names.
+
+    mode (Union[str, Mode]): "exact", "spread", "unmasked", a registered name, or a mode.
+    RETURNS (Mode): the mode.
+    RAISES: ConfigError (D697, D698) for an unknown name.
+    """
+    found: Mode = choose_part("deid_modes", mode, PLAIN_MODES, setting="mode")
+    return found
+
+
 def _quarter(length: int) -> int:
-    """Overlap of windows that leaves every word some context and asks for few windows."""
+    """Return a window overlap of a quarter, which gives every word some context with few windows."""
     return length // 4
 
 
 def _one_by_one(note: NoteWords, window: Window) -> Iterator[Job]:
-    """A row for each piece of each word."""
+    """Yield one job per piece of each word."""
     for word in window.words:
         others = _other_pieces(note, window, word)
         first, last = int(note.first[word]), int(note.last[word])
@@ -97,7 +110,7 @@ def _one_by_one(note: NoteWords, window: Window) -> Iterator[Job]:
 
 
 def _apart(note: NoteWords, window: Window, gap: int) -> Iterator[Job]:
-    """Rows of words far from each other; those of several pieces are asked again for the next one."""
+    """Yield jobs of distant words. Words with several pieces are asked again for each further piece."""
     waiting = [(int(word), _other_pieces(note, window, word)) for word in window.words]
     step = 0
     while waiting:
@@ -116,8 +129,9 @@ Waiting = list[tuple[int, list[int]]]
 
 
 def _groups(note: NoteWords, waiting: Waiting, step: int, gap: int) -> list[Waiting]:
-    """Words in groups: each word joins the first group whose last word stands far enough before it, and which holds
-    none of the words that are masked with it."""
+    """Group words: each joins the first group whose last word is at least `gap` pieces before it, and which contains
+    no word that is masked together with it.
+    """
     groups: list[Waiting] = []
     ends: list[int] = []
     kinds: list[set[int]] = []
@@ -138,7 +152,7 @@ def _groups(note: NoteWords, waiting: Waiting, step: int, gap: int) -> list[Wait
 
 
 def _all_at_once(note: NoteWords, window: Window) -> Iterator[Job]:
-    """One row."""
+    """Yield one job for all words."""
     asked = [
         (piece, int(word), piece - int(note.first[word]))
         for word in window.words
@@ -148,7 +162,7 @@ def _all_at_once(note: NoteWords, window: Window) -> Iterator[Job]:
 
 
 def _other_pieces(note: NoteWords, window: Window, word: int) -> list[int]:
-    """Pieces in the window of the other words that are masked with a word."""
+    """List the pieces of the other words in the window that are masked together with a word."""
     same = note.same[word]
     if len(same) < 2:
         return []

@@ -1,46 +1,161 @@
-"""Scores: how suspicious a word is, from its columns. Higher is more likely an identifier.
+"""Scores: one number per word, computed from its columns. A higher score means that an identifier is more likely.
 
-Registered, so that a config names one and a team can bring its own.
+`Combination` is a logistic regression on columns:
+
+    P(identifier) = 1 / (1 + exp(−(b + Σ w_i z_i)))
+
+The features z are standardized columns of the word, of the words before and after it, and products of two columns of
+the word. It is fitted by Newton's method on the penalized likelihood (iteratively reweighted least squares; Hastie,
+Tibshirani and Friedman, The Elements of Statistical Learning, section 4.4.1), so its values are calibrated on the
+notes it was fitted on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import srsly
 from numpy.typing import NDArray
 from spacy.tokens import Doc
-from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..lang import get_language, language_codes
 from ..medical.dictionary import MedicalDictionary
-from .columns import MOST_SURPRISING, Columns, form_columns
-from .combination import Combination
+from ..registries import choose_part, registry
+from .columns import MOST_SURPRISING, Columns, add_neighbours, form_columns
 
-__all__ = [
-    "Score",
-    "make_combined_score",
-    "make_contrast_score",
-    "make_entropy_score",
-    "make_name_slot_score",
-    "make_per_piece_score",
-    "make_rank_score",
-    "make_surprisal_score",
-    "make_veto_score",
-]
-
+LIMIT = 40.0  # nats; what is more surprising is not more suspicious
+STEPS = 30
 Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A fitted logistic regression on columns.
+
+    columns (list[str]): names of the columns.
+    means, scales (list[float]): mean and standard deviation of each column.
+    weights (list[float]): weights of the standardized columns, their neighbours and their products.
+    bias (float): the intercept b.
+    """
+
+    columns: list[str]
+    means: list[float]
+    scales: list[float]
+    weights: list[float]
+    bias: float
+
+    def predict(self, columns: Columns) -> Values:
+        """Compute the probability that each word is part of an identifier.
+
+        columns (Columns): columns of one note in the order of its words, shape (words,) each.
+        RETURNS (NDArray): probabilities, shape (words,).
+        RAISES: ConfigError (D810) if a column is missing.
+        """
+        if missing := [name for name in self.columns if name not in columns]:
+            raise ConfigError(Errors.D810.format(columns=", ".join(missing)))
+        if not len(columns[self.columns[0]]):
+            return np.zeros(0)
+        design = expand(columns, self.columns, np.array(self.means), np.array(self.scales))
+        return _logistic(design @ np.array(self.weights) + self.bias)
+
+    def to_file(self, path: Path) -> None:
+        """Write the combination as JSON.
+
+        path (Path): the file.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rounded = {key: _rounded(value) for key, value in asdict(self).items()}
+        srsly.write_json(path, rounded, indent=0)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "Combination":
+        """Read a combination from JSON.
+
+        path (Path): the file.
+        RETURNS (Combination): the combination.
+        RAISES: ConfigError (D809) if the file does not contain a combination.
+        """
+        try:
+            return cls(**srsly.read_json(path))
+        except (ValueError, TypeError):
+            raise ConfigError(Errors.D809.format(source=path)) from None
+
+
+def fit_combination(
+    notes: Sequence[Columns], gold: Sequence[Values], columns: Sequence[str], penalty: float = 10.0
+) -> Combination:
+    """Fit a combination.
+
+    notes (Sequence[Columns]): columns of each note.
+    gold (Sequence[NDArray]): for each note 1 where a word is part of an identifier and 0 elsewhere, shape (words,).
+    columns (Sequence[str]): names of the columns to use.
+    penalty (float): weight of the squared weights in the penalized likelihood, which is summed over words.
+    RETURNS (Combination): the combination.
+    """
+    names = list(columns)
+    stacked = np.concatenate([np.stack([_limited(note[name]) for name in names], axis=1) for note in notes])
+    means, scales = stacked.mean(axis=0), np.maximum(stacked.std(axis=0), 1e-6)
+    design = np.concatenate([expand(note, names, means, scales) for note in notes])
+    design = np.concatenate([design, np.ones((len(design), 1))], axis=1)
+    truth, weights = np.concatenate(list(gold)).astype(float), np.zeros(design.shape[1])
+    ridge = np.full(len(weights), penalty)
+    ridge[-1] = 0.0
+    for _ in range(STEPS):
+        probability = _logistic(design @ weights)
+        gradient = design.T @ (truth - probability) - ridge * weights
+        curvature = (design * (probability * (1 - probability))[:, None]).T @ design + np.diag(ridge + 1e-9)
+        step = np.linalg.solve(curvature, gradient)
+        weights += step / max(1.0, float(np.abs(step).max()) / 5)
+        if np.abs(step).max() < 1e-6:
+            break
+    return Combination(names, means.tolist(), scales.tolist(), weights[:-1].tolist(), float(weights[-1]))
+
+
+def expand(columns: Columns, names: Sequence[str], means: Values, scales: Values) -> Values:
+    """Compute the features: standardized columns, their neighbours, squares and pairwise products.
+
+    columns (Columns): columns of one note.
+    names (Sequence[str]): names of the columns to use.
+    means, scales (NDArray): mean and standard deviation of each column.
+    RETURNS (NDArray): shape (words, features).
+    """
+    standard = {
+        name: (_limited(columns[name]) - mean) / scale for name, mean, scale in zip(names, means, scales, strict=True)
+    }
+    beside = add_neighbours(standard, names)
+    products = (standard[one] * standard[other] for one, other in combinations(names, 2))
+    squares = (standard[name] ** 2 for name in names)
+    return np.stack([*beside.values(), *products, *squares], axis=1)
+
+
+def _limited(values: Values) -> Values:
+    """Clip extreme values."""
+    return np.clip(values, -LIMIT, LIMIT)
+
+
+def _logistic(values: Values) -> Values:
+    """Compute 1 / (1 + exp(−x)) without overflow."""
+    return 1.0 / (1.0 + np.exp(-np.clip(values, -60, 60)))
+
+
+def _rounded(value: object) -> object:
+    """Round numbers to six significant digits, which keeps the files that ship small."""
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
 class Score:
     """A score.
 
-    name (str): its name in results.
-    compute (Callable): the note, the tokens that are scored, and their columns, to one number each.
-    highest (float): the score of a word that the model can say nothing about.
+    name (str): name in results.
+    compute (Callable): Doc, scored tokens and their columns → one number per token, shape (words,).
+    highest (float): score of a word that the model cannot read.
     """
 
     name: str
@@ -49,40 +164,41 @@ class Score:
 
     @property
     def is_probability(self) -> bool:
-        """Whether it is a calibrated probability."""
+        """bool: Whether the score is a calibrated probability."""
         return self.highest == 1.0
 
 
-@registry.misc("spacy_deid.surprisal_score.v1")
 def make_surprisal_score() -> Score:
-    """−ln P(word), the papers' score (they use P itself, low where this is high). Nats.
+    """Make the score −ln P(word) in nats. (The papers use P(word) itself, which is low where this score is high.)
 
     RETURNS (Score): the score.
     """
     return Score("surprisal", partial(_weighted, weights={}))
 
 
-@registry.misc("spacy_deid.per_piece_score.v1")
 def make_per_piece_score() -> Score:
-    """−ln P(word) divided by the number of pieces, so that long words are not suspicious for their length. Nats.
+    """Make the score −ln P(word) / number of pieces, in nats, so that a long word does not get a high score for its
+    length.
 
     RETURNS (Score): the score.
     """
     return Score("per_piece", partial(_column, name="per_piece"))
 
 
-@registry.misc("spacy_deid.rank_score.v1")
 def make_rank_score() -> Score:
-    """ln(1 + number of pieces more probable than the word's first).
+    """Make the score ln(1 + r), where r is the number of pieces that are more probable than the first piece of the
+    word.
 
     RETURNS (Score): the score.
     """
     return Score("rank", partial(_column, name="log_rank"))
 
 
-@registry.misc("spacy_deid.entropy_score.v1")
 def make_entropy_score(weight: float = 1.0) -> Score:
-    """−ln P(word) + weight · H(slot): surprising where anything may stand, as in the slot of a name. Nats.
+    """Make the score −ln P(word) + weight · H, in nats, where H is the entropy of the distribution at the word's
+    position.
+
+    It is high for a surprising word at a position where many words are possible, such as the position of a name.
 
     weight (float): weight of the entropy.
     RETURNS (Score): the score.
@@ -90,20 +206,18 @@ def make_entropy_score(weight: float = 1.0) -> Score:
     return Score(f"entropy-{weight:g}", partial(_weighted, weights={"entropy": weight}))
 
 
-@registry.misc("spacy_deid.name_slot_score.v1")
 def make_name_slot_score(weight: float = 10.0) -> Score:
-    """−ln P(word) + weight · P(a name or place is wanted here).
+    """Make the score −ln P(word) + weight · (P(name expected) + P(place expected)), in nats.
 
-    weight (float): weight of the masses, nats.
+    weight (float): weight of the two probabilities.
     RETURNS (Score): the score.
     """
 
     return Score(f"name_slot-{weight:g}", partial(_weighted, weights={"name_mass": weight, "place_mass": weight}))
 
 
-@registry.misc("spacy_deid.contrast_score.v1")
 def make_contrast_score(weight: float = 0.5) -> Score:
-    """−ln P(word | context) + weight · −ln P(word): a rare word counts more than a common one at an odd place.
+    """Make the score −ln P(word | context) + weight · −ln P(word), in nats, which raises the score of rare words.
 
     weight (float): weight of the rarity; −1 gives the negative pointwise mutual information.
     RETURNS (Score): the score.
@@ -111,28 +225,30 @@ def make_contrast_score(weight: float = 0.5) -> Score:
     return Score(f"contrast-{weight:g}", partial(_weighted, weights={"rarity": weight}))
 
 
-@registry.misc("spacy_deid.veto_score.v1")
-def make_veto_score(score: Score, lang: str, factor: float = 0.3) -> Score:
-    """Another score, lowered for words of medical terms.
+@registry.deid_scores("spacy_deid.veto_score.v1")
+def make_veto_score(score: str | Score, lang: str, factor: float = 0.3) -> Score:
+    """Make a score that lowers another score for words of medical terms.
 
-    score (Score): the other score.
-    lang (str): language of the medical dictionary that ships.
-    factor (float): what the score of a medical word is multiplied with.
+    score (Union[str, Score]): the other score, or its name.
+    lang (str): ISO 639-1 code of the language of the medical dictionary that ships.
+    factor (float): factor for the score of a medical word.
     RETURNS (Score): the score.
+    RAISES: ConfigError (D703) if no medical dictionary ships for the language.
     """
+    score = choose_score(score, lang)
     veto = partial(_vetoed, score=score, dictionary=MedicalDictionary.load(lang), factor=factor)
     return Score(f"{score.name}-veto", veto, score.highest)
 
 
-@registry.misc("spacy_deid.combined_score.v1")
+@registry.deid_scores("spacy_deid.combined_score.v1")
 def make_combined_score(source: str, kind: str = "all") -> Score:
-    """The probability that a word is part of an identifier, from many columns by a logistic regression.
+    """Make the score of a fitted combination: the probability that a word is part of an identifier.
 
     source (str): language of a combination that ships, or a folder of combinations.
-    kind (str): "all"; "model", the language model alone; or "form", the form and place of a word and how rare it is,
-        which is what the model has to beat.
-    RETURNS (Score): the score, 0 to 1.
-    RAISES: ConfigError if there is no such combination (D809).
+    kind (str): "all" for all columns; "model" for those of the language model; "form" for form, position and rarity,
+        which is the baseline the language model must beat.
+    RETURNS (Score): the score, from 0 to 1.
+    RAISES: ConfigError (D809) if there is no such combination.
     """
     folder = get_language(source).resource("masked_lm") if source in language_codes("masked_lm") else Path(source)
     path = folder / f"combined_{kind}.json"
@@ -142,13 +258,55 @@ def make_combined_score(source: str, kind: str = "all") -> Score:
     return Score(f"combined_{kind}", combine, highest=1.0)
 
 
+@registry.deid_scores("spacy_deid.weighted_score.v1")
+def make_weighted_score(score: str, weight: float) -> Score:
+    """Make the score "entropy", "name_slot" or "contrast" with another weight.
+
+    score (str): the score.
+    weight (float): weight of its second term; see the functions `make_entropy_score`, `make_name_slot_score` and
+        `make_contrast_score`.
+    RETURNS (Score): the score.
+    RAISES: ConfigError (D697) for another name.
+    """
+    plain = {name: partial(make, weight) for name, make in WEIGHTED_SCORES.items()}
+    found: Score = choose_part("deid_scores", score, plain, setting="score")
+    return found
+
+
+WEIGHTED_SCORES: dict[str, Callable[..., Score]] = {
+    "entropy": make_entropy_score,
+    "name_slot": make_name_slot_score,
+    "contrast": make_contrast_score,
+}
+PLAIN_SCORES: dict[str, Callable[..., Score]] = {
+    "surprisal": make_surprisal_score,
+    "per_piece": make_per_piece_score,
+    "rank": make_rank_score,
+    **WEIGHTED_SCORES,
+}
+"""Scores that a config can name by a plain string, beside "combined"."""
+
+
+def choose_score(score: str | Score, lang: str) -> Score:
+    """Return the score that a setting names.
+
+    score (Union[str, Score]): a key of `PLAIN_SCORES`, "combined", a registered name, or a score.
+    lang (str): ISO 639-1 code of the language whose combination "combined" uses.
+    RETURNS (Score): the score.
+    RAISES: ConfigError (D697, D698) for an unknown name, or (D809) if no combination ships for the language.
+    """
+    plain: dict[str, Callable[[], Score]] = {**PLAIN_SCORES, "combined": partial(make_combined_score, lang)}
+    found: Score = choose_part("deid_scores", score, plain, setting="score")
+    return found
+
+
 def _column(doc: Doc, words: Sequence[int], columns: Columns, name: str) -> Values:
-    """One column."""
+    """Return one column."""
     return columns[name]
 
 
 def _weighted(doc: Doc, words: Sequence[int], columns: Columns, weights: Mapping[str, float]) -> Values:
-    """The surprisal, and other columns times their weights."""
+    """Return the surprisal plus weighted columns."""
     values = columns["surprisal"].copy()
     for name, weight in weights.items():
         values += weight * columns[name]
@@ -158,7 +316,7 @@ def _weighted(doc: Doc, words: Sequence[int], columns: Columns, weights: Mapping
 def _vetoed(
     doc: Doc, words: Sequence[int], columns: Columns, score: Score, dictionary: MedicalDictionary, factor: float
 ) -> Values:
-    """Another score, lowered inside medical terms that are not called after a person."""
+    """Lower the scores of words inside medical terms, except terms that are named after a person."""
     values = score.compute(doc, words, columns).copy()
     starts = np.array([doc[word].idx for word in words])
     for match in dictionary.find(doc.text):
@@ -168,5 +326,5 @@ def _vetoed(
 
 
 def _combined(doc: Doc, words: Sequence[int], columns: Columns, combination: Combination) -> Values:
-    """A combination, the form of the words among its columns."""
+    """Predict with a combination, which also uses the columns of the form."""
     return combination.predict({**columns, **form_columns(doc, words)})

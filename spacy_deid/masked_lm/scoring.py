@@ -1,4 +1,4 @@
-"""Scores of words: jobs in batches to the model, its distributions to one number for each word and column."""
+"""Scoring: run jobs in batches and reduce the distributions to a few numbers per word."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .model import MaskedLM
 from .modes import Job, Mode
-from .words import NoteWords, cut_windows, room_of
+from .windows import NoteWords, cut_windows, room_of
 
 __all__ = ["BATCH", "WordScores", "score_words"]
 
@@ -19,16 +19,16 @@ Floats = NDArray[np.float64]
 
 
 class WordScores(NamedTuple):
-    """What the model says of words, (words,) each.
+    """What the model predicts about words. All arrays have the shape (words,) unless stated otherwise.
 
-    log_prob (NDArray): natural logarithm of P(word); -inf for a word that it can say nothing about.
-    entropy (NDArray): entropy of the first distribution, nats.
-    rank (NDArray): number of pieces more probable than the word's first.
-    masses (dict[str, NDArray]): expected value of a property of pieces under the first distribution.
+    log_prob (NDArray): ln P(word); -inf for a word that the model cannot read.
+    entropy (NDArray): entropy of the first distribution of the word, in nats.
+    rank (NDArray): number of pieces that are more probable than the first piece of the word.
+    masses (dict[str, NDArray]): expected value of each property of pieces under the first distribution.
     pieces (NDArray): number of pieces.
-    aligned (NDArray): whether the model could say anything.
-    best (NDArray): the most probable pieces of the first distribution, the best first, (words, best) int64; -1 where
-        the model was not asked. What could stand there instead.
+    aligned (NDArray): whether the model can read the word.
+    best (NDArray): the most probable pieces of the first distribution in descending order, shape (words, best), int64;
+        -1 for words that were not scored.
     """
 
     log_prob: Floats
@@ -53,14 +53,14 @@ def score_words(
     """Score the words of notes.
 
     model (MaskedLM): the model.
-    notes (list[NoteWords]): the notes; short ones share batches.
-    mode (Mode): what the model is asked.
-    properties (Optional[Mapping]): name to a property of every piece of the vocabulary, (vocabulary,).
-    length (Optional[int]): pieces of a window; None for all that the model reads.
-    batch (int): pieces that are read at once; memory grows with it, and not with the notes.
-    best (int): how many of the most probable pieces of each word's place are kept.
-    RETURNS (list[WordScores]): one for each note.
-    RAISES: ConfigError for a window that is too short (D808).
+    notes (list[NoteWords]): the notes. Short notes share batches.
+    mode (Mode): how words are masked.
+    properties (Optional[Mapping]): name → property of every piece of the vocabulary, shape (vocabulary,).
+    length (Optional[int]): window length in pieces; None for the maximum of the model.
+    batch (int): number of pieces per batch. Memory depends on it, not on the length of the notes.
+    best (int): number of most probable pieces to keep per word.
+    RETURNS (list[WordScores]): one per note.
+    RAISES: ConfigError (D808) if the window is too short.
     """
     length = min(length or model.length, model.length)
     around = len(model.pieces.before) + len(model.pieces.after)
@@ -80,7 +80,7 @@ def score_words(
 
 
 def _empty(note: NoteWords, properties: Mapping[str, object], best: int) -> WordScores:
-    """Scores before the model was asked: certain if it is not going to be, most surprising if it cannot be."""
+    """Return initial scores: probability 1 for words that are not scored, 0 for words that the model cannot read."""
     words = len(note.first)
     log_prob = np.where(note.wanted & ~note.aligned, -np.inf, 0.0)
     masses = {name: np.zeros(words) for name in properties}
@@ -89,7 +89,7 @@ def _empty(note: NoteWords, properties: Mapping[str, object], best: int) -> Word
 
 
 def _batches(jobs: Iterable[tuple[int, Job]], batch: int, around: int) -> Iterator[list[tuple[int, Job]]]:
-    """Jobs of like length together, at most so many pieces at once."""
+    """Group jobs of similar length into batches of at most `batch` pieces."""
     stream = iter(jobs)
     while buffered := list(islice(stream, _BUFFERED * max(1, batch // 128))):
         buffered.sort(key=lambda row: row[1].end - row[1].start)
@@ -110,7 +110,7 @@ def _add(
     rows: list[tuple[int, Job]],
     matrix: NDArray[np.float32] | None,
 ) -> None:
-    """Ask the model about a batch, and add what it says."""
+    """Run a batch and add its results to the scores."""
     pieces = model.pieces
     shift, around = len(pieces.before), len(pieces.before) + len(pieces.after)
     longest = max(job.end - job.start for _, job in rows) + around
@@ -143,7 +143,7 @@ def _describe_slots(
     found: NDArray[np.float32],
     matrix: NDArray[np.float32] | None,
 ) -> None:
-    """Entropy and masses of the first distributions, and the rank of what stands there."""
+    """Compute entropy, rank, masses and best pieces from the first distribution of each word."""
     probs = np.exp(log_probs)
     entropy = -np.einsum("ij,ij->i", probs, np.maximum(log_probs, -1e4))
     rank = (log_probs > found[:, None]).sum(axis=1)

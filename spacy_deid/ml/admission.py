@@ -1,10 +1,9 @@
-"""What a guess of the classifier may be: guesses that cannot have their label are relabelled, cut or let go.
+"""Plausibility rules for predictions of the classifier: implausible predictions are relabelled, shortened or dropped.
 
-The classifier has learned the words around an identifier, so in a line that looks like a form it may give "viudo" the
-label of the number that usually stands there. Two files say
-what a label asks for, whatever the weights: ``resources/admission/common.toml`` for all languages, and
-``lang/XX/admission.toml`` with the words of one. A guess is let go only where its text is known to identify nobody; in
-every other case it stays covered under another label.
+The classifier has learned the words around an identifier, so on a line that looks like a form it may give "viudo" the
+label of the number that usually occurs there. Two files define what each label requires, independent of the weights:
+``resources/admission/common.toml`` for all languages, and ``lang/XX/admission.toml`` with the words of a language. A
+prediction is dropped only if its text is known to identify nobody; otherwise it stays covered under another label.
 """
 
 import re
@@ -33,14 +32,14 @@ _PHONE_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What guesses may be, in one language.
+    """The plausibility rules of one language.
 
-    numbers, names, dates, ages, streets (frozenset[str]): canonical labels; common.toml says what they ask for.
-    nothing (frozenset[str]): phrases in lower case that identify nobody.
-    keys (frozenset[str]): keys of records, which identify nobody before a colon.
-    describing (frozenset[str]): words that describe a person and are no number.
-    ends (frozenset[str]): keys of records before which a name ends.
-    contacts (Mapping[str, str]): key that ends a street → label of what follows it.
+    numbers, names, dates, ages, streets (frozenset[str]): canonical labels; common.toml defines what they require.
+    nothing (frozenset[str]): lower-case phrases that identify nobody.
+    keys (frozenset[str]): field keys, which identify nobody before a colon.
+    describing (frozenset[str]): words that describe a person and cannot be a number.
+    ends (frozenset[str]): field keys that end a preceding name.
+    contacts (Mapping[str, str]): key that ends a street → label of the text after it.
     places (Mapping[str, str]): "zip" and "city" → their labels.
     """
 
@@ -59,10 +58,10 @@ class Admission:
 
 @cache
 def read_admission(lang: str) -> Admission:
-    """Read the conditions of all languages and the words of one.
+    """Read the rules of a language.
 
-    lang (str): language code; a language without a file has the common conditions alone.
-    RETURNS (Admission): the conditions.
+    lang (str): language code; a language without a file has only the common rules.
+    RETURNS (Admission): the rules.
     """
     common = files("spacy_deid") / "resources" / "admission" / "common.toml"
     data = tomllib.loads(common.read_text(encoding="utf8")) | get_language(lang).read_toml("admission.toml")
@@ -72,12 +71,12 @@ def read_admission(lang: str) -> Admission:
 
 
 def admit(doc: Doc, spans: Decoded, labels: Sequence[str]) -> Decoded:
-    """Relabel, cut or let go the guesses that cannot have their label.
+    """Relabel, shorten or drop implausible predictions.
 
     doc (Doc): the note.
-    spans (Decoded): the guesses, in the order of the text.
-    labels (Sequence[str]): canonical labels by number. A label that the classifier does not have is not given.
-    RETURNS (Decoded): the guesses that are left, with their probabilities, in the order of the text.
+    spans (Decoded): the predictions, in the order of the text.
+    labels (Sequence[str]): canonical labels by index. Labels that the classifier does not have are never assigned.
+    RETURNS (Decoded): the remaining predictions with their probabilities, in the order of the text.
     """
     rules = read_admission(doc.lang_)
     number = {label: i for i, label in enumerate(labels)}
@@ -91,7 +90,7 @@ def admit(doc: Doc, spans: Decoded, labels: Sequence[str]) -> Decoded:
 
 
 def _parts(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list[tuple[int, int, str]]:
-    """Divide a street before a postal code and a telephone number, and a name before the next key of the record."""
+    """Split a street before a postal code or telephone number, and a name before the next field key."""
     if label in rules.streets:
         marks = _address_marks(doc, start, end, rules)
     elif label in rules.names:
@@ -112,7 +111,7 @@ def _parts(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list
 
 
 def _name_marks(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list[tuple[int, int, str]]:
-    """Where a name ends: at the next key of the record, or at a word for a telephone before a number."""
+    """Return where a name ends: at the next field key, or at a word for a telephone before a number."""
     marks = []
     for i in range(start, end):
         token = doc[i]
@@ -124,7 +123,7 @@ def _name_marks(doc: Doc, start: int, end: int, label: str, rules: Admission) ->
 
 
 def _address_marks(doc: Doc, start: int, end: int, rules: Admission) -> list[tuple[int, int, str]]:
-    """Where the parts of an address end: first token that is left out, first token of the next part, its label."""
+    """Return where the parts of an address end, as (first excluded token, first token of the next part, its label)."""
     marks, numbered = [], False
     for i in range(start + 1, end):
         token = doc[i]
@@ -139,19 +138,21 @@ def _address_marks(doc: Doc, start: int, end: int, rules: Admission) -> list[tup
 
 
 def _is_contact(text: str) -> bool:
-    """Whether a text is long enough for a telephone number, or holds an e-mail address."""
+    """Return whether a text is long enough for a telephone number, or contains an e-mail address."""
     return sum(map(str.isdigit, text)) >= _PHONE_DIGITS or "@" in text
 
 
 def _is_postal_code(doc: Doc, i: int, end: int) -> bool:
-    """Whether a token is five digits behind a blank, at the end of an address or before a word with a capital."""
+    """Return whether a token has five digits and follows a space, at the end of an address or before a capitalized
+    word.
+    """
     token = doc[i]
     stands = token.is_digit and len(token) == _ZIP_DIGITS and (doc[i - 1].whitespace_ or doc[i - 1].is_space)
     return stands and (i + 1 == end or (doc[i + 1].text[0].isupper() and len(doc[i + 1]) > 1))
 
 
 def _is_nothing(doc: Doc, start: int, end: int, label: str, rules: Admission) -> bool:
-    """Whether the words are known to identify nobody."""
+    """Return whether the words are known to identify nobody."""
     span = doc[start:end]
     text = span.text.lower()
     following = doc[end].text if end < len(doc) else ""
@@ -167,7 +168,7 @@ def _is_nothing(doc: Doc, start: int, end: int, label: str, rules: Admission) ->
 
 
 def _is_minutes(doc: Doc, start: int, end: int) -> bool:
-    """Whether a token is the minutes of a time of day: "35" in "08:35"."""
+    """Return whether a token is the minutes of a time of day: "35" in "08:35"."""
     if end - start > 1 or start < 2 or doc[start - 1].text != ":":
         return False
     time = doc[start - 2 : end].text
@@ -175,7 +176,7 @@ def _is_minutes(doc: Doc, start: int, end: int) -> bool:
 
 
 def _holds(text: str, phrase: str, start: int, end: int) -> bool:
-    """Whether a phrase stands in a text as whole words, around the characters from start to end."""
+    """Return whether a text contains a phrase as whole words that includes the characters from start to end."""
     found = text.find(phrase)
     while 0 <= found <= start:
         last = found + len(phrase)
@@ -186,7 +187,7 @@ def _holds(text: str, phrase: str, start: int, end: int) -> bool:
 
 
 def _admissible(text: str, label: str, rules: Admission) -> str:
-    """The label itself, or the one that takes its place because the text cannot be what the label says."""
+    """Return the label, or the label that replaces it because the text is implausible for it."""
     digits = sum(map(str.isdigit, text))
     if label == "MRN" and text.lower() in rules.describing:
         return "OTHER"

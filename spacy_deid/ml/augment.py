@@ -1,6 +1,4 @@
-"""Training notes as other hands would have typed them: in capitals, in lower case, without accents, or in part; and
-of people whose names no list has.
-"""
+"""Augmentation of training notes: other casing, missing accents, excerpts, fields side by side, and invented names."""
 
 import random
 import re
@@ -14,7 +12,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import registry
 
-__all__ = ["make_typing_augmenter", "rename_persons", "retype"]
+__all__ = ["make_casing_augmenter", "rename_persons", "retype"]
 
 # the end of a short "key: value" line that another one follows
 _FIELDS = re.compile(r"(?m)^[^\n:]{2,30}:[^\n]{1,50}\n(?=[^\n:]{2,30}:[^\n]{1,50}$)")
@@ -31,8 +29,8 @@ HANDS: dict[str, Callable[[str], str]] = {
 }
 
 
-@registry.augmenters("spacy_deid.typing.v1")
-def make_typing_augmenter(
+@registry.augmenters("spacy_deid.casing_augmenter.v1")
+def make_casing_augmenter(
     upper: float = 0.05,
     lower: float = 0.05,
     plain: float = 0.05,
@@ -41,16 +39,16 @@ def make_typing_augmenter(
     rename: float = 0.0,
     seed: int = 0,
 ) -> Callable[[Language, Example], Iterator[Example]]:
-    """Make an augmenter that now and then adds a copy of a note in another hand. The note itself always comes too.
+    """Make an augmenter that sometimes adds a changed copy of a note. The original note is always included.
 
-    upper, lower, plain (float): probabilities of a copy in capitals, in lower case, without accents.
-    excerpt (float): probability of a few lines of the note as a note of their own. A model that has seen only whole
-        letters takes the one line of a short note for the header of a letter.
-    fields (float): probability of a copy in which some "key: value" lines stand side by side, as forms have them.
-    rename (float): probability of a copy in which the persons have names that no list has. A model that has seen only
-        listed names learns to trust the list.
-    seed (int): seed of the draws.
-    RETURNS (Callable): for the setting "augmenter" of a corpus reader.
+    upper, lower, plain (float): probability of a copy in upper case, in lower case, and without accents.
+    excerpt (float): probability of an excerpt of a few lines. A model that has only seen whole letters takes the
+        single line of a short note for the header of a letter.
+    fields (float): probability of a copy in which some "key: value" lines are joined to one line, as in forms.
+    rename (float): probability of a copy with invented names of persons. A model that has only seen listed names
+        learns to rely on the list.
+    seed (int): random seed.
+    RETURNS (Callable): augmenter for the setting "augmenter" of a corpus reader.
     """
     rng = random.Random(seed)
     pool: deque[str] = deque(maxlen=_POOL)
@@ -75,20 +73,22 @@ def make_typing_augmenter(
 
 
 def retype(text: str, hand: str) -> str:
-    """Write a text in another hand, character by character, so that offsets stay.
+    """Change the casing of a text or remove its accents, character by character, so that offsets stay valid.
 
     text (str): the text.
-    hand (str): "upper", "lower" or "plain".
-    RETURNS (str): a text of the same length; a character that would become two stays as it is.
+    hand (str): "upper", "lower" or "plain" (without accents).
+    RETURNS (str): a text of the same length. A character whose replacement would be longer is kept.
     """
     change = HANDS[hand]
     return "".join(new if len(new := change(char)) == 1 else char for char in text)
 
 
 def join_fields(nlp: Language, example: Example, rng: random.Random) -> Example | None:
-    """Put lines of a form side by side: "City: Reno" and "Zip: 89501" become two fields of one line.
+    """Join neighbouring "key: value" lines: "City: Reno" and "Zip: 89501" become two fields on one line.
 
-    nlp (Language): makes the Docs. example (Example): the note. rng (Random): the source of chance.
+    nlp (Language): makes the Docs.
+    example (Example): the note.
+    rng (Random): random number generator.
     RETURNS (Example | None): the note with its entities; None if it has no two such lines in a row.
     """
     text, ents = example.reference.text, example.reference.ents
@@ -105,12 +105,15 @@ def join_fields(nlp: Language, example: Example, rng: random.Random) -> Example 
 
 
 def rename_persons(nlp: Language, example: Example, pool: Sequence[str], rng: random.Random) -> Example:
-    """Give the persons of a note new names: the front of any name and the end of their own, which may be a case's.
+    """Replace the names of the persons in a note with invented ones: the start of another name and the end of the
+    original, which may be a case ending.
 
-    A name stays one name in the note, and is written as it was: in capitals or with one.
+    All mentions of a name get the same replacement, in the original casing.
 
-    nlp (Language): makes the Docs. example (Example): the note. pool (Sequence[str]): names to take fronts from.
-    rng (Random): the source of chance.
+    nlp (Language): makes the Docs.
+    example (Example): the note.
+    pool (Sequence[str]): names whose starts are used.
+    rng (Random): random number generator.
     RETURNS (Example): the note with its entities.
     """
     text, ents = example.reference.text, example.reference.ents
@@ -134,7 +137,9 @@ def rename_persons(nlp: Language, example: Example, pool: Sequence[str], rng: ra
 
 
 def _invent(old: str, pool: Sequence[str], rng: random.Random) -> str:
-    """A name that ends as the old one does and begins as another; a vowel meets a consonant where that comes out."""
+    """Make a name with the end of the old name and the start of another, joined between a vowel and a consonant if
+    possible.
+    """
     front = end = ""
     for _ in range(_TRIES):
         other = rng.choice(pool)
@@ -145,12 +150,12 @@ def _invent(old: str, pool: Sequence[str], rng: random.Random) -> str:
 
 
 def _is_vowel(char: str) -> bool:
-    """Whether a letter is a vowel, whatever its marks."""
+    """Return whether a letter is a vowel, ignoring diacritics."""
     return unicodedata.normalize("NFD", char.lower())[0] in "aeiouy"
 
 
 def _names(doc: Doc) -> list[tuple[int, int]]:
-    """Start and end of the words of persons' names that are long enough and begin with a capital."""
+    """Return start and end of the words in persons' names that are long enough and capitalized."""
     return [
         (ent.start_char + match.start(), ent.start_char + match.end())
         for ent in doc.ents
@@ -161,16 +166,18 @@ def _names(doc: Doc) -> list[tuple[int, int]]:
 
 
 def _cut(text: str, rng: random.Random) -> tuple[int, int]:
-    """Offsets of one to five lines that follow each other."""
+    """Return the offsets of one to five consecutive lines."""
     starts = [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
     first = rng.randrange(len(starts))
     return starts[first], [*starts, len(text)][min(first + rng.randint(1, 5), len(starts))]
 
 
 def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Example:
-    """The entities of the example on another text, tokenized anew; offset (int): where that text begins in it.
+    """Transfer the entities of an example to another text, which is tokenized again.
 
-    An entity that the text cuts keeps what is left of it.
+    An entity that is cut by the text keeps its remaining part.
+
+    offset (int): offset of the text in the original note.
     """
     reference = nlp.make_doc(text)
     places = [
@@ -182,9 +189,10 @@ def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Exampl
 
 
 def _disjoint(doc: Doc, places: Iterable[tuple[int, int, str]]) -> list[Span]:
-    """Spans of whole tokens; of two that share a token the first keeps it, for what is PHI is never taught as text.
+    """Widen entities to whole tokens. If two share a token, the first keeps it, so that PHI is never taught as text.
 
-    doc (Doc): the note. places (Iterable[tuple]): start and end in characters, label; in the order of the text.
+    doc (Doc): the note.
+    places (Iterable[tuple]): start and end in characters, and label, in the order of the text.
     """
     kept: list[Span] = []
     for start, end, label in places:

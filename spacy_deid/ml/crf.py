@@ -1,19 +1,68 @@
-"""A linear-chain CRF over BIOES tags whose transitions only say what is legal.
+"""BIOES tags, and a linear-chain CRF over them whose transitions only forbid illegal tag sequences.
 
-``B-x`` and ``I-x`` are followed by ``I-x`` or ``E-x``; everything else by ``O``, ``B-*`` or ``S-*``. With no
+A BIOES tag says where a token is in an entity (Begin, Inside, Outside, End, Single). Tag 0 is ``O``. The tags of label
+number k are ``1 + 4k + (0 B, 1 I, 2 E, 3 S)``, so all operations on tags are arithmetic on arrays of shape (…, labels,
+4).
+
+``B-x`` and ``I-x`` are followed by ``I-x`` or ``E-x``; every other tag by ``O``, ``B-*`` or ``S-*``. Without
 transition weights a step costs O(tags) instead of O(tags²): all legal ends share one sum (or maximum), and each label
-continues by itself. The path score is the sum of the emissions; probabilities are the softmax over all legal paths
-(Lafferty, McCallum and Pereira 2001), computed with rescaled sums (Rabiner 1989).
+continues by itself. The score of a path is the sum of its emissions; probabilities are the softmax over all legal
+paths (Lafferty, McCallum and Pereira 2001), computed with rescaled sums (Rabiner 1989).
 
-Emissions are arrays of shape (batch, time, tags), padded at the end; ``lengths`` has shape (batch,). Tags are those of
-`bioes`.
+Emissions are arrays of shape (batch, time, tags), padded at the end; ``lengths`` has shape (batch,).
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Marginals", "marginals", "pad", "viterbi"]
+O = 0  # noqa: E741 - the field's name for the outside tag
+_B, _I, _E, _S = range(4)
+
+Spans = list[tuple[int, int, int]]
+
+
+def n_tags(n_labels: int) -> int:
+    """Return the number of tags for a number of labels."""
+    return 1 + 4 * n_labels
+
+
+def encode_tags(spans: Iterable[tuple[int, int, int]], length: int) -> np.ndarray:
+    """Convert spans to tags.
+
+    spans (Iterable[tuple]): disjoint (start token, end token exclusive, label index).
+    length (int): number of tokens.
+    RETURNS (ndarray): int32, shape (length,).
+    """
+    tags = np.zeros(length, dtype=np.int32)
+    for start, end, label in spans:
+        base = 1 + 4 * label
+        if end - start == 1:
+            tags[start] = base + _S
+        else:
+            tags[start] = base + _B
+            tags[start + 1 : end - 1] = base + _I
+            tags[end - 1] = base + _E
+    return tags
+
+
+def decode_tags(tags: Sequence[int] | np.ndarray) -> Spans:
+    """Convert a legal tag sequence, as the Viterbi decoder returns it, to spans.
+
+    tags (ndarray): shape (tokens,).
+    RETURNS (list[tuple]): (start token, end token exclusive, label index), in the order of the text.
+    """
+    spans, start = [], 0
+    tags = np.asarray(tags)
+    for i in np.flatnonzero(tags):
+        label, place = divmod(int(tags[i]) - 1, 4)
+        if place in (_B, _S):
+            start = int(i)
+        if place in (_E, _S):
+            spans.append((start, int(i) + 1, label))
+    return spans
+
 
 NEVER = np.float32(-1e30)
 # How far behind the best a tag may lie: e⁻⁴⁰, twice over, is still a float32. What an illegal tag leads by is thereby
@@ -23,14 +72,14 @@ _FLOOR = np.float32(-40.0)
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Posterior tag probabilities, shape (batch, time, tags), and the log-partition of each sequence, (batch,)."""
+    """Posterior tag probabilities, shape (batch, time, tags), and the log-partition per sequence, shape (batch,)."""
 
     probs: np.ndarray
     log_z: np.ndarray
 
 
 def pad(sequences: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Stack emissions of unequal length; what is padded scores 0 for ``O`` and never for all else.
+    """Stack emissions of different lengths. Padding scores 0 for ``O`` and about minus infinity for all other tags.
 
     sequences (list[ndarray]): each float32 of shape (tokens, tags), at least one.
     RETURNS (tuple[ndarray, ndarray]): emissions (batch, time, tags) and lengths (batch,).
@@ -44,7 +93,7 @@ def pad(sequences: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def marginals(emissions: np.ndarray) -> Marginals:
-    """Posterior probability of every tag at every token, over the legal paths.
+    """Compute the posterior probability of every tag at every token, over all legal paths.
 
     emissions (ndarray): shape (batch, time, tags).
     RETURNS (Marginals): probabilities and log-partition.
@@ -69,7 +118,7 @@ def marginals(emissions: np.ndarray) -> Marginals:
 
 
 def _spread(free: np.ndarray, inside: np.ndarray, weight: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Forward step: mass at legal ends flows to O, B, S; mass inside a label to its I, E."""
+    """Compute a forward step: mass at legal ends flows to O, B and S; mass inside a label to its I and E."""
     out[:, 0] = free * weight[:, 0]
     w, o = weight[:, 1:].reshape(len(weight), -1, 4), out[:, 1:].reshape(len(weight), -1, 4)
     np.multiply(w[:, :, 0::3], free[:, None, None], out=o[:, :, 0::3])
@@ -78,19 +127,19 @@ def _spread(free: np.ndarray, inside: np.ndarray, weight: np.ndarray, out: np.nd
 
 
 def _ends(step: np.ndarray) -> np.ndarray:
-    """Mass at tags after which a new entity or O may follow: O, E-*, S-*."""
+    """Return the mass at tags after which a new entity or O may follow: O, E-* and S-*."""
     total: np.ndarray = step[:, 0] + step[:, 3::4].sum(axis=1) + step[:, 4::4].sum(axis=1)
     return total
 
 
 def _opens(step: np.ndarray) -> np.ndarray:
-    """Mass inside each label: B-x and I-x."""
+    """Return the mass inside each label: B-x and I-x."""
     mass: np.ndarray = step[:, 1::4] + step[:, 2::4]
     return mass
 
 
 def _backward(weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Backward sums, rescaled by the forward scales; shape (time, batch, tags)."""
+    """Compute the backward sums, rescaled by the forward scales; shape (time, batch, tags)."""
     time, batch, _ = weight.shape
     beta = np.empty_like(weight)
     after = beta[-1]
@@ -110,7 +159,7 @@ def _backward(weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def viterbi(emissions: np.ndarray) -> np.ndarray:
-    """Best legal path.
+    """Find the best legal path.
 
     emissions (ndarray): shape (batch, time, tags).
     RETURNS (ndarray): int32 tags, shape (batch, time).
@@ -136,7 +185,7 @@ def viterbi(emissions: np.ndarray) -> np.ndarray:
 
 
 def _walk_back(opener: np.ndarray, ender: np.ndarray) -> np.ndarray:
-    """Follow the best ends backwards: inside an entity until its B, else to the best end of the token before."""
+    """Follow the best path backwards: inside an entity to its B, otherwise to the best end of the previous token."""
     time, batch, _ = opener.shape
     path = np.zeros((batch, time), dtype=np.int32)
     rows = np.arange(batch)

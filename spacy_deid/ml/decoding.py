@@ -1,7 +1,7 @@
-"""From tag scores to spans with probabilities, at an operating point.
+"""Decoding: convert tag scores to spans with probabilities, at an operating point.
 
-What the model says of a note is read once (`read_posteriors`), and then decided on at as many operating points as
-wanted (`choose_spans`): a sweep over thresholds costs little more than one pass.
+The scores of a note are reduced once (`read_posteriors`); spans can then be chosen at any number of operating points
+(`choose_spans`), so a sweep over thresholds costs little more than one pass.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +11,8 @@ from itertools import islice
 import numpy as np
 
 from ..errors import Errors, NotDeidentified
-from . import bioes, crf
-from .calibration import Calibration
+from . import crf
+from .operating_point import Calibration
 
 __all__ = ["Decoded", "Posterior", "choose_spans", "decode_spans", "read_posteriors", "read_stretches"]
 
@@ -25,11 +25,11 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What the model says of one sequence, before any operating point.
+    """What the model predicts for one sequence, independent of the operating point.
 
-    spans (list): the spans of the best legal path, each with the least raw P(not O) of its tokens.
-    phi (ndarray): raw P(not O) of every token, over the legal paths, float32 of shape (tokens,).
-    labels (ndarray): number of the likeliest label of every token, if it is PHI, shape (tokens,).
+    spans (list): spans of the best legal path, each with the lowest raw P(not O) of its tokens.
+    phi (ndarray): raw P(not O) of each token over the legal paths, float32, shape (tokens,).
+    labels (ndarray): index of the most probable label of each token given that it is PHI, shape (tokens,).
     """
 
     spans: Decoded
@@ -40,7 +40,7 @@ class Posterior:
 def decode_spans(
     emissions: Sequence[np.ndarray], threshold: float | Sequence[float], tokens: Calibration, spans: Calibration
 ) -> list[Decoded]:
-    """Find the spans of each sequence; `read_posteriors` and `choose_spans` in one.
+    """Find the spans of each sequence: `read_posteriors` followed by `choose_spans`.
 
     emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
     threshold (Union[float, Sequence[float]]): see `choose_spans`.
@@ -53,18 +53,18 @@ def decode_spans(
 def choose_spans(
     posterior: Posterior, threshold: float | Sequence[float], tokens: Calibration, spans: Calibration
 ) -> Decoded:
-    """Decide at an operating point.
+    """Choose the spans at an operating point.
 
-    The best legal path gives spans with the right edges. Up to 0.5 the threshold then adds every token that no span
-    covers but that is PHI with at least this probability, joined to runs of one label; above 0.5 it takes away spans
-    that are less sure. So one number moves the operating point, and spans keep their edges while it moves. A lower
-    threshold, of all labels or of one, never uncovers a token.
+    The best legal path gives spans with correct edges. A threshold up to 0.5 adds every uncovered token whose
+    probability of being PHI reaches it, joined to runs of one label. A threshold above 0.5 removes spans with a lower
+    probability. So one number moves the operating point while spans keep their edges. Lowering a threshold never
+    uncovers a token.
 
-    posterior (Posterior): what the model says.
+    posterior (Posterior): the predictions.
     threshold (Union[float, Sequence[float]]): calibrated probability of being PHI, 0 to 1; one for all labels, or one
-        for each label number. A token that no span covers falls under its likeliest label.
-    tokens (Calibration): of P(not O) of a token, for the threshold.
-    spans (Calibration): of the least P(not O) within a span, for the scores.
+        per label index. An uncovered token uses the threshold of its most probable label.
+    tokens (Calibration): calibration of P(not O) of a token, used with the threshold.
+    spans (Calibration): calibration of the lowest P(not O) in a span, used for the scores.
     RETURNS (Decoded): spans in the order of the text, each with its calibrated probability.
     """
     if not len(posterior.phi):
@@ -86,23 +86,24 @@ def choose_spans(
 
 
 def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:
-    """Read best path and probabilities of each sequence.
+    """Compute the best path and the probabilities of each sequence.
 
     emissions (Sequence[ndarray]): tag scores, each of shape (tokens, tags).
-    RETURNS (list[Posterior]): one a sequence.
-    RAISES: NotDeidentified (D247) if the scores give no probabilities.
+    RETURNS (list[Posterior]): one per sequence.
+    RAISES: NotDeidentified (D247) if the scores are NaN or infinite.
     """
     return read_stretches(list(map(len, emissions)), enumerate(emissions))
 
 
 def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.ndarray]]) -> list[Posterior]:
-    """Read best path and probabilities of sequences whose scores come in stretches, so that they are never all held.
+    """Compute the best path and the probabilities of sequences whose scores arrive in parts, so that they are never
+    all in memory.
 
-    lengths (Sequence[int]): tokens of each sequence.
-    stretches (Iterable[tuple[int, ndarray]]): number of a sequence and tag scores of its next tokens, shape (tokens,
-        tags). Sequences come one after another; an empty one need not come.
-    RETURNS (list[Posterior]): one a sequence, the same as `read_posteriors` gives for the whole scores.
-    RAISES: NotDeidentified (D247) if the scores give no probabilities.
+    lengths (Sequence[int]): number of tokens of each sequence.
+    stretches (Iterable[tuple[int, ndarray]]): sequence index and tag scores of its next tokens, shape (tokens, tags).
+        Sequences arrive one after another; an empty one may be missing.
+    RETURNS (list[Posterior]): one per sequence, equal to `read_posteriors` of the complete scores.
+    RAISES: NotDeidentified (D247) if the scores are NaN or infinite.
     """
     spans: list[Decoded] = [[] for _ in lengths]
     phi = [np.zeros(length, dtype=np.float32) for length in lengths]
@@ -115,13 +116,14 @@ def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.nda
         phi[i][rows] = np.minimum(by_label.sum(axis=1), 1.0)  # summed, not 1 - P(O): small ones stay apart
         labels[i][rows] = by_label.argmax(axis=1)
         spans[i] += [
-            (offset + s, offset + e, k, float(phi[i][offset + s : offset + e].min())) for s, e, k in bioes.decode(path)
+            (offset + s, offset + e, k, float(phi[i][offset + s : offset + e].min()))
+            for s, e, k in crf.decode_tags(path)
         ]
     return [Posterior(*parts) for parts in zip(spans, phi, labels, strict=True)]
 
 
 def _decode_pieces(pieces: Iterable[_Piece]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
-    """Number of the sequence, offset in it, best path and posterior of each piece."""
+    """Yield sequence index, offset in the sequence, best path and posterior of each piece."""
     remaining = iter(pieces)
     while batch := list(islice(remaining, _BATCH)):
         padded, lengths = crf.pad([emission for *_, emission in batch])
@@ -131,12 +133,12 @@ def _decode_pieces(pieces: Iterable[_Piece]) -> Iterator[tuple[int, int, np.ndar
 
 
 def _cut_pieces(stretches: Iterable[tuple[int, np.ndarray]]) -> Iterator[_Piece]:
-    """Cut long sequences: in each stretch of a piece's length, behind the token that is surest to be outside.
+    """Split long sequences: within each piece length, after the token that is most certainly outside an entity.
 
-    Keeps time and memory linear in the length of a note. Both sides of the cut end legally, which is what the best
-    path does there anyway. Where the scores were cut into stretches makes no difference.
+    This keeps time and memory linear in the length of a note. Both sides of the cut end legally, as the best path does
+    there anyway. How the scores were divided into parts makes no difference.
 
-    YIELDS (tuple[int, int, ndarray]): number of the sequence, offset in it, tag scores of one token or more.
+    YIELDS (tuple[int, int, ndarray]): sequence index, offset in the sequence, tag scores of at least one token.
     """
     owner, offset, rest = -1, 0, np.zeros((0, 1), dtype=np.float32)
     for i, emission in stretches:
@@ -156,7 +158,7 @@ def _cut_pieces(stretches: Iterable[tuple[int, np.ndarray]]) -> Iterator[_Piece]
 
 
 def _runs(tokens: np.ndarray, labels: np.ndarray, phi: np.ndarray) -> Decoded:
-    """Join neighbouring tokens of one label."""
+    """Join neighbouring tokens with the same label."""
     breaks = np.flatnonzero((np.diff(tokens) != 1) | (np.diff(labels) != 0)) + 1
     runs = []
     for part, label in zip(np.split(tokens, breaks), np.split(labels, breaks), strict=True):

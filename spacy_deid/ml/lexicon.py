@@ -1,7 +1,7 @@
-"""What lists know of a word: whether names, places or professions hold it, how common it is, which words it is like.
+"""The lexicon: for each word the lists that contain it (names, places, professions), its frequency, and its cluster.
 
-A lexicon is a table from the hash of a word to two numbers. It holds no word, so it can be saved with a model, and it
-is looked up once for each word form, whatever its case and accents.
+A lexicon is a table from the hash of a word to two numbers. It contains no words, so it can be saved with a model. It
+is queried once per word form, ignoring case and accents.
 """
 
 import unicodedata
@@ -22,26 +22,26 @@ _MOST_LISTS = 13  # lists and band fill sixteen bits
 
 
 def fold_word(word: str) -> str:
-    """The form under which a word is looked up: no accents, no case.
+    """Return the form of a word that is looked up: without accents and case.
 
     word (str): a word.
-    RETURNS (str): the folded form; "" for a word of combining marks alone.
+    RETURNS (str): the folded form; "" for a word of combining marks only.
     """
     parts = unicodedata.normalize("NFD", word.casefold())
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def band(count: int) -> int:
-    """Frequency band of a count: 0 for unseen, then one more for each factor of four.
+    """Return the frequency band of a count: 0 for 0, then one more for each factor of four.
 
-    count (int): how often the word was counted in lower case.
+    count (int): number of lower-case occurrences of the word.
     RETURNS (int): 0 to 7.
     """
     return 0 if count <= 0 else min(BANDS - 1, 1 + int(np.log2(count)) // 2)
 
 
 def _key(word: str) -> int:
-    """The upper half of a word's hash: of 100,000 words two meet about once."""
+    """Return the upper half of the hash of a word; among 100,000 words about two collide."""
     return int(hash_string(fold_word(word))) >> 32
 
 
@@ -49,22 +49,24 @@ class Lexicon:
     """Lists, frequencies and clusters of words, by hash."""
 
     def __init__(self, keys: np.ndarray, kinds: np.ndarray, clusters: np.ndarray, groups: np.ndarray) -> None:
-        """
-        keys (ndarray): uint32, sorted, shape (words,).
-        kinds (ndarray): uint16, the lists that hold the word as bits above its frequency band.
-        clusters (ndarray): uint16, number of the word's cluster, 0 for none.
-        groups (ndarray): uint16, number of the wider group of each cluster, shape (clusters + 1,).
+        """Initialize the table.
+
+        keys (ndarray): hashes, uint32, sorted, shape (words,).
+        kinds (ndarray): uint16; the lists that contain the word as bits, above its frequency band.
+        clusters (ndarray): uint16, cluster of the word, 0 for none.
+        groups (ndarray): uint16, group of each cluster, shape (clusters + 1,).
         """
         self.keys, self.kinds, self.clusters, self.groups = keys, kinds, clusters, groups
 
     def __len__(self) -> int:
+        """Return the number of words."""
         return len(self.keys)
 
     def look_up(self, word: str) -> tuple[int, int, int]:
-        """Look a word up.
+        """Look up a word.
 
         word (str): word as written.
-        RETURNS (tuple[int, int, int]): its kind, the group of its cluster, its cluster; zeros for an unknown word.
+        RETURNS (tuple[int, int, int]): kind, group and cluster; zeros for an unknown word.
         """
         key = _key(word)
         at = int(self.keys.searchsorted(np.uint32(key)))  # a plain int would have the whole column cast
@@ -74,17 +76,20 @@ class Lexicon:
         return int(self.kinds[at]), int(self.groups[cluster]), cluster
 
     def to_bytes(self) -> bytes:
-        """RETURNS (bytes): the table, which `from_bytes` reads."""
+        """Serialize the table.
+
+        RETURNS (bytes): input of `from_bytes`.
+        """
         parts = {"keys": self.keys, "kinds": self.kinds, "clusters": self.clusters, "groups": self.groups}
         return bytes(srsly.msgpack_dumps({name: part.tobytes() for name, part in parts.items()}))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Lexicon":
-        """Read what `to_bytes` wrote.
+        """Deserialize a table.
 
-        data (bytes): the table.
+        data (bytes): output of `to_bytes`.
         RETURNS (Lexicon): the lexicon.
-        RAISES: ConfigError (D210) if it is something else.
+        RAISES: ConfigError (D210) for other data.
         """
         try:
             parts = srsly.msgpack_loads(data)
@@ -104,7 +109,7 @@ class Lexicon:
 
         path (str | Path): the file.
         RETURNS (Lexicon): the lexicon.
-        RAISES: ConfigError (D211) if there is no such file, (D210) if it is no lexicon.
+        RAISES: ConfigError if the file does not exist (D211) or is not a lexicon (D210).
         """
         if not Path(path).is_file():
             raise ConfigError(Errors.D211.format(path=path))
@@ -116,9 +121,9 @@ def build_lexicon(
 ) -> Lexicon:
     """Build a lexicon.
 
-    lists (Mapping[str, Iterable[str]]): name of a list → its words, 13 lists at most; their order gives the bits.
-    counts (Mapping[str, int]): word → how often it stands in lower case in a background corpus.
-    clusters (Mapping[str, int]): word → number of its cluster, from 1.
+    lists (Mapping[str, Iterable[str]]): list name → words, at most 13 lists; their order determines the bits.
+    counts (Mapping[str, int]): word → number of lower-case occurrences in a background corpus.
+    clusters (Mapping[str, int]): word → cluster, from 1.
     groups (Sequence[int]): group of each cluster, from 1.
     RETURNS (Lexicon): the lexicon.
     RAISES: ConfigError (D212) for too many lists.

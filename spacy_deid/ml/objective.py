@@ -1,23 +1,24 @@
-"""What the token classifier is trained on: the gold path of each note, and how unlikely the model finds it."""
+"""The training objective of the token classifier: the gold path of each note, and its negative log-likelihood."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from spacy.training import Example
 
-from . import bioes, crf
+from . import crf
 
 __all__ = ["committee_loss", "encode_dense", "gold_spans", "path_loss"]
 
 
 def gold_spans(example: Example, labels: Sequence[str]) -> list[tuple[int, int, int]]:
-    """The reference on the tokens of the prediction, widened to whole tokens.
+    """Return the gold entities on the tokens of the prediction, widened to whole tokens.
 
-    Of two that share a token the longer keeps it and the other is trimmed, so that no gold token is taught as text.
+    If two entities share a token, the longer one keeps it and the other is trimmed, so that no gold token is taught as
+    text.
 
     example (Example): gold in ``example.reference.ents``.
-    labels (Sequence[str]): labels in the order of their numbers; entities of others are left out.
-    RETURNS (list[tuple]): start token, end token, label number; disjoint, in the order of the text.
+    labels (Sequence[str]): labels by index; entities with other labels are ignored.
+    RETURNS (list[tuple]): start token, end token, label index; disjoint, in the order of the text.
     """
     numbers = {label: i for i, label in enumerate(labels)}
     doc, spans, taken = example.x, [], np.zeros(len(example.x), dtype=bool)
@@ -33,13 +34,23 @@ def gold_spans(example: Example, labels: Sequence[str]) -> list[tuple[int, int, 
 
 
 def encode_dense(spans: list[tuple[int, int, int]], dense: np.ndarray) -> np.ndarray:
-    """BIOES tags of the dense tokens."""
+    """Return the BIOES tags of the dense tokens.
+
+    spans (list[tuple]): start token, end token, label index.
+    dense (ndarray): token indices of the dense tokens.
+    RETURNS (ndarray): tags, int32, shape (dense tokens,).
+    """
     edges = [(*np.searchsorted(dense, (start, end)).tolist(), label) for start, end, label in spans]
-    return bioes.encode([edge for edge in edges if edge[0] < edge[1]], len(dense))
+    return crf.encode_tags([edge for edge in edges if edge[0] < edge[1]], len(dense))
 
 
 def path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-    """Negative log-likelihood of the gold paths, summed, and the gradient of each: posterior minus gold."""
+    """Compute the negative log-likelihood of the gold paths.
+
+    emissions (list[ndarray]): tag scores, each of shape (tokens, tags).
+    gold (list[ndarray]): gold tags, each of shape (tokens,).
+    RETURNS (tuple[float, list[ndarray]]): the sum over all paths, and the gradient of each (posterior minus gold).
+    """
     padded, lengths = crf.pad(emissions)
     posterior = crf.marginals(padded)
     loss, gradients = 0.0, []
@@ -55,13 +66,13 @@ def path_loss(emissions: list[np.ndarray], gold: list[np.ndarray]) -> tuple[floa
 def committee_loss(
     scores: Sequence[np.ndarray], gold: Sequence[np.ndarray], dense: Sequence[np.ndarray]
 ) -> tuple[float, list[np.ndarray]]:
-    """Loss of one network or of each member of a committee on its own.
+    """Compute the loss of a network, or of each member of a committee separately.
 
-    scores (Sequence[ndarray]): shape (tokens, tags), or (members, tokens, tags), for each Doc.
+    scores (Sequence[ndarray]): tag scores of each Doc, shape (tokens, tags) or (members, tokens, tags).
     gold (Sequence[ndarray]): tags of the dense tokens of each Doc.
-    dense (Sequence[ndarray]): numbers of the dense tokens of each Doc.
-    RETURNS (tuple[float, list[ndarray]]): loss summed over tokens and members; gradients of the shape of `scores`, the
-        mean over the Docs, zero where a token is not dense.
+    dense (Sequence[ndarray]): token indices of the dense tokens of each Doc.
+    RETURNS (tuple[float, list[ndarray]]): loss summed over tokens and members; gradients with the shapes of `scores`,
+        averaged over the Docs, zero for tokens that are not dense.
     """
     members = [score if score.ndim == 3 else score[None] for score in scores]
     owner = [i for i, score in enumerate(members) for _ in score]

@@ -1,12 +1,12 @@
-"""A trained self-decoding model: names in, other names out.
+"""A trained self-decoding model, which converts names to other names.
 
-`decode` says what the model itself says, as its paper measures it. A release needs more: one name must not always
-become the same other one, or whoever has the model could make a table of both; so `propose` gives several pieces for
-each place with their probabilities, and whoever holds a key draws from them. A proposal never has a piece of the
-original at its own place, keeps the number of words, and is made of letters alone.
+`decode` returns the most probable output, as in the paper. For a release this is not enough: if a name always became
+the same other name, anyone with the model could build a table of both. `propose` therefore returns several pieces per
+position with their probabilities, and the caller draws from them with a key. A proposal never repeats a piece of the
+original at its position, keeps the number of words, and consists of letters only.
 
-Needs the extra "transformers"; nothing is imported before a model is loaded. Not trained, nor shipped: see
-`scripts/self_decoder.py`.
+It requires the extra "transformers", which is imported when a model is loaded. Models are trained with
+`scripts/self_decoder.py`; none ships.
 """
 
 from collections import defaultdict
@@ -36,8 +36,8 @@ class SelfDecoder:
     """A trained model.
 
     model (torch.nn.ModuleDict): the model.
-    tokenizer (PreTrainedTokenizerFast): its encoder's tokenizer.
-    plan (Plan): how it was trained.
+    tokenizer (PreTrainedTokenizerFast): the tokenizer of its encoder.
+    plan (Plan): its training settings.
     """
 
     def __init__(self, model: Any, tokenizer: Any, plan: Plan) -> None:
@@ -54,9 +54,10 @@ class SelfDecoder:
     def from_disk(cls, folder: str | Path) -> Self:
         """Load a model.
 
-        folder (Union[str, Path]): what `to_disk` wrote.
-        RAISES: ConfigError if packages are missing (D806), the folder holds no self-decoding model (D249), or its
-            plan or encoder is none (D240, D248).
+        folder (Union[str, Path]): folder written by `to_disk`.
+        RETURNS (SelfDecoder): the model.
+        RAISES: ConfigError if packages are missing (D806), the folder contains no self-decoding model (D249), or its
+            settings or encoder cannot be read (D240, D248).
         """
         folder = Path(folder)
         try:
@@ -73,9 +74,9 @@ class SelfDecoder:
         return cls(model, tokenizer, plan)
 
     def to_disk(self, folder: str | Path) -> None:
-        """Save the model: encoder, tokenizer, weights and plan, so that nothing else is needed.
+        """Save encoder, tokenizer, weights and settings; nothing else is needed to load the model.
 
-        folder (Union[str, Path]): made if it is not there.
+        folder (Union[str, Path]): the folder; it is created if needed.
         """
         import torch
 
@@ -87,12 +88,12 @@ class SelfDecoder:
         srsly.write_json(folder / "plan.json", {**self.plan.to_dict(), "encoder": Path(self.plan.encoder).name})
 
     def decode(self, names: Sequence[str], *, bypass: bool = False) -> list[str | None]:
-        """Say names as the model does: the likeliest piece of every place.
+        """Convert names to the most probable piece at each position.
 
         names (Sequence[str]): names.
-        bypass (bool): self-decoding, without the matrix.
-        RETURNS (list[Optional[str]]): other names, "" for a name without pieces; None for one with a piece that is no
-            word of the dictionary.
+        bypass (bool): whether to skip the matrix, which reproduces the input (self-decoding).
+        RETURNS (list[Optional[str]]): other names; "" for a name without pieces; None if a predicted piece is not a
+            word piece.
         """
         out: list[str | None] = []
         for start in range(0, len(names), _ROWS):
@@ -103,12 +104,12 @@ class SelfDecoder:
         return out
 
     def propose(self, names: Sequence[str], count: int = 40) -> list[list[Word]]:
-        """Propose other names.
+        """Propose replacements for names.
 
-        names (Sequence[str]): names, written Like This.
-        count (int): pieces for each place.
-        RETURNS (list[list[Word]]): the words of each name that there is something for. A word without letters, with
-            an unknown piece or beyond the model's length is missing.
+        names (Sequence[str]): capitalized names.
+        count (int): number of pieces per position.
+        RETURNS (list[list[Word]]): proposals for the words of each name. A word is missing if it has no letters or an
+            unknown piece, or exceeds the maximum length.
         """
         out: list[list[Word]] = []
         for start in range(0, len(names), _ROWS):
@@ -122,7 +123,11 @@ class SelfDecoder:
         return out
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """The encoder's embeddings of the pieces of a text, (pieces, width), for a BERTScore."""
+        """Compute the encoder's embeddings of the pieces of a text, for BERTScore.
+
+        text (str): the text.
+        RETURNS (NDArray): shape (pieces, width), float32.
+        """
         import torch
 
         found = self.tokenizer([text], truncation=True, return_tensors="pt", return_special_tokens_mask=True)
@@ -133,12 +138,12 @@ class SelfDecoder:
         return rows
 
     def _encode(self, names: Sequence[str]) -> list[Any]:
-        """The pieces of names, padded to one length."""
+        """Tokenize names, padded to the same length."""
         found = self.tokenizer(list(names), truncation=True, max_length=self.plan.pieces, padding=True)
         return list(found.encodings)
 
     def _scores(self, batch: Sequence[Any], *, bypass: bool = False) -> NDArray[np.float32]:
-        """Scores of the vocabulary at every place, (names, pieces, vocabulary)."""
+        """Compute the logits at each position, shape (names, pieces, vocabulary)."""
         import torch
 
         ids = torch.tensor([encoding.ids for encoding in batch])
@@ -150,7 +155,7 @@ class SelfDecoder:
         return scores
 
     def _read(self, ids: list[int]) -> str | None:
-        """The text of predicted pieces."""
+        """Return the text of predicted pieces."""
         if self.tokenizer.unk_token_id in ids:
             return None
         said = [i for i in ids if i not in self._special]
@@ -158,7 +163,7 @@ class SelfDecoder:
         return text.replace(" ##", "").strip()  # of a tokenizer that was saved without a decoder
 
     def _words(self, encoding: Any, scores: NDArray[np.float32], count: int, length: int) -> list[Word]:
-        """What there is for the words of a name."""
+        """Return the proposals for the words of a name."""
         places: dict[int, list[int]] = defaultdict(list)
         for place, word in enumerate(encoding.word_ids):
             if word is not None:
@@ -175,7 +180,9 @@ class SelfDecoder:
         return found
 
     def _place(self, original: int, scores: NDArray[np.float32], count: int) -> list[tuple[str, float]]:
-        """The likeliest pieces of the kind of the original, and not that one. None for an unknown one."""
+        """Return the most probable pieces of the same kind as the original, without the original; none if it is
+        unknown.
+        """
         kind = _kind(self._pieces[original])
         if kind is None or original in self._special:
             return []
@@ -189,12 +196,12 @@ class SelfDecoder:
 
 
 def _kind(piece: str) -> tuple[str, bool] | None:
-    """How a piece is marked and whether it begins with a capital; None for one that is not all letters."""
+    """Return how a piece is marked and whether it is capitalized; None if it is not all letters."""
     bare = _bare(piece)
     return (piece[: len(piece) - len(bare)], bare[0].isupper()) if bare.isalpha() else None
 
 
 def _bare(piece: str) -> str:
-    """A piece without the marker of its tokenizer."""
+    """Return a piece without the marker of its tokenizer."""
     marker = next((marker for marker in _MARKERS if piece.startswith(marker)), "")
     return piece[len(marker) :]

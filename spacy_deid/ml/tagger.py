@@ -1,8 +1,8 @@
-"""Thinc models for the token classifier.
+"""thinc models of the token classifier.
 
-`build_note_tok2vec` embeds hashed note features and lets neighbouring tokens see each other; it takes the place of
-spaCy's HashEmbedCNN. `build_tag_scorer` puts a score for each tag on any tok2vec or transformer listener.
-`build_committee` trains several of them side by side, each on its own loss, and lets the component average them.
+`build_note_tok2vec` embeds the hashed features of a note and encodes neighbouring tokens; it replaces spaCy's
+HashEmbedCNN. `build_tag_scorer` adds tag scores to any tok2vec or transformer listener. `build_committee` trains
+several of these models, each with its own loss; the component averages their scores.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,9 +30,8 @@ from thinc.api import (
 )
 from thinc.types import Floats2d, Floats3d, Ints2d
 
-from .layout import FEATURES, NoteFeatures, dense_tokens
+from .features import FEATURES, TAKES_WINDOWS, NoteFeatures, are_windows, dense_tokens
 from .lexicon import Lexicon
-from .windows import TAKES_WINDOWS, are_windows
 
 __all__ = ["build_committee", "build_note_tok2vec", "build_tag_scorer"]
 
@@ -72,19 +71,21 @@ def build_note_tok2vec(
     word_dropout: float = 0.0,
     lexicon: str | None = None,
 ) -> Model[list[Doc], list[Floats2d]]:
-    """Embed the features of `layout.NoteFeatures` and encode them with a windowed maxout network.
+    """Build a model that embeds the features of `features.NoteFeatures` and encodes them with a windowed maxout
+    network.
 
-    width (int): width of the output and of every layer.
-    depth (int): encoder layers; each sees `window_size` tokens to either side.
+    width (int): width of the output and of each layer.
+    depth (int): number of encoder layers; each reads `window_size` tokens on both sides.
+    window_size (int): number of neighbours on each side per layer.
     maxout_pieces (int): pieces of each maxout unit.
     embed_size (int): width of the embedding of one feature.
-    rows (Optional[dict[str, int]]): feature → rows of its hash table; the features that are used. None for all.
-    word_dropout (float): share of the tokens whose word identity is hidden in training, so that the network learns to
-        trust shape and context; names that it never saw are the names that matter.
-    lexicon (Optional[str]): file of a `lexicon.Lexicon`, read when the model is initialized and saved with it; a
+    rows (Optional[dict[str, int]]): feature → rows of its hash table, for the features to use; None for all.
+    word_dropout (float): share of tokens whose word identity is hidden in training, so that the network learns to use
+        shape and context; in practice most names are unseen.
+    lexicon (Optional[str]): file of a `lexicon.Lexicon`. It is read on initialization and saved with the model; a
         saved model does not need the file.
-    RETURNS (Model): Docs → float32 arrays of shape (tokens, width); blanks are passed over and have zeros. For
-        prediction it takes `windows.Window` too, which give arrays of shape (dense tokens, width).
+    RETURNS (Model): Docs → float32 arrays of shape (tokens, width), zero for white space. In prediction it also
+        accepts `features.Window` inputs, for arrays of shape (dense tokens, width).
     """
     known = {name: n for name, n in DEFAULT_ROWS.items() if lexicon is not None or name not in _FROM_LEXICON}
     tables = dict(rows or known)
@@ -109,10 +110,10 @@ def build_note_tok2vec(
 def build_tag_scorer(
     tok2vec: Model[list[Doc], list[Floats2d]], dropout: float = 0.2, nO: int | None = None
 ) -> Model[list[Doc], list[Floats2d]]:
-    """Score every tag at every token.
+    """Build a model that scores every tag at every token.
 
-    tok2vec (Model): Docs → arrays of shape (tokens, width); a tok2vec or a transformer, or a listener to one.
-    dropout (float): dropout before the scores; ``training.dropout`` replaces it.
+    tok2vec (Model): Docs → arrays of shape (tokens, width): a tok2vec, a transformer, or a listener to one.
+    dropout (float): dropout before the output layer; ``training.dropout`` overrides it.
     nO (Optional[int]): number of tags, set when the component is initialized.
     RETURNS (Model): Docs → float32 arrays of shape (tokens, tags), unnormalized.
     """
@@ -123,16 +124,17 @@ def build_tag_scorer(
 
 @registry.architectures("spacy_deid.Committee.v1")
 def build_committee(*members: Model[list[Doc], list[Floats2d]]) -> Model[list[Doc], list[Floats3d]]:
-    """Several networks side by side, initialized apart and trained each on its own loss.
+    """Build an ensemble of networks that are initialized and trained independently.
 
-    members (Model): tag scorers, alike or not; networks that err differently gain most from being averaged.
+    members (Model): tag scorers, of the same or different shape. Networks with different errors gain most from
+        averaging.
     RETURNS (Model): Docs → float32 arrays of shape (members, tokens, tags).
     """
     return Model("committee", _committee_forward, init=_committee_init, layers=members, dims={"nO": None})
 
 
 class _Batch(list[Doc]):
-    """Docs on their way through several networks: features that one has read, the next need not read again."""
+    """A list of Docs that is passed through several networks, with the features that were already computed."""
 
     def __init__(self, docs: list[Doc]) -> None:
         super().__init__(docs)
@@ -142,6 +144,7 @@ class _Batch(list[Doc]):
 def _committee_forward(
     model: Model[Any, Any], docs: list[Doc], is_train: bool
 ) -> tuple[list[Floats3d], Callable[[list[Floats3d]], list[Doc]]]:
+    """Run all members on the same batch."""
     batch = _Batch(docs)
     outputs, callbacks = zip(*(layer(batch, is_train) for layer in model.layers), strict=True)
 
@@ -154,13 +157,14 @@ def _committee_forward(
 
 
 def _committee_init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
+    """Initialize all members."""
     for layer in model.layers:
         layer.initialize(X=X, Y=Y)
     model.set_dim("nO", model.layers[0].get_dim("nO"))
 
 
 def _extract(names: list[str], word_dropout: float, lexicon: str | None) -> Model[list[Doc], list[Ints2d]]:
-    """The chosen feature columns; in training the word identity of some tokens is hidden."""
+    """Build the layer of the chosen feature columns; in training it hides the word identity of some tokens."""
     columns = [FEATURES.index(name) for name in names]
     lexical = [i for i, name in enumerate(names) if name in _LEXICAL]
     forward = _Extract(columns, lexical, word_dropout)
@@ -168,13 +172,13 @@ def _extract(names: list[str], word_dropout: float, lexicon: str | None) -> Mode
 
 
 def _read_lexicon(path: str | None, model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
-    """Put the lexicon among the things that are saved with the model."""
+    """Read the lexicon into the attributes that are saved with the model."""
     if path is not None:
         model.attrs["lexicon"] = Lexicon.from_disk(path).to_bytes()
 
 
 class _Extract:
-    """Forward pass of the feature columns. Keeps one extractor for the lexicon that the model holds at present."""
+    """Forward pass of the feature columns. It keeps one feature extractor for the current lexicon of the model."""
 
     def __init__(self, columns: list[int], lexical: list[int], word_dropout: float) -> None:
         self.columns, self.lexical, self.word_dropout = columns, lexical, word_dropout
@@ -183,6 +187,7 @@ class _Extract:
     def __call__(
         self, model: Model[Any, Any], docs: list[Doc], is_train: bool
     ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
+        """Compute the feature columns of Docs or windows."""
         if model.attrs["lexicon"] is not self.lexicon:
             self.lexicon = model.attrs["lexicon"]
             self.extract = NoteFeatures(Lexicon.from_bytes(self.lexicon) if self.lexicon else None)
@@ -194,7 +199,7 @@ class _Extract:
         return [model.ops.xp.asarray(array) for array in arrays], lambda gradients: []
 
     def _features(self, docs: list[Any]) -> list[np.ndarray]:
-        """All columns, read once for the members of a committee that have the same lexicon."""
+        """Compute all columns, once for the committee members with the same lexicon."""
         if are_windows(docs):
             views = [(window, window.note.view(self.lexicon, self.extract)) for window in docs]
             return [view.rows(window.start, window.stop) for window, view in views]
@@ -208,7 +213,9 @@ class _Extract:
 def _blanks_forward(
     overlap: int, model: Model[Any, Any], docs: list[Any], is_train: bool
 ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-    """Give the blanks, which the network does not see, rows of zeros; or embed windows, each with its neighbours."""
+    """Insert zero rows for white space, which the network does not process; or embed windows, each with its
+    neighbours.
+    """
     if are_windows(docs):
         wide = [(window, window.widen(overlap)) for window in docs]
         embedded = model.layers[0].predict([more for _, more in wide])
@@ -233,10 +240,10 @@ def _blanks_forward(
 
 
 def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Floats2d]]:
-    """Predict in pieces of bounded size, so that memory does not grow with the note or the batch.
+    """Process long arrays in pieces of bounded size, so that memory does not grow with the note or the batch.
 
-    A piece carries `overlap` tokens of its neighbours, which is as far as the network sees, so the result is that of
-    the whole note.
+    A piece includes `overlap` neighbouring tokens on each side, which is the receptive field of the network, so the
+    result equals that of the whole note.
     """
     return Model("in_pieces", partial(_pieces_forward, overlap), init=_pieces_init, layers=[layer])
 
@@ -244,6 +251,7 @@ def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Fl
 def _pieces_forward(
     overlap: int, model: Model[Any, Any], arrays: list[Any], is_train: bool
 ) -> tuple[list[Floats2d], Callable[[list[Floats2d]], list[Any]]]:
+    """Run the layer piece by piece in prediction, and on whole arrays in training."""
     layer = model.layers[0]
     if is_train:
         outputs, backprop = layer(arrays, True)
@@ -252,11 +260,12 @@ def _pieces_forward(
 
 
 def _pieces_init(model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
+    """Initialize the inner layer."""
     model.layers[0].initialize(X=X, Y=Y)
 
 
 def _groups(arrays: list[Any]) -> list[list[Any]]:
-    """Arrays in order, in groups of about one piece; a longer array stands alone."""
+    """Group arrays, in order, into groups of about one piece; a longer array forms its own group."""
     groups: list[list[Any]] = []
     room = 0
     for array in arrays:
@@ -269,7 +278,7 @@ def _groups(arrays: list[Any]) -> list[list[Any]]:
 
 
 def _predict_group(layer: Model[Any, Any], group: list[Any], overlap: int) -> list[Any]:
-    """Predict a group at once, or one long array window by window."""
+    """Run the layer on a group at once, or on one long array in windows."""
     if len(group) > 1 or len(group[0]) <= _PIECE:
         return list(layer.predict(group))
     whole, out = group[0], []
@@ -281,7 +290,9 @@ def _predict_group(layer: Model[Any, Any], group: list[Any], overlap: int) -> li
 
 
 def _on_blas(model: Model[Any, Any]) -> Model[Any, Any]:
-    """On the CPU let NumPy's BLAS multiply matrices: several times faster than BLIS on these small shapes."""
+    """Use NumPy's BLAS for matrix multiplication on the CPU, which is several times faster than BLIS for these small
+    shapes.
+    """
     if type(get_current_ops()) is NumpyOps:
         for node in model.walk():
             node.ops = NumpyOps(use_blis=False)

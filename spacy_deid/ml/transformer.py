@@ -1,13 +1,13 @@
-"""A transformer encoder under `deid_ner` that reads every character of a note, however long or dense.
+"""A transformer encoder for `deid_ner` that reads every character of a note, however long or dense.
 
-spacy-transformers cuts a note into windows of so many tokens and then drops the word pieces that an encoder has no
-room for, with a line in the log. Dense strings (keys, scanned tables, base64) have many pieces a token, so a name
-beside them would go unseen. `build_windowed_transformer` measures its windows in word pieces, so that none is ever
-dropped, and runs them a few at a time, so that attention takes no more memory for a longer note.
-`build_checked_listener` hands the vectors to a component and refuses a note of which the encoder has not seen a part,
-whichever windows it was read by.
+spacy-transformers splits a note into windows of a number of tokens, and drops the word pieces that exceed the maximum
+input length of the encoder with a log message. Dense strings (keys, scanned tables, base64) have many pieces per
+token, so a name next to them would be missed. `build_windowed_transformer` measures windows in word pieces, so no
+piece is ever dropped, and runs a few windows at a time, so the memory for attention does not grow with the note.
+`build_checked_listener` passes the vectors to a component and refuses a note of which the encoder missed a part,
+whatever windows were used.
 
-Needs the extra "transformers"; nothing here imports it before a model is built.
+It requires the extra "transformers", which is imported when a model is built.
 """
 
 import os
@@ -31,11 +31,11 @@ __all__ = ["Windows", "align_pieces", "build_checked_listener", "build_windowed_
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """How a note is cut.
+    """How a note is split.
 
-    window (int): word pieces in a window, the special ones included.
-    stride (int): word pieces from the start of one window to that of the next.
-    batch (int): word pieces that go through the encoder at once when it predicts.
+    window (int): word pieces per window, special pieces included.
+    stride (int): word pieces between the starts of two windows.
+    batch (int): word pieces per batch in prediction.
     """
 
     window: int
@@ -54,17 +54,17 @@ def build_windowed_transformer(
     mixed_precision: bool = False,
     grad_scaler_config: dict[str, Any] | None = None,
 ) -> Model[list[Doc], Any]:
-    """An encoder for spaCy's ``transformer`` component.
+    """Build an encoder for spaCy's ``transformer`` component.
 
-    name (str): folder of a model, or its name on the hub. Read when the component is initialized; a saved pipeline
-        holds the encoder and its tokenizer and needs neither the folder nor a network.
-    window (int): word pieces in a window, at most what the encoder takes.
-    stride (int): word pieces from the start of one window to that of the next; windows overlap by the rest, so that a
-        token at an edge is seen with context from both sides.
-    batch_pieces (int): word pieces that go through the encoder at once when it predicts. Bounds memory.
-    tokenizer_config (Optional[dict]): settings of the tokenizer, such as "do_lower_case"; it is always a fast one.
+    name (str): folder of a model, or its name on a hub. It is read when the component is initialized; a saved pipeline
+        contains the encoder and its tokenizer, and needs neither the folder nor a network.
+    window (int): word pieces per window, at most the maximum of the encoder.
+    stride (int): word pieces between the starts of two windows. Windows overlap by the rest, so that a token at an
+        edge is encoded with context on both sides.
+    batch_pieces (int): word pieces per batch in prediction; it bounds the memory.
+    tokenizer_config (Optional[dict]): settings of the (always fast) tokenizer, such as "do_lower_case".
     transformer_config (Optional[dict]): settings of the encoder, such as "hidden_dropout_prob".
-    mixed_precision (bool): half precision where it is safe; for GPUs.
+    mixed_precision (bool): use half precision where possible; for GPUs.
     grad_scaler_config (Optional[dict]): settings of thinc's PyTorchGradScaler for mixed precision.
     RETURNS (Model): Docs → FullTransformerBatch.
     """
@@ -91,10 +91,10 @@ def build_windowed_transformer(
 
 @cache
 def _survive_forks() -> None:
-    """Let torch run on one thread in processes that are forked from this one.
+    """Limit torch to one thread in processes forked from this one.
 
-    A forked process does not have the threads of torch's pool and waits for them forever, as the workers of
-    ``nlp.pipe(n_process=2)`` do. With one thread torch uses no pool. Its own data loader does the same.
+    A forked process does not inherit the threads of torch's pool and waits for them forever, as the workers of
+    ``nlp.pipe(n_process=2)`` would. With one thread torch uses no pool. torch's own data loader does the same.
     """
     if hasattr(os, "register_at_fork"):
         import torch
@@ -103,14 +103,14 @@ def _survive_forks() -> None:
 
 
 def _to_bytes(shim: Any) -> bytes:
-    """Save all but the place that the encoder was read from: a path of one machine, and after loading a random one."""
+    """Serialize everything except the path that the encoder was read from, which is machine-specific."""
     if shim._hfmodel.transformer is not None:
         shim._hfmodel.transformer.config._name_or_path = ""
     return bytes(type(shim).to_bytes(shim))
 
 
 def _init(windows: Windows, model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
-    """Read the encoder, unless a saved pipeline brought it."""
+    """Read the encoder, unless it came with a saved pipeline."""
     from spacy_transformers.layers.transformer_model import huggingface_from_pretrained
 
     if model.attrs["has_transformer"]:
@@ -128,13 +128,15 @@ def _init(windows: Windows, model: Model[Any, Any], X: Any = None, Y: Any = None
 
 
 def _objects(model: Model[Any, Any]) -> Any:
-    """The encoder and its tokenizer, where the library keeps them."""
+    """Return the encoder and its tokenizer."""
     shim: Any = model.layers[0].shims[0]
     return shim._hfmodel
 
 
 def _limit(tokenizer: Any, transformer: Any) -> int:
-    """Word pieces that an encoder takes: its positions, less those that RoBERTa and its kin leave to padding."""
+    """Return the maximum input length of an encoder: its positions, minus those that RoBERTa models reserve for
+    padding.
+    """
     positions = int(getattr(transformer.config, "max_position_embeddings", 0) or tokenizer.model_max_length)
     table = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
@@ -142,7 +144,7 @@ def _limit(tokenizer: Any, transformer: Any) -> int:
 
 
 def _check(windows: Windows, tokenizer: Any, name: str) -> None:
-    """Refuse windows that the encoder cannot take, and tokenizers that do not say where a piece stands."""
+    """Refuse windows that the encoder cannot process, and tokenizers without character offsets."""
     if not tokenizer.is_fast:
         raise ConfigError(Errors.D243.format(name=name))
     limit, special = tokenizer.model_max_length, tokenizer.num_special_tokens_to_add()
@@ -155,7 +157,7 @@ def _check(windows: Windows, tokenizer: Any, name: str) -> None:
 def _forward(
     windows: Windows, model: Model[Any, Any], docs: list[Doc], is_train: bool
 ) -> tuple[Any, Callable[[Any], list[Doc]]]:
-    """Cut, encode and align."""
+    """Split, encode and align Docs."""
     from spacy_transformers.data_classes import FullTransformerBatch, WordpieceBatch
 
     tokenizer = _objects(model).tokenizer
@@ -177,7 +179,7 @@ def _forward(
 
 
 def _encode(tokenizer: Any, texts: list[str], windows: Windows) -> Any:
-    """Windows of word pieces; what a window has no room for is in the next one."""
+    """Split texts into windows of word pieces; pieces that exceed a window are in the next one."""
     overlap = windows.window - tokenizer.num_special_tokens_to_add() - windows.stride
     encoding = tokenizer(
         texts,
@@ -199,7 +201,7 @@ def _encode(tokenizer: Any, texts: list[str], windows: Windows) -> Any:
 
 
 def _run(layer: Model[Any, Any], pieces: Any, is_train: bool, rows: int) -> tuple[Any, Callable[[Any], Any]]:
-    """The encoder's last layer: at once in training, a few rows at a time when it predicts."""
+    """Compute the last layer of the encoder: at once in training, a few rows at a time in prediction."""
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
@@ -211,7 +213,7 @@ def _run(layer: Model[Any, Any], pieces: Any, is_train: bool, rows: int) -> tupl
 
 
 def _align_all(docs: Sequence[Doc], rows: Sequence[np.ndarray]) -> Ragged:
-    """The pieces of the tokens of all Docs, numbered through the batch."""
+    """Align the tokens of all Docs to pieces, numbered across the batch."""
     data, lengths, before = [], [], 0
     for doc, offsets in zip(docs, rows, strict=True):
         pieces, counts = align_pieces(doc, offsets)
@@ -222,12 +224,13 @@ def _align_all(docs: Sequence[Doc], rows: Sequence[np.ndarray]) -> Ragged:
 
 
 def align_pieces(doc: Doc, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find the word pieces of each token: all that share a character with it, in every window that has them.
+    """Find the word pieces of each token: all pieces that share a character with it, in every window that contains
+    them.
 
     doc (Doc): the note.
     offsets (ndarray): start and end of each piece in its text, shape (windows, pieces, 2); special pieces are empty.
-    RETURNS (tuple[ndarray, ndarray]): numbers of the pieces in the flat array, token by token, and how many each
-        token has.
+    RETURNS (tuple[ndarray, ndarray]): indices of the pieces in the flattened array, token by token, and the number of
+        pieces per token.
     """
     starts, lengths = doc.to_array([IDX, LENGTH]).astype(np.int64).reshape(-1, 2).T
     flat = offsets.reshape(-1, 2)
@@ -243,7 +246,7 @@ def align_pieces(doc: Doc, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _spans(doc: Doc, offsets: np.ndarray) -> list[Span]:
-    """The windows as spans; together they have every token, those without pieces too."""
+    """Return the windows as spans; together they contain every token, including those without pieces."""
     ends = np.asarray([token.idx + len(token) for token in doc])
     last = [int(np.searchsorted(ends, row[:, 1].max())) + 1 for row in offsets[:-1]] + [len(doc)]
     first = [0, *(int(np.searchsorted(ends, _start(row), side="right")) for row in offsets[1:])]
@@ -251,7 +254,7 @@ def _spans(doc: Doc, offsets: np.ndarray) -> list[Span]:
 
 
 def _start(row: np.ndarray) -> int:
-    """Where the text of a window starts."""
+    """Return the character offset where the text of a window starts."""
     return int(row[row[:, 1] > row[:, 0], 0].min())
 
 
@@ -259,11 +262,12 @@ def _start(row: np.ndarray) -> int:
 def build_checked_listener(
     pooling: Model[Ragged, Floats2d], grad_factor: float = 1.0, upstream: str = "*"
 ) -> Model[list[Doc], list[Floats2d]]:
-    """The vectors of a ``transformer`` component for the tokens of a Doc; a Doc that it has not read whole is refused.
+    """Build a listener that returns the vectors of a ``transformer`` component, and refuses a Doc it did not read
+    completely.
 
-    pooling (Model): makes one vector of the pieces of a token, as "reduce_mean.v1".
-    grad_factor (float): weight of this component's gradient in the encoder; 0 leaves the encoder as it is.
-    upstream (str): name of the transformer component; "*" for the only one.
+    pooling (Model): reduces the pieces of a token to one vector, such as "reduce_mean.v1".
+    grad_factor (float): factor for this component's gradient in the encoder; 0 freezes the encoder.
+    upstream (str): name of the transformer component; "*" for any.
     RETURNS (Model): Docs → float32 arrays of shape (tokens, width).
     """
     from spacy_transformers.layers import TransformerListener, trfs2arrays
@@ -279,10 +283,10 @@ def build_checked_listener(
 def _listen(
     model: Model[Any, Any], docs: list[Doc], is_train: bool
 ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-    """Hand the encoder's output on, if there is one for all of each Doc.
+    """Return the output of the encoder if it exists for every Doc completely.
 
-    Where the encoder did not run the library's listener gives zeros, which are needed to infer shapes. A trained model
-    would find nothing in them, so it refuses.
+    If the encoder did not run, the listener of the library returns zeros, which are needed to infer shapes. A trained
+    model would find nothing in them, so it raises an error instead.
     """
     if is_train:
         model.attrs["trained"] = True
@@ -297,7 +301,7 @@ def _listen(
 
 
 def _refuse_unread(doc: Doc, lengths: Any) -> None:
-    """Refuse a Doc with a token without pieces. Blanks, controls and marks may have none: encoders pass them over."""
+    """Refuse a Doc with a token without pieces, except white space, control characters and combining marks."""
     unread = [i for i in np.flatnonzero(np.asarray(lengths) == 0).tolist() if _visible(doc[i].text)]
     if unread:
         shown = ", ".join(map(str, unread[:10])) + (" …" if len(unread) > 10 else "")
@@ -305,12 +309,12 @@ def _refuse_unread(doc: Doc, lengths: Any) -> None:
 
 
 def _refuse_overflow(model: Model[Any, Any], data: Any) -> None:
-    """Refuse vectors that are no numbers, as half precision may give: they would decode to "nothing found"."""
+    """Refuse vectors with NaN or infinite values, which half precision can cause: they would decode to no findings."""
     for values in data.tensors:
         if not model.ops.xp.isfinite(values).all():
             raise NotDeidentified(Errors.D246)
 
 
 def _visible(text: str) -> bool:
-    """Whether a text has a letter, a digit, punctuation or a symbol."""
+    """Return whether a text has a letter, a digit, punctuation or a symbol."""
     return any(unicodedata.category(char)[0] in "LNPS" for char in text)

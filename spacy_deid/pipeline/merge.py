@@ -8,7 +8,6 @@ import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..labels import get_label
@@ -32,17 +31,8 @@ from ..spans import (
     write_evidence,
 )
 
-__all__ = ["Merge", "make_label_priority", "make_merge", "make_union_filter"]
 
-
-@registry.misc("spacy_deid.union_filter.v1")
-def make_union_filter() -> SpansFilter:
-    """Make the filter that trims overlapping spans and never drops a token; see `spans.union_filter`."""
-    return union_filter
-
-
-@registry.misc("spacy_deid.label_priority.v1")
-def make_label_priority(path: str | None = None) -> dict[str, int]:
+def read_label_priority(path: str | None = None) -> dict[str, int]:
     """Read the order of labels: where two overlap, the smaller number wins; a label that is not listed has 0.
 
     path (Optional[str]): JSON file, an object of canonical label → whole number; None for the one that ships.
@@ -65,28 +55,32 @@ def make_label_priority(path: str | None = None) -> dict[str, int]:
     assigns=["doc.ents", "doc.spans"],
     default_config={
         "sources": None,
-        "label_priority": {"@misc": "spacy_deid.label_priority.v1"},
-        "spans_filter": {"@misc": "spacy_deid.union_filter.v1"},
+        "label_priority": None,
+        "spans_filter": None,
     },
 )
 def make_merge(
     nlp: Language,
     name: str,
     sources: list[str] | None,
-    label_priority: Mapping[str, int],
-    spans_filter: SpansFilter,
+    label_priority: dict[str, int] | str | None,
+    spans_filter: SpansFilter | None,
 ) -> "Merge":
     """Make the component.
 
     sources (Optional[list[str]]): group keys in the order of trust; None for those of the detectors that stand in the
         pipeline when this component is added.
-    label_priority (Mapping[str, int]): canonical label → number; the smaller wins where two overlap.
-    spans_filter (SpansFilter): makes the candidates disjoint.
+    label_priority (Optional[Union[dict[str, int], str]]): canonical label → number, or a JSON file of it; where
+        detections overlap, the label with the smaller number wins. None for the priority that ships.
+    spans_filter (Optional[SpansFilter]): makes the candidates disjoint; None for `spans.union_filter`, which trims
+        overlapping spans and never uncovers a token.
     """
     if sources is None:
         keys = (getattr(component, "key", None) for _, component in nlp.components)
         sources = [key for key in keys if isinstance(key, str) and key.startswith(PREFIX)]
-    return Merge(name, sources=sources, label_priority=label_priority, spans_filter=spans_filter)
+    if not isinstance(label_priority, dict):
+        label_priority = read_label_priority(label_priority)
+    return Merge(name, sources=sources, label_priority=label_priority, spans_filter=spans_filter or union_filter)
 
 
 class Merge:

@@ -18,17 +18,14 @@ from thinc.types import Floats2d, Floats3d
 from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
 from ..lang.inflection import forms_of_names
-from ..ml import bioes
+from ..ml import crf
 from ..ml.admission import admit
-from ..ml.calibration import Calibration, fit_calibration
 from ..ml.decoding import Decoded, Posterior, choose_spans, read_stretches
-from ..ml.echo import find_echoes
-from ..ml.edges import join_names, settle_roles, split_contacts, trim, widen
-from ..ml.layout import dense_tokens
+from ..ml.features import WINDOW, cut_windows, dense_tokens, takes_windows
 from ..ml.objective import committee_loss, encode_dense, gold_spans
-from ..ml.operating_point import OperatingPoint, make_point, named_points
+from ..ml.operating_point import Calibration, OperatingPoint, fit_calibration, make_point, named_points
+from ..ml.postprocess import join_names, propagate_names, settle_roles, split_contacts, trim, widen
 from ..ml.weights import weights_from_bytes, weights_to_bytes
-from ..ml.windows import WINDOW, cut_windows, takes_windows
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
@@ -56,7 +53,7 @@ DEFAULT_MODEL = Config().from_str(_DEFAULT_MODEL)["model"]
         "key": "deid/ner",
         "threshold": 0.5,
         "operating_point": None,
-        "echo": True,
+        "propagate_names": True,
         "scorer": {"@scorers": "spacy_deid.deid_scorer.v1"},
     },
 )
@@ -67,7 +64,7 @@ def make_ner(
     key: str,
     threshold: float | dict[str, float],
     operating_point: str | None,
-    echo: bool,
+    propagate_names: bool,
     scorer: Callable[..., dict[str, Any]] | None,
 ) -> "DeidNER":
     """Make the component.
@@ -79,10 +76,10 @@ def make_ner(
         covered. 0.5 follows the best path; lower values find more and are wrong more often. For thresholds by label
         give ``{"default": 0.3, "PATIENT": 0.1}``.
     operating_point (Optional[str]): a named point of `spacy-deid calibrate`; it takes the place of the threshold.
-    echo (bool): whether the words of a person's name that was found are looked for again in the whole note.
+    propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
     scorer (Optional[Callable]): registered scorer.
     """
-    ner = DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, echo=echo, scorer=scorer)
+    ner = DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, propagate_names=propagate_names, scorer=scorer)
     ner.operating_point = operating_point  # unchecked: its thresholds come with the weights
     return ner
 
@@ -98,14 +95,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         *,
         key: str = "deid/ner",
         threshold: float | Mapping[str, float] = 0.5,
-        echo: bool = True,
+        propagate_names: bool = True,
         scorer: Callable[..., dict[str, Any]] | None = None,
     ) -> None:
         self.vocab = vocab
         self.model = model
         self.name = name
         self.key = check_key(key)
-        self.echo = echo
+        self.propagate_names = propagate_names
         self.scorer = scorer
         self.window = WINDOW  # dense tokens that are scored at once; the size bounds memory and changes no score
         self.operating_point: str | None = None
@@ -202,7 +199,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
     def _zeros(self, doc: Doc) -> Floats2d:
         """An output of the right shape, for shape inference."""
-        return self.model.ops.alloc2f(len(doc), bioes.n_tags(len(self.labels)))
+        return self.model.ops.alloc2f(len(doc), crf.n_tags(len(self.labels)))
 
     def __call__(self, doc: Doc, *, operating_point: str | None = None) -> Doc:
         """Find PHI in a Doc.
@@ -264,7 +261,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         if isinstance(point, Mapping):
             point = OperatingPoint(point["default"], point["labels"])
-        return self._with_echoes(doc, self._choose(doc, read, point))
+        return self._with_propagated(doc, self._choose(doc, read, point))
 
     def likely_labels(self, doc: Doc, read: Posterior) -> list[tuple[int, int, str]]:
         """The label that each token would have if it were PHI: the one whose threshold decides on it.
@@ -288,10 +285,10 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """Numbers of the labels that name persons."""
         return {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
 
-    def _with_echoes(self, doc: Doc, spans: Decoded) -> list[Found]:
+    def _with_propagated(self, doc: Doc, spans: Decoded) -> list[Found]:
         """Add the echoes of the names that were found; one beside a part of a name completes it."""
         persons = self._persons()
-        echoes = set(find_echoes(doc, spans, persons, forms_of_names(doc.lang_)) if self.echo else [])
+        echoes = set(propagate_names(doc, spans, persons, forms_of_names(doc.lang_)) if self.propagate_names else [])
         whole = join_names(doc, sorted([*spans, *echoes]), persons, echoes)
         rules = ["echo" if span in echoes else "model" for span in whole]
         return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
@@ -356,7 +353,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         examples = list(examples)
         docs = [example.x for example in examples]
         read = self.read(docs)
-        gold = [bioes.encode(gold_spans(example, self.labels), len(example.x)) != bioes.O for example in examples]
+        gold = [crf.encode_tags(gold_spans(example, self.labels), len(example.x)) != crf.O for example in examples]
         right = [hits[dense_tokens(doc)] for hits, doc in zip(gold, docs, strict=True)]
         tokens, report = fit_calibration(np.concatenate([one.phi for one in read]), np.concatenate(right))
         self.cfg.update(tokens=[tokens.scale, tokens.shift], spans=[1.0, 0.0])

@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..lang.inflection import forms_of_names
-from ..ml.echo import find_echoes
+from ..ml.postprocess import propagate_names
 from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
 from ..patterns.validators import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
@@ -33,7 +33,7 @@ _PERSONS = frozenset(name for name, label in LABELS.items() if label.conll == "P
         "rules": [],
         "disable": [],
         "verify": True,
-        "echo": True,
+        "propagate_names": True,
     },
 )
 def make_patterns(
@@ -44,7 +44,7 @@ def make_patterns(
     rules: list[str],
     disable: list[str],
     verify: bool,
-    echo: bool,
+    propagate_names: bool,
 ) -> "Patterns":
     """Make a pattern component.
 
@@ -55,12 +55,20 @@ def make_patterns(
     rules (list[str]): paths of a hospital's own rules files.
     disable (list[str]): ids of rules to leave out, as "es/dni".
     verify (bool): whether the rules files are run on their own examples when they are read.
-    echo (bool): whether the words of a person's name that was found are looked for again in the whole note.
+    propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
     RETURNS (Patterns): the component.
     """
     if languages is None:
         languages = [nlp.lang] if nlp.lang in LANGUAGES else []
-    return Patterns(name, key=key, languages=languages, paths=rules, disable=disable, verify=verify, echo=echo)
+    return Patterns(
+        name,
+        key=key,
+        languages=languages,
+        paths=rules,
+        disable=disable,
+        verify=verify,
+        propagate_names=propagate_names,
+    )
 
 
 class Patterns:
@@ -78,7 +86,7 @@ class Patterns:
         paths: Sequence[str],
         disable: Sequence[str],
         verify: bool,
-        echo: bool = True,
+        propagate_names: bool = True,
     ) -> None:
         """Read rules.
 
@@ -88,13 +96,13 @@ class Patterns:
         paths (Sequence[str]): further rules files.
         disable (Sequence[str]): ids of rules to leave out.
         verify (bool): whether further rules files are run on their own examples.
-        echo (bool): whether names that were found are looked for again.
+        propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
         RAISES: ConfigError for a broken rules file (D101 – D109), a language without rules (D110), an id that no rule
             has (D111), a bad key (D007).
         """
         self.name = name
         self.key = check_key(key)
-        self.echo = echo
+        self.propagate_names = propagate_names
         # A pipeline that is being loaded gets its rules from its own folder, so a missing file is an error only once
         # the component is used without them.
         self._disable = frozenset(disable)
@@ -169,9 +177,13 @@ class Patterns:
             Evidence(match.start, match.end, match.label, self.name, match.score, match.rule, match.validated)
             for match in self._matcher.find(doc.text)
         ]
-        return sorted([*found, *self._echoes(doc, found)], key=lambda item: item.start) if self.echo else found
+        return (
+            sorted([*found, *self._propagated(doc, found)], key=lambda item: item.start)
+            if self.propagate_names
+            else found
+        )
 
-    def _echoes(self, doc: Doc, found: list[Evidence]) -> list[Evidence]:
+    def _propagated(self, doc: Doc, found: list[Evidence]) -> list[Evidence]:
         """The words of the persons' names among the detections, where they stand again."""
         if not any(item.label in _PERSONS for item in found):
             return []
@@ -180,7 +192,7 @@ class Patterns:
         persons = {i for i, item in enumerate(found) if item.label in _PERSONS}
         return [
             Evidence(doc[start].idx, doc[end - 1].idx + len(doc[end - 1]), found[i].label, self.name, score, "echo")
-            for start, end, i, score in find_echoes(doc, numbered, persons, forms_of_names(doc.lang_))
+            for start, end, i, score in propagate_names(doc, numbered, persons, forms_of_names(doc.lang_))
         ]
 
     def _to_plain(self) -> dict[str, Any]:

@@ -11,15 +11,14 @@ from spacy.util import minibatch
 
 from ..errors import ConfigError, Errors
 from ..labels import get_label
-from ..masked_lm.candidates import Candidates
-from ..masked_lm.columns import model_columns
-from ..masked_lm.context_masking import Masking
+from ..lemmatizers import choose_lemmatizer
+from ..masked_lm.columns import model_columns, slot_properties
+from ..masked_lm.masking import Candidates, Masking, choose_candidates, choose_masking
 from ..masked_lm.model import MaskedLM, load_masked_lm
-from ..masked_lm.modes import Mode
-from ..masked_lm.scores import Score
+from ..masked_lm.modes import Mode, choose_mode
+from ..masked_lm.scores import Score, choose_score
 from ..masked_lm.scoring import WordScores, score_words
-from ..masked_lm.slots import slot_properties
-from ..masked_lm.words import NoteWords, align_words, half_overlap
+from ..masked_lm.windows import NoteWords, align_words, half_overlap
 from ..spans import SCORES, Evidence, check_key, write_evidence
 
 __all__ = ["SCORES", "Surprisal", "make_surprisal"]
@@ -34,10 +33,11 @@ Values = NDArray[np.float64]
         "key": "deid/surprisal",
         "model": None,
         "language": None,
-        "mode": {"@misc": "spacy_deid.spread_mode.v1"},
-        "masking": {"@misc": "spacy_deid.same_word_masking.v1"},
-        "candidates": {"@misc": "spacy_deid.all_candidates.v1"},
-        "score": {"@misc": "spacy_deid.entropy_score.v1"},
+        "mode": "spread",
+        "masking": "same_word",
+        "lemmatizer": None,
+        "candidates": "all",
+        "score": "entropy",
         "threshold": None,
         "label": "OTHER",
         "precision": None,
@@ -52,10 +52,11 @@ def make_surprisal(
     key: str,
     model: str | None,
     language: str | None,
-    mode: Mode,
-    masking: Masking,
-    candidates: Candidates,
-    score: Score,
+    mode: Any,
+    masking: Any,
+    lemmatizer: Any,
+    candidates: Any,
+    score: Any,
     threshold: float | None,
     label: str,
     precision: str | None,
@@ -63,36 +64,42 @@ def make_surprisal(
     batch: int,
     allow_download: bool,
 ) -> "Surprisal":
-    """Make the component. The model is loaded with the first note.
+    """Make the component. The model is loaded when the first note is scored.
+
+    `mode`, `masking`, `candidates` and `score` are plain names or config blocks of the registries ``deid_modes``,
+    ``deid_masking``, ``deid_candidates`` and ``deid_scores``.
 
     key (str): span group to write.
-    model (Optional[str]): folder of a masked language model, a language whose model ships, or with `allow_download` a
-        hub's name; None for that of the pipeline's language.
-    language (Optional[str]): language of word counts and name lists; None for that of the pipeline.
-    mode (Mode): what the model is asked.
-    masking (Masking): which words are masked together.
-    candidates (Candidates): which words are scored.
-    score (Score): what makes one number of what the model says.
-    threshold (Optional[float]): words with this score or a higher one become spans; None for scores alone.
+    model (Optional[str]): folder of a masked language model, language of a model that ships, or with `allow_download`
+        the name of a model on a hub; None for the language of the pipeline.
+    language (Optional[str]): language of word counts, name lists and lemmatizer; None for that of the pipeline.
+    mode (Union[str, Mode]): how many words are masked at once: "exact", "spread" or "unmasked".
+    masking (Union[str, Masking]): which words are masked together: "none", "same_word" or "same_lemma".
+    lemmatizer (Any): lemmatizer of "same_lemma"; see `lemmatizers.choose_lemmatizer`.
+    candidates (Union[str, Candidates]): which words are scored: "all" or "uncommon".
+    score (Union[str, Score]): how the score is computed: "surprisal", "per_piece", "rank", "entropy", "name_slot",
+        "contrast" or "combined".
+    threshold (Optional[float]): words with at least this score become spans; None for scores only.
     label (str): label of the spans.
-    precision (Optional[str]): "float" or "int8"; None for that of the mode.
-    window (Optional[int]): pieces that the model reads at once; None for as many as it can.
-    batch (int): pieces in memory at once.
-    allow_download (bool): whether a model that is no folder may be fetched.
+    precision (Optional[str]): "float" or "int8"; None for the default of the mode.
+    window (Optional[int]): window length in pieces; None for the maximum of the model.
+    batch (int): number of pieces per batch.
+    allow_download (bool): whether a model may be downloaded from a hub.
     """
     lang = language or str(nlp.lang)
+    chosen = choose_mode(mode)
     return Surprisal(
         name,
         lang=lang,
         key=key,
         model=model or lang,
-        mode=mode,
-        masking=masking,
-        candidates=candidates,
-        score=score,
+        mode=chosen,
+        masking=choose_masking(masking, lambda: choose_lemmatizer(lemmatizer, lang)),
+        candidates=choose_candidates(candidates, lang),
+        score=choose_score(score, lang),
         threshold=threshold,
         label=label,
-        precision=precision or mode.precision,
+        precision=precision or chosen.precision,
         window=window,
         batch=batch,
         allow_download=allow_download,

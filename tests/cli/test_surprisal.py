@@ -157,9 +157,9 @@ def test_no_corpus_command_says_or_keeps_a_word_of_the_notes(run, gold, tmp_path
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("--mode", "nonsense"), r"unknown mode 'nonsense'\. Known: exact, .*spread"),
+        (("--mode", "nonsense"), r"unknown mode 'nonsense'\. Known names: exact, .*spread"),
         (("--masking", "nonsense"), r"unknown masking.*same_lemma"),
-        (("--mode", "spread:gapp=2"), r"unknown setting of 'spread' 'gapp'\. Known: gap"),
+        (("--mode", "spread:gapp=2"), r"unknown setting of 'spread' 'gapp'\. Known names: gap"),
         (("--threshold", "1", "--tuned", "x"), "cannot be used together"),
         (("--tuned", "no/such"), "no such file|No such file"),
     ],
@@ -200,11 +200,13 @@ def test_a_model_that_is_not_there_is_an_error_and_nothing_is_fetched(cli, note)
 
 def test_parts_are_found_by_their_short_names_and_get_what_they_ask_for():
     assert {"exact", "spread"} <= set(name_parts("mode"))
-    assert {"no", "same_word", "same_lemma"} <= set(name_parts("masking"))
-    assert find_part("mode", "exact", "fi") == {"@misc": "spacy_deid.exact_mode.v1"}
-    assert find_part("mode", "spacy_deid.exact_mode.v1", "fi") == {"@misc": "spacy_deid.exact_mode.v1"}
-    assert find_part("mode", "spread:gap=4", "fi") == {"@misc": "spacy_deid.spread_mode.v1", "gap": 4}
-    assert find_part("masking", "same_lemma", "fi")["lemmatizer"]["lang"] == "fi"
+    assert {"none", "same_word", "same_lemma"} <= set(name_parts("masking"))
+    spread = {"@deid_modes": "spacy_deid.spread_mode.v1"}
+    assert find_part("mode", "exact", "fi") == "exact"
+    assert find_part("mode", "spacy_deid.spread_mode.v1", "fi") == spread
+    assert find_part("mode", "spread:gap=4", "fi") == {**spread, "gap": 4}
+    veto = {"@deid_scores": "spacy_deid.veto_score.v1", "lang": "fi", "score": "rank"}
+    assert find_part("score", "veto:score=rank", "fi") == veto
     with pytest.raises(ConfigError, match="Known"):
         find_part("score", "nonsense", "fi")
 
@@ -212,7 +214,7 @@ def test_parts_are_found_by_their_short_names_and_get_what_they_ask_for():
 @pytest.mark.parametrize(
     "args",
     [
-        ("--mode", "exact", "--masking", "no"),
+        ("--mode", "exact", "--masking", "none"),
         ("--mode", "spread:gap=4", "--masking", "same_lemma"),
         ("--score", "veto:score=surprisal"),
     ],

@@ -6,12 +6,11 @@ from importlib.resources import files
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_deid.lang.inflection import inflect
 from spacy_deid.lemmatizers.finnish_function_words import load_function_words
-from spacy_deid.lemmatizers.finnish_names import FinnishNameLemmas, find_candidates
+from spacy_deid.lemmatizers.finnish_names import find_candidates, lemmatize
 
 VOCAB = Vocab()
 CASES = ("gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra")
@@ -33,7 +32,7 @@ def pairs(table):
 
 
 def lemmas(*words):
-    return FinnishNameLemmas()(Doc(VOCAB, words=list(words)))
+    return lemmatize(words)
 
 
 def listed_names(limit):

@@ -1,4 +1,4 @@
-"""What every registered lemmatizer does: one lemma a token, never empty, nothing changed, nothing kept."""
+"""What every lemmatizer does: one lemma a token, never empty, nothing changed, nothing kept."""
 
 import pickle
 
@@ -7,28 +7,20 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.lemmatizers import lower_form
+from spacy_deid.lemmatizers import choose_lemmatizer, lower_form
 
+BLOCK = "@deid_lemmatizers"
+CAPITALISED = "spacy_deid.capitalised_lemmatizer.v1"
 CONFIGS = {
-    "doc": {"@misc": "spacy_deid.doc_lemmas.v1"},
-    "lookup es": {"@misc": "spacy_deid.lookup_lemmas.v1", "lang": "es"},
-    "simplemma fi": {"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "fi"},
-    "finnish": {"@misc": "spacy_deid.finnish_name_lemmas.v1"},
-    "default en": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "en"},
-    "default es": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "es"},
-    "default fi": {"@misc": "spacy_deid.default_lemmas.v1", "lang": "fi"},
-    "first": {
-        "@misc": "spacy_deid.first_lemmas.v1",
-        "*": {
-            "main": {"@misc": "spacy_deid.doc_lemmas.v1"},
-            "names": {"@misc": "spacy_deid.finnish_name_lemmas.v1"},
-        },
-    },
-    "capitalised": {
-        "@misc": "spacy_deid.capitalised_lemmas.v1",
-        "capitalised": {"@misc": "spacy_deid.finnish_name_lemmas.v1"},
-        "others": {"@misc": "spacy_deid.doc_lemmas.v1"},
-    },
+    "doc": ("doc", "fi"),
+    "lookup": ("lookup", "es"),
+    "simplemma": ("simplemma", "fi"),
+    "rules": ("rules", "fi"),
+    "default en": (None, "en"),
+    "default es": (None, "es"),
+    "default fi": (None, "fi"),
+    "first": (["doc", "rules"], "fi"),
+    "capitalised": ({BLOCK: CAPITALISED, "capitalised": "rules", "others": "doc", "lang": "fi"}, "fi"),
 }
 WORDS = (
     "VIRTASEN Juhan juhan.virtanen@sairaala.fi 12.3.2020 , \n ' -- Ångströmin HUS:iin O'Brien's a Ä niños 53v".split(
@@ -37,13 +29,13 @@ WORDS = (
 )
 
 
-def make(config):
-    return spacy.registry.resolve({"lemmatizer": config})["lemmatizer"]
+def make(config, lang):
+    return choose_lemmatizer(spacy.registry.resolve({"lemmatizer": config})["lemmatizer"], lang)
 
 
 @pytest.fixture(params=CONFIGS)
 def lemmatizer(request):
-    return make(CONFIGS[request.param])
+    return make(*CONFIGS[request.param])
 
 
 @pytest.fixture
@@ -95,14 +87,16 @@ def test_it_keeps_no_word_of_a_note(lemmatizer, vocab):
 
 
 @pytest.mark.parametrize(
-    ("config", "code"),
+    ("config", "lang", "message"),
     [
-        ({"@misc": "spacy_deid.lookup_lemmas.v1", "lang": "fi"}, "spacy-lookups-data"),
-        ({"@misc": "spacy_deid.simplemma_lemmas.v1", "lang": "xx"}, "simplemma"),
-        ({"@misc": "spacy_deid.edit_tree_lemmas.v1", "path": "no/such/folder"}, "no/such/folder"),
-        ({"@misc": "spacy_deid.default_lemmas.v1", "lang": "sv"}, "en, es, fi"),
+        ("lookup", "fi", "spacy-lookups-data"),
+        ("simplemma", "xx", "simplemma"),
+        ({BLOCK: "spacy_deid.edit_tree_lemmatizer.v1", "path": "no/such/folder"}, "fi", "no/such/folder"),
+        ("spacy_deid.edit_tree_lemmatizer.v1", "fi", r"lemmatizer 'spacy_deid.*' needs settings"),
+        ("rules", "sv", "Languages with one: .*fi"),
+        ("nonsense", "fi", "unknown lemmatizer 'nonsense'. Known names: rules, simplemma, lookup, voikko, doc"),
     ],
 )
-def test_what_cannot_be_made_is_an_error_that_says_what_is_missing(config, code):
-    with pytest.raises(ConfigError, match=code):
-        make(config)
+def test_a_lemmatizer_that_cannot_be_made_is_an_error_that_says_why(config, lang, message):
+    with pytest.raises(ConfigError, match=message):
+        make(config, lang)

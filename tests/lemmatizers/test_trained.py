@@ -6,8 +6,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.lemmatizers.edit_trees import make_edit_tree_lemmas
-from spacy_deid.lemmatizers.voikko import make_voikko_lemmas
+from spacy_deid.lemmatizers.external import make_edit_tree_lemmatizer, make_voikko_lemmatizer
 
 WORDS = {"Virtasen": "Virtanen", "Nieminen": "Nieminen", "talossa": "talo", "autossa": "auto", "Korhosen": "Korhonen"}
 
@@ -29,32 +28,32 @@ def folder(tmp_path_factory):
 
 def test_a_trained_pipeline_gives_its_lemmas(folder):
     doc = Doc(spacy.blank("fi").vocab, words=list(WORDS))
-    assert make_edit_tree_lemmas(folder)(doc) == [lemma.lower() for lemma in WORDS.values()]
+    assert make_edit_tree_lemmatizer(folder)(doc) == [lemma.lower() for lemma in WORDS.values()]
 
 
 def test_the_trained_pipeline_keeps_no_word_of_a_note(folder):
-    from spacy_deid.lemmatizers import edit_trees
+    from spacy_deid.lemmatizers import external
 
     words = ["Xyzzyqvistin", "talossa"]
-    make_edit_tree_lemmas(folder)(Doc(spacy.blank("fi").vocab, words=words))
-    strings = edit_trees._load(str(folder)).vocab.strings
+    make_edit_tree_lemmatizer(folder)(Doc(spacy.blank("fi").vocab, words=words))
+    strings = external._load_pipeline(str(folder)).vocab.strings
     assert len(strings) > 0
     assert "Xyzzyqvistin" not in strings
 
 
 def test_an_empty_doc_of_a_trained_pipeline(folder):
-    assert make_edit_tree_lemmas(folder)(Doc(spacy.blank("fi").vocab)) == []
+    assert make_edit_tree_lemmatizer(folder)(Doc(spacy.blank("fi").vocab)) == []
 
 
 def test_a_pipeline_without_a_lemmatizer_is_an_error(tmp_path):
     spacy.blank("fi").to_disk(tmp_path / "none")
     with pytest.raises(ConfigError, match="lemmatizer"):
-        make_edit_tree_lemmas(tmp_path / "none")
+        make_edit_tree_lemmatizer(tmp_path / "none")
 
 
 def has_voikko():
     try:
-        make_voikko_lemmas()
+        make_voikko_lemmatizer()
     except ConfigError:
         return False
     return True
@@ -63,12 +62,12 @@ def has_voikko():
 @pytest.mark.skipif(has_voikko(), reason="Voikko is installed")
 def test_without_voikko_an_error_says_what_to_install():
     with pytest.raises(ConfigError, match="voikko-fi"):
-        make_voikko_lemmas()
+        make_voikko_lemmatizer()
 
 
 @pytest.mark.skipif(not has_voikko(), reason="Voikko is not installed")
 def test_voikko_gives_base_forms():
-    assert make_voikko_lemmas()(Doc(spacy.blank("fi").vocab, words=["Virtasen", "talossa", "qqqq", ","])) == [
+    assert make_voikko_lemmatizer()(Doc(spacy.blank("fi").vocab, words=["Virtasen", "talossa", "qqqq", ","])) == [
         "virtanen",
         "talo",
         "qqqq",

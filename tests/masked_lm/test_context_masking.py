@@ -5,7 +5,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.masked_lm.context_masking import make_no_masking, make_same_lemma_masking, make_same_word_masking
+from spacy_deid.masked_lm.masking import make_no_masking, make_same_lemma_masking, make_same_word_masking
 
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}}
 NLP = spacy.blank("es", config=TOKENIZER)

@@ -9,9 +9,8 @@ from masked_lm.tiny import PIECES, TinyLM
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.lang import get_language
-from spacy_deid.masked_lm.exported import ExportedMaskedLM
 from spacy_deid.masked_lm.in_place import WordsInPlace
-from spacy_deid.masked_lm.model import load_masked_lm, shipped_models
+from spacy_deid.masked_lm.model import ExportedMaskedLM, load_masked_lm, shipped_models
 
 
 class StatefulLM(TinyLM):

@@ -81,7 +81,7 @@ def folder(request, tmp_path):
 
 def test_every_kind_of_tokenizer_scores_every_word(folder):
     nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
-    settings = {"model": str(folder), "mode": {"@misc": "spacy_deid.exact_mode.v1"}}
+    settings = {"model": str(folder), "mode": "exact"}
     nlp.add_pipe("deid_surprisal", config=settings)
     found = nlp(NOTE).user_data["deid/surprisal"]
     words = [NOTE[start:end] for start, end in zip(found["starts"], found["ends"], strict=True)]

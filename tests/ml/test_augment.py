@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_deid.ml.augment import join_fields, make_typing_augmenter, rename_persons, retype
+from spacy_deid.ml.augment import join_fields, make_casing_augmenter, rename_persons, retype
 
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}}
 
@@ -30,13 +30,13 @@ def test_a_hand_changes_characters_one_for_one(hand, expected):
 
 
 def test_the_note_itself_always_comes_first(nlp, example):
-    assert list(make_typing_augmenter(0, 0, 0)(nlp, example)) == [example]
-    assert next(make_typing_augmenter(1, 1, 1)(nlp, example)) is example
+    assert list(make_casing_augmenter(0, 0, 0)(nlp, example)) == [example]
+    assert next(make_casing_augmenter(1, 1, 1)(nlp, example)) is example
 
 
 def test_copies_keep_their_entities(nlp, example):
     texts = {}
-    for copy in list(make_typing_augmenter(1, 1, 1)(nlp, example))[1:]:
+    for copy in list(make_casing_augmenter(1, 1, 1)(nlp, example))[1:]:
         texts[copy.reference.text] = [(ent.text, ent.label_) for ent in copy.reference.ents]
     assert texts == {
         "ANA MUÑIZ, 53 AÑOS.": [("ANA MUÑIZ", "PATIENT"), ("53 AÑOS", "AGE")],
@@ -49,7 +49,7 @@ def test_excerpts_are_lines_of_the_note_with_their_entities(nlp):
     reference = nlp.make_doc("Nombre: Ana\nEdad: 53 años\n\nAcude Ana")
     spans = [(8, 11, "PATIENT"), (18, 25, "AGE"), (33, 36, "PATIENT")]
     reference.ents = [reference.char_span(start, end, label=label) for start, end, label in spans]
-    augment, seen = make_typing_augmenter(0, 0, 0, excerpt=1), set()
+    augment, seen = make_casing_augmenter(0, 0, 0, excerpt=1), set()
     for _ in range(40):
         _, excerpt = augment(nlp, Example(nlp.make_doc(reference.text), reference))
         assert excerpt.reference.text in reference.text
@@ -60,7 +60,7 @@ def test_excerpts_are_lines_of_the_note_with_their_entities(nlp):
 
 def test_the_same_seed_draws_the_same_copies(nlp, example):
     def counts(seed):
-        augment = make_typing_augmenter(0.5, 0.5, 0.5, seed=seed)
+        augment = make_casing_augmenter(0.5, 0.5, 0.5, seed=seed)
         return [len(list(augment(nlp, example))) for _ in range(20)]
 
     assert counts(1) == counts(1) != counts(2)
@@ -89,7 +89,7 @@ def test_prose_has_no_fields_to_join():
 def test_an_entity_that_an_excerpt_cuts_keeps_what_is_left_of_it(nlp):
     reference = nlp.make_doc("Vive en\nCalle Mayor 5\n46001 Valencia\nAcude hoy")
     reference.ents = [reference.char_span(8, 36, label="STREET")]
-    augment = make_typing_augmenter(0, 0, 0, excerpt=1)
+    augment = make_casing_augmenter(0, 0, 0, excerpt=1)
     excerpts = [list(augment(nlp, Example(nlp.make_doc(reference.text), reference)))[1] for _ in range(60)]
     for excerpt in excerpts:
         for word in excerpt.reference:

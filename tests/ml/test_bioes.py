@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.ml import bioes
+from spacy_deid.ml import crf
 
 
 @st.composite
@@ -16,14 +16,14 @@ def span_lists(draw):
 @given(span_lists())
 def test_decoding_undoes_encoding(case):
     length, spans = case
-    assert bioes.decode(bioes.encode(spans, length)) == spans
+    assert crf.decode_tags(crf.encode_tags(spans, length)) == spans
 
 
 def test_single_tokens_and_longer_spans_get_their_tags():
-    tags = bioes.encode([(0, 1, 0), (2, 5, 1)], 6)
+    tags = crf.encode_tags([(0, 1, 0), (2, 5, 1)], 6)
     assert tags.tolist() == [4, 0, 5, 6, 7, 0]
 
 
 def test_no_spans_give_outside_tags_only():
-    assert not np.any(bioes.encode([], 4))
-    assert bioes.decode(np.zeros(4, dtype=np.int32)) == []
+    assert not np.any(crf.encode_tags([], 4))
+    assert crf.decode_tags(np.zeros(4, dtype=np.int32)) == []

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from spacy_deid.ml import bioes, crf
+from spacy_deid.ml import crf
 
 LABELS = 2
-TAGS = bioes.n_tags(LABELS)
+TAGS = crf.n_tags(LABELS)
 
 
 def is_legal(path):

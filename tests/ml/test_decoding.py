@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 
 from spacy_deid.errors import NotDeidentified
-from spacy_deid.ml import bioes
-from spacy_deid.ml.calibration import Calibration
+from spacy_deid.ml import crf
 from spacy_deid.ml.decoding import choose_spans, decode_spans, read_posteriors
+from spacy_deid.ml.operating_point import Calibration
 
 B, E, S = 1, 3, 4  # tags of label 0
 
 
 def emission(*rows):
     """One row of scores a token: {tag: score}, all else 0, O by default 5."""
-    out = np.zeros((len(rows), bioes.n_tags(2)), dtype=np.float32)
+    out = np.zeros((len(rows), crf.n_tags(2)), dtype=np.float32)
     out[:, 0] = 5.0
     for i, row in enumerate(rows):
         for tag, score in row.items():
@@ -42,7 +42,7 @@ def test_higher_threshold_takes_unsure_spans_away():
 @pytest.mark.parametrize("thresholds", [(0.9, 0.5), (0.5, 0.3), (0.3, 0.05), (0.05, 0.001)])
 def test_lower_threshold_never_uncovers_a_token(thresholds):
     rng = np.random.default_rng(3)
-    scores = rng.normal(size=(300, bioes.n_tags(2))).astype(np.float32) * 2
+    scores = rng.normal(size=(300, crf.n_tags(2))).astype(np.float32) * 2
     scores[:, 0] += 4
     high, low = (
         {i for s, e, *_ in decode_spans([scores], t, Calibration(), Calibration())[0] for i in range(s, e)}
@@ -69,7 +69,7 @@ def test_scores_are_calibrated():
 @pytest.mark.parametrize(("high", "low"), [(0.9, 0.4), (0.4, 0.05), (0.05, 0.001)])
 def test_lower_threshold_of_one_label_never_uncovers_a_token(label, high, low):
     rng = np.random.default_rng(7)
-    scores = rng.normal(size=(300, bioes.n_tags(2))).astype(np.float32) * 2
+    scores = rng.normal(size=(300, crf.n_tags(2))).astype(np.float32) * 2
     scores[:, 0] += 4
     (posterior,) = read_posteriors([scores])
     covered = []
@@ -89,7 +89,7 @@ def test_a_label_can_be_looked_for_harder_than_the_others():
 
 
 def test_nothing_is_found_in_nothing():
-    (posterior,) = read_posteriors([np.zeros((0, bioes.n_tags(2)), dtype=np.float32)])
+    (posterior,) = read_posteriors([np.zeros((0, crf.n_tags(2)), dtype=np.float32)])
     assert choose_spans(posterior, 0.01, Calibration(), Calibration()) == []
 
 

@@ -2,7 +2,7 @@ import pytest
 import spacy
 
 from spacy_deid.lang.inflection import forms_of_names
-from spacy_deid.ml.echo import find_echoes
+from spacy_deid.ml.postprocess import propagate_names
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 PERSON, PLACE = 0, 1
@@ -19,7 +19,7 @@ def echoes(nlp, text, name, label=PERSON):
     doc = nlp.make_doc(text)
     start = text.index(name)
     span = doc.char_span(start, start + len(name))
-    found = find_echoes(doc, [(span.start, span.end, label, 0.9)], {PERSON})
+    found = propagate_names(doc, [(span.start, span.end, label, 0.9)], {PERSON})
     return [(doc[s:e].text, number, score) for s, e, number, score in found]
 
 
@@ -61,12 +61,12 @@ def test_names_of_places_do_not_echo(nlp):
 
 
 def test_nothing_found_has_no_echo(nlp):
-    assert find_echoes(nlp.make_doc("Nadia duerme"), [], {PERSON}) == []
+    assert propagate_names(nlp.make_doc("Nadia duerme"), [], {PERSON}) == []
 
 
 def test_a_name_is_found_in_the_cases_of_its_language():
     nlp = spacy.blank("fi")
     doc = nlp.make_doc("Nimi VIRTANEN Matti\nSoitettu Virtaselle, Matin vointi hyvä. Kiven kanssa kaatunut.")
-    found = find_echoes(doc, [(1, 3, PERSON, 0.9)], {PERSON}, forms_of_names("fi"))
+    found = propagate_names(doc, [(1, 3, PERSON, 0.9)], {PERSON}, forms_of_names("fi"))
     assert [doc[start:end].text for start, end, *_ in found] == ["Virtaselle", "Matin"]
-    assert find_echoes(doc, [(1, 3, PERSON, 0.9)], {PERSON}) == []
+    assert propagate_names(doc, [(1, 3, PERSON, 0.9)], {PERSON}) == []

@@ -1,7 +1,7 @@
 import pytest
 import spacy
 
-from spacy_deid.ml.edges import join_names, settle_roles, split_contacts, trim
+from spacy_deid.ml.postprocess import join_names, settle_roles, split_contacts, trim
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 PATIENT, CLINICIAN, CITY = 0, 1, 2

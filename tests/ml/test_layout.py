@@ -3,7 +3,7 @@ import pytest
 import spacy
 from spacy.strings import hash_string
 
-from spacy_deid.ml.layout import FEATURES, NoteFeatures, dense_tokens
+from spacy_deid.ml.features import FEATURES, NoteFeatures, dense_tokens
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 

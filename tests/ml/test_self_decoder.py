@@ -194,8 +194,8 @@ def test_the_strategy_replaces_names_in_a_pipeline(trained, tmp_path):
     nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     nlp.add_pipe("deid_ruler").add_terms(["Ana Zumalabe", "Zumalabe"], "PATIENT")
     nlp.add_pipe("deid_merge")
-    chosen = {"@misc": "spacy_deid.self_decoded_strategy.v1", "model": str(tmp_path), "lang": "es"}
-    style = {"@misc": "spacy_deid.surrogate_style.v1", "labels": {"PATIENT": chosen}}
+    chosen = {"@deid_strategies": "spacy_deid.self_decoded_strategy.v1", "model": str(tmp_path), "lang": "es"}
+    style = {"@deid_styles": "spacy_deid.surrogate_style.v1", "labels": {"PATIENT": chosen}}
     nlp.add_pipe("deid_surrogate", config={"style": style}).set_key(ProjectKey(bytes(range(32))))
     doc = nlp("Ana Zumalabe acude. Zumalabe refiere dolor.")
     text = doc._.deid_text

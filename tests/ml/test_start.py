@@ -4,19 +4,19 @@ import pytest
 import spacy
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.ml.start import make_start_from
+from spacy_deid.ml.weights import make_load_weights
 
 
 def test_without_a_path_nothing_happens():
     nlp = spacy.blank("es")
-    assert make_start_from()(nlp) is nlp
+    assert make_load_weights()(nlp) is nlp
 
 
 def test_a_folder_without_the_component_is_refused(tmp_path):
     nlp = spacy.blank("es")
     nlp.add_pipe("deid_ner")
     with pytest.raises(ConfigError, match="has no component 'deid_ner'"):
-        make_start_from(str(tmp_path))(nlp)
+        make_load_weights(str(tmp_path))(nlp)
 
 
 def test_labels_and_weights_are_those_of_the_trained_one(tmp_path):
@@ -28,7 +28,7 @@ def test_labels_and_weights_are_those_of_the_trained_one(tmp_path):
     trained.to_disk(tmp_path)
     nlp = spacy.blank("es")
     nlp.add_pipe("deid_ner")
-    again = make_start_from(str(tmp_path))(nlp).get_pipe("deid_ner")
+    again = make_load_weights(str(tmp_path))(nlp).get_pipe("deid_ner")
     assert again.labels == ner.labels
     text = "Nombre: Aurelio Bustarviejo."
     scores = [one.model.predict([pipeline.make_doc(text)])[0] for pipeline, one in ((trained, ner), (nlp, again))]

@@ -9,11 +9,10 @@ from spacy.ml.models.tok2vec import build_hash_embed_cnn_tok2vec
 from thinc.api import Model
 from thinc.util import fix_random_seed
 
-from spacy_deid.ml import bioes
+from spacy_deid.ml import crf
 from spacy_deid.ml.decoding import read_posteriors, read_stretches
-from spacy_deid.ml.layout import NoteFeatures, dense_tokens
+from spacy_deid.ml.features import WINDOW, NoteFeatures, cut_windows, dense_tokens, takes_windows
 from spacy_deid.ml.tagger import build_committee, build_note_tok2vec, build_tag_scorer
-from spacy_deid.ml.windows import WINDOW, cut_windows, takes_windows
 from spacy_deid.tokenizer import make_clinical_tokenizer
 
 NOTE = (
@@ -31,9 +30,9 @@ def committee() -> Model:
     """Two members that see differently far, with random weights, which tell every token from every other."""
     fix_random_seed(1)
     shapes = [{"width": 24, "depth": 2, "embed_size": 8}, {"width": 16, "depth": 2, "window_size": 3, "embed_size": 8}]
-    members = [build_tag_scorer(build_note_tok2vec(**shape), nO=bioes.n_tags(2)) for shape in shapes]
+    members = [build_tag_scorer(build_note_tok2vec(**shape), nO=crf.n_tags(2)) for shape in shapes]
     model = build_committee(*members)
-    model.initialize(X=[make_doc(NOTE)], Y=[np.zeros((len(make_doc(NOTE)), bioes.n_tags(2)), dtype=np.float32)])
+    model.initialize(X=[make_doc(NOTE)], Y=[np.zeros((len(make_doc(NOTE)), crf.n_tags(2)), dtype=np.float32)])
     for node in model.walk():
         if node.name == "linear":
             node.set_param("W", np.random.uniform(-1, 1, node.get_param("W").shape).astype(np.float32))
@@ -73,7 +72,7 @@ def test_stretches_of_a_note_have_the_features_of_the_whole_note(text, size):
 @given(st.lists(st.integers(0, 1500), max_size=4), st.integers(1, 700), st.integers(0, 2**32 - 1))
 def test_scores_that_come_in_stretches_are_decoded_as_if_they_came_at_once(lengths, size, seed):
     rng = np.random.default_rng(seed)
-    emissions = [rng.normal(size=(n, bioes.n_tags(2))).astype(np.float32) * 3 for n in lengths]
+    emissions = [rng.normal(size=(n, crf.n_tags(2))).astype(np.float32) * 3 for n in lengths]
     stretches = ((i, e[start : start + size]) for i, e in enumerate(emissions) for start in range(0, len(e), size))
     for streamed, whole in zip(read_stretches(lengths, stretches), read_posteriors(emissions), strict=True):
         assert streamed.spans == whole.spans

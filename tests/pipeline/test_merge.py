@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.labels import LABELS
-from spacy_deid.pipeline.merge import make_label_priority
+from spacy_deid.pipeline.merge import read_label_priority
 from spacy_deid.spans import DISCARDED, MERGED, Evidence, read_evidence, write_evidence
 
 CANARY = "Zumalabe"
@@ -23,7 +23,7 @@ SOURCES = ["deid/a", "deid/b"]
 def priority(path, **labels):
     """A setting that reads the order of labels from a file."""
     path.write_text(json.dumps(labels))
-    return {"@misc": "spacy_deid.label_priority.v1", "path": str(path)}
+    return str(path)
 
 
 def merger(**config):
@@ -246,7 +246,7 @@ def test_a_bad_source_key_is_refused():
 
 
 def test_the_shipped_priority_names_known_labels():
-    priority = make_label_priority()
+    priority = read_label_priority()
     assert priority["EMAIL"] < 0 < priority["PERSON"]
 
 
@@ -263,13 +263,13 @@ def test_a_wrong_priority_file_is_refused(tmp_path, text, message):
     path = tmp_path / "priority.json"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
-        make_label_priority(str(path))
+        read_label_priority(str(path))
 
 
 def test_a_priority_file_is_read(tmp_path):
     path = tmp_path / "priority.json"
     path.write_text(json.dumps({"DATE": 3}))
-    assert make_label_priority(str(path)) == {"DATE": 3}
+    assert read_label_priority(str(path)) == {"DATE": 3}
 
 
 # What every component owes.

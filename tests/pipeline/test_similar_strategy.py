@@ -7,7 +7,7 @@ import spacy
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.lang.text import fold
-from spacy_deid.pipeline.similar_strategy import make_similar_strategy
+from spacy_deid.pipeline.surrogate import make_similar_strategy
 from spacy_deid.surrogates.keys import ProjectKey
 
 pytest.importorskip("onnxruntime")
@@ -26,7 +26,10 @@ def make(lang):
     ruler = nlp.add_pipe("deid_ruler")
     ruler.add_terms(NOTES[lang][1], "PATIENT")
     nlp.add_pipe("deid_merge")
-    style = {"@misc": "spacy_deid.surrogate_style.v1", "labels": {"PATIENT": {"@misc": STRATEGY, "lang": lang}}}
+    style = {
+        "@deid_styles": "spacy_deid.surrogate_style.v1",
+        "labels": {"PATIENT": {"@deid_strategies": STRATEGY, "lang": lang}},
+    }
     nlp.add_pipe("deid_surrogate", config={"style": style}).set_key(ProjectKey(bytes(range(32))))
     return nlp
 

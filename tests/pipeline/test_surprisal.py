@@ -89,7 +89,7 @@ def test_a_score_that_is_no_number_counts_as_most_surprising():
 
 
 def test_notes_that_share_batches_score_as_they_do_alone():
-    nlp = make(mode={"@misc": "spacy_deid.exact_mode.v1"})
+    nlp = make(mode="exact")
     texts = [NOTE, "", "Ana Pérez acude.", NOTE * 12]  # the last one is longer than a window
     for text, doc in zip(texts, nlp.pipe(texts), strict=True):
         alone = nlp(text).user_data[KEY]["values"]

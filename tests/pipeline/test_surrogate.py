@@ -69,7 +69,7 @@ def test_a_style_writes_what_stands_in_place(style, expected):
 
 
 def test_a_registered_style_with_settings_is_used():
-    nlp = make(style={"@misc": "spacy_deid.mask_style.v1", "mask": "x"})
+    nlp = make(style={"@deid_styles": "spacy_deid.mask_style.v1", "mask": "x"})
     doc = nlp("Dr. Luis Mas.")
     assert doc._.deid_text == "Dr. xxxxxxxx."
     assert {row["style"] for row in doc._.deid_trace} == {"mask"}
@@ -253,7 +253,7 @@ def test_config_round_trip(public):
 
 
 def test_config_round_trip_of_a_registered_style():
-    nlp = make(style={"@misc": "spacy_deid.mask_style.v1", "mask": "x"})
+    nlp = make(style={"@deid_styles": "spacy_deid.mask_style.v1", "mask": "x"})
     loaded = spacy.blank("es").from_config(nlp.config)
     assert loaded.config == nlp.config
     assert loaded.get_pipe("deid_surrogate").style_name == "mask"

@@ -27,16 +27,10 @@ TERMS = {
     "huella 7": "BIOMETRIC",
 }
 NOTE = "Ana Zumalabe Ruiz, de 93 años, vive en Soria. Sra. Zumalabe: huella 7."
-STRATEGY = "spacy_deid.{}_strategy.v1".format
 
 
-def style(default=None, **labels):
-    chosen = {label: {"@misc": STRATEGY(name)} for label, name in labels.items()}
-    return {
-        "@misc": "spacy_deid.surrogate_style.v1",
-        "default": default and {"@misc": STRATEGY(default)},
-        "labels": chosen,
-    }
+def style(default="consistent", **labels):
+    return {"@deid_styles": "spacy_deid.surrogate_style.v1", "default": default, "labels": labels}
 
 
 def make(key=KEY, **config):
@@ -137,7 +131,7 @@ def test_strategies_are_chosen_by_label():
 
 def test_settings_of_a_strategy_stand_in_the_config():
     chosen = style("tag")
-    chosen["labels"] = {"PATIENT": {"@misc": STRATEGY("markov"), "p": 0.25}}
+    chosen["labels"] = {"PATIENT": {"@deid_strategies": "spacy_deid.markov_strategy.v1", "p": 0.25}}
     nlp = make(style=chosen)
     assert nlp.get_pipe("deid_surrogate").style.labels["PATIENT"].keywords == {"p": 0.25}
     loaded = spacy.blank("es").from_config(nlp.config)

@@ -1,4 +1,4 @@
-"""Words and windows: which pieces a word has, and in which window of a long note it is scored."""
+"""Windows: which pieces form each word of a note, and in which window of a long note the word is scored."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,14 +16,14 @@ Ints = NDArray[np.int64]
 
 
 class NoteWords(NamedTuple):
-    """The words of a note as the model sees them.
+    """The words of a note as pieces.
 
-    ids (NDArray): pieces of the note, (pieces,).
-    first, last (NDArray): pieces of each word, from first to before last, (words,).
-    aligned (NDArray): whether the model can say anything about a word; no: it has no pieces, an unknown one, or more
-        than half a window holds, (words,).
-    same (Sequence): for each word the words that are masked with it, itself among them, rising.
-    wanted (NDArray): whether a word is to be scored, (words,).
+    ids (NDArray): vocabulary ids of the note, shape (pieces,).
+    first, last (NDArray): range of the pieces of each word, end exclusive, shape (words,).
+    aligned (NDArray): whether the model can read the word. It cannot if the word has no pieces, an unknown piece, or
+        more pieces than half a window, shape (words,).
+    same (Sequence): for each word the rising positions of the words that are masked with it, its own included.
+    wanted (NDArray): whether the word is scored, shape (words,).
     """
 
     ids: Ints
@@ -35,11 +35,11 @@ class NoteWords(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A window: pieces, words that stand in it in part at least, and those that are scored in it.
+    """A window of a note.
 
-    start, end (int): its pieces.
-    first, last (int): words that have a piece in it.
-    words (NDArray): words that are scored in it, (words,).
+    start, end (int): range of its pieces.
+    first, last (int): range of the words with at least one piece in it.
+    words (NDArray): words that are scored in it, shape (words,).
     """
 
     start: int
@@ -50,21 +50,22 @@ class Window(NamedTuple):
 
 
 def half_overlap(length: int) -> int:
-    """Overlap of windows, ⌊k/2⌋ − 1, one less than half for the piece put before each window (Toivonen's thesis).
+    """Return the overlap of windows in Toivonen's thesis, ⌊k/2⌋ − 1: one less than half, for the piece before each
+    window.
 
-    length (int): pieces that the model reads at once, k.
-    RETURNS (int): pieces shared by two windows.
+    length (int): maximum input length k in pieces.
+    RETURNS (int): number of pieces that two windows share.
     """
     return length // 2 - 1
 
 
 def room_of(length: int, around: int) -> int:
-    """Pieces of text that a window holds.
+    """Return the number of text pieces that fit into a window.
 
-    length (int): pieces that the model reads at once.
-    around (int): pieces put around the text.
-    RETURNS (int): the rest.
-    RAISES: ConfigError if that is too little (D808).
+    length (int): maximum input length in pieces.
+    around (int): number of special pieces around the text.
+    RETURNS (int): `length` − `around`.
+    RAISES: ConfigError (D808) if fewer than `LEAST` remain.
     """
     if length - around < LEAST:
         raise ConfigError(Errors.D808.format(length=length, least=LEAST + around))
@@ -77,10 +78,10 @@ def align_words(
     """Find the pieces of words.
 
     encoded (Encoded): pieces of the text.
-    starts, ends (NDArray): characters of the words, rising, (words,).
-    unknown (Optional[int]): piece that stands for what the vocabulary lacks.
-    longest (int): pieces of a word that can be scored at most.
-    RETURNS (tuple[NDArray, NDArray, NDArray]): first piece, piece behind the last, and whether the word can be scored.
+    starts, ends (NDArray): character offsets of the words, rising, shape (words,).
+    unknown (Optional[int]): id of the unknown piece.
+    longest (int): maximum number of pieces of a word that can be scored.
+    RETURNS (tuple[NDArray, NDArray, NDArray]): first piece, end piece (exclusive), and whether the word can be scored.
         A piece that covers two words belongs to both.
     """
     first = np.searchsorted(encoded.ends, starts, side="right")
@@ -91,12 +92,12 @@ def align_words(
 
 
 def cut_windows(note: NoteWords, room: int, overlap: int) -> list[Window]:
-    """Cut a note into windows; every word is scored in the one in which it stands furthest from an edge.
+    """Split a note into windows. Each word is scored in the window in which it is furthest from an edge.
 
     note (NoteWords): the note.
-    room (int): pieces of a window.
-    overlap (int): pieces that a window shares with the next one, at least.
-    RETURNS (list[Window]): windows that have words to score. One window if the note fits.
+    room (int): number of text pieces per window.
+    overlap (int): minimum number of pieces that two windows share.
+    RETURNS (list[Window]): the windows that contain words to score; one window if the note fits.
     """
     total = len(note.ids)
     step = max(1, room - overlap)
@@ -112,7 +113,9 @@ def cut_windows(note: NoteWords, room: int, overlap: int) -> list[Window]:
 
 
 def _most_central(first: Ints, last: Ints, starts: Ints, ends: Ints, total: int) -> Ints:
-    """The window of each word. The edges of the note itself are no edges: nothing is cut off there."""
+    """Return the best window of each word. The start and end of the note do not count as edges, because no context is
+    lost there.
+    """
     left = np.where(starts == 0, -total, starts)
     right = np.where(ends == total, 2 * total, ends)
     guess = np.searchsorted(starts, first, side="right") - 1

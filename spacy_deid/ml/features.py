@@ -1,22 +1,28 @@
-"""Token features as hashes: the form of the word, and the layout that it stands in.
+"""Features of the tokens of a note as hashes: the form of a word, and the layout around it; and windows on a note.
 
-Clinical notes are half form, half prose. On a line "Apellidos: De Miguel Rivera." the key says what the value is, so
-every token carries the key of its field, its place in the field and in the note, and the key under which the same word
-stood first in the note ("De Miguel" in the narrative is known from the header), and whether capitals mean anything
-where it stands (not in a note of capitals, nor in one without any). Each column of the result is one categorical
-feature; equal values mean equal hashes. Whoever has a dictionary can look words up by them, so they are kept nowhere.
+Clinical notes are half form, half prose. On a line "Apellidos: De Miguel Rivera." the key says what the value is.
+Each token therefore has, besides the form of the word, the key of its field, its position in the field and in the
+note, the key under which the same word first occurred in the note ("De Miguel" in the narrative is known from the
+header), and whether capitals are informative (they are not in a note all in capitals, nor in one without capitals).
+Each column of the result is one categorical feature; equal values have equal hashes. Words could be recovered from the
+hashes with a dictionary, so the hashes are not stored.
+
+In prediction the network processes a note in windows. The features, which depend on the whole note, are read once from
+the whole note. The network reads only a few neighbours of a token, so a window with that many neighbours on each side
+gives the same scores as the whole note.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 import numpy as np
 from spacy.attrs import IDX, IS_SPACE, ORTH
 from spacy.strings import hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc, Token
+from thinc.api import Model
 
 from .lexicon import Lexicon
-
-__all__ = ["FEATURES", "NoteFeatures", "NoteView", "dense_tokens"]
 
 FEATURES = (
     "lower",
@@ -51,7 +57,7 @@ Forms = dict[int, tuple[int, ...]]
 
 
 def mix(*columns: np.ndarray | int) -> np.ndarray:
-    """Combine hashes into one, order-sensitive (a multiplicative mix over 64 bits)."""
+    """Combine hashes into one; the order of the columns matters (multiplicative mixing over 64 bits)."""
     out = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in columns:
@@ -61,13 +67,13 @@ def mix(*columns: np.ndarray | int) -> np.ndarray:
 
 
 def dense_tokens(doc: Doc) -> np.ndarray:
-    """The tokens that say something: all but blanks, and the carriage return of a line's end.
+    """Return the tokens that carry information: all except white space, and the carriage return of a line ending.
 
-    Double spaces, tabs and CRLF come and go with the system that wrote a note. Left in, each would push a word's
-    neighbours out of the network's sight.
+    Double spaces, tabs and CRLF depend on the system that wrote the note. If they were kept, each would move the
+    neighbours of a word out of the window of the network.
 
     doc (Doc): the Doc.
-    RETURNS (ndarray): numbers of the tokens, in order.
+    RETURNS (ndarray): token indices, rising, shape (dense tokens,).
     """
     if not len(doc):
         return np.zeros(0, dtype=np.int64)
@@ -79,20 +85,21 @@ def dense_tokens(doc: Doc) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """A note read once: what each word form, line and field of it is, and which of them every dense token has.
+    """The features of a note in compact form: a row per distinct word form, line and field, and their index per dense
+    token.
 
-    Takes about 12 bytes a token. `rows` makes the features of any stretch of it, those of the whole note if asked.
+    It needs about 12 bytes per token. `rows` computes the features of any part of the note.
 
     forms (ndarray): hashes of each form, shape (forms, 12): "lower", "prefix", "suffix3", "shape", "prefix3",
         "suffix2", "suffix4", "long_shape", "lexicon", "cluster", "subcluster", "memory".
-    repeats (ndarray): how often each form occurs in any case, 1 to 4, shape (forms,).
-    cases (ndarray): how each form is written, whether it ends a sentence, and whether the note has it in lower case;
-        uint8, shape (forms, 3).
-    note_case (tuple[bool, bool]): whether the note has words in lower case, and capitalised ones.
-    lines (ndarray): of each line whether it is prose, how many words in lower case it has (0 to 2) and how many
-        capitalised ones (0 to 3); uint8, shape (lines, 3).
-    fields (ndarray): key and long key of each field, uint64, shape (fields, 2); the first is that of no field.
-    form, line, field, place (ndarray): the number of each dense token's form, line and field, and its place in the
+    repeats (ndarray): number of occurrences of each form in any case, 1 to 4, shape (forms,).
+    cases (ndarray): how each form is capitalized, whether it ends a sentence, and whether the note has it in lower
+        case; uint8, shape (forms, 3).
+    note_case (tuple[bool, bool]): whether the note has lower-case words, and capitalized words.
+    lines (ndarray): for each line whether it is prose, its number of lower-case words (0 to 2) and of capitalized
+        words (0 to 3); uint8, shape (lines, 3).
+    fields (ndarray): key and long key of each field, uint64, shape (fields, 2); row 0 is for tokens outside fields.
+    form, line, field, place (ndarray): index of the form, line and field of each dense token, and its position in the
         field or line (0 to 15); shape (tokens,).
     """
 
@@ -108,12 +115,13 @@ class NoteView:
     place: np.ndarray
 
     def __len__(self) -> int:
+        """Return the number of dense tokens."""
         return len(self.form)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """The features of a stretch of the note.
+        """Compute the features of a part of the note.
 
-        start, stop (int): dense tokens, end exclusive.
+        start, stop (int): range of dense tokens, end exclusive.
         RETURNS (ndarray): uint64, shape (stop - start, features), columns as in `FEATURES`.
         """
         if not len(self):
@@ -127,14 +135,14 @@ class NoteView:
         return np.stack(columns, axis=1)
 
     def _note_place(self, line: np.ndarray) -> np.ndarray:
-        """Where the line stands in the note (early or late, coarse) and whether it is a form line or prose."""
+        """Return the position of the line in the note (coarse), combined with whether it is prose."""
         late = len(self.lines) - 1 - line
         return mix(np.minimum(line, 20), np.minimum(late, 4), self.lines[line, 0])
 
     def _case(self, start: int, stop: int) -> np.ndarray:
-        """How a word is written, and what that means here: whether its note and its line have small words and
-        capitalised ones, whether a sentence may begin with it, and whether the note has the same word without a
-        capital.
+        """Return how each word is capitalized, combined with what that means: whether the note and the line have
+        lower-case and capitalized words, whether a sentence may begin here, and whether the note has the same word
+        in lower case.
         """
         case, _, small_elsewhere = self.cases[self.form[start:stop]].T
         _, few, many = self.lines[self.line[start:stop]].T
@@ -145,9 +153,10 @@ class NoteView:
 
 
 class NoteFeatures:
-    """Feature extractor with a bounded cache of word forms (hash to hashes, no strings). Pickles without its cache.
+    """Feature extractor with a bounded cache of word forms (hash → hashes, no strings). It is pickled without the
+    cache.
 
-    lexicon (Optional[Lexicon]): what lists know of words; without one its columns are 0.
+    lexicon (Optional[Lexicon]): word lists; without it the lexicon columns are 0.
     """
 
     def __init__(self, lexicon: Lexicon | None = None) -> None:
@@ -158,19 +167,19 @@ class NoteFeatures:
         return (NoteFeatures, (self.lexicon,))
 
     def __call__(self, doc: Doc) -> np.ndarray:
-        """Features of a Doc.
+        """Compute the features of a Doc.
 
-        doc (Doc): the Doc, empty or not.
+        doc (Doc): the Doc; it may be empty.
         RETURNS (ndarray): uint64, shape (dense tokens, features), columns as in `FEATURES`.
         """
         view = self.read(doc)
         return view.rows(0, len(view))
 
     def read(self, doc: Doc) -> NoteView:
-        """Read a note, in time and memory that grow with its length.
+        """Read a note, in time and memory linear in its length.
 
-        doc (Doc): the Doc, empty or not.
-        RETURNS (NoteView): features of any stretch of it.
+        doc (Doc): the Doc; it may be empty.
+        RETURNS (NoteView): the compact features.
         """
         dense = dense_tokens(doc)
         orth, first, form = np.unique(doc.to_array([ORTH]).reshape(-1)[dense], return_index=True, return_inverse=True)
@@ -196,7 +205,7 @@ class NoteFeatures:
         )
 
     def _forms(self, tokens: list[Token]) -> np.ndarray:
-        """What depends on the form alone, from the cache; shape (tokens, 13)."""
+        """Return the features that depend only on the form of a word, from the cache; shape (tokens, 13)."""
         if len(self._cache) > _CACHE_SIZE:
             self._cache.clear()
         rows = []
@@ -212,14 +221,14 @@ class NoteFeatures:
 
 
 def _affixes(text: str) -> tuple[int, int, int, int]:
-    """Longer affixes and the full shape of a word, hashed."""
+    """Return hashes of longer affixes and of the full shape of a word."""
     low = text.lower()
     shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
     return hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12])
 
 
 def _case_of(text: str) -> int:
-    """How a word is written."""
+    """Return how a word is capitalized."""
     if text.islower():
         return _LOWER
     if text.isupper():
@@ -230,12 +239,12 @@ def _case_of(text: str) -> int:
 def _fields(
     line: np.ndarray, colon: np.ndarray, lower: np.ndarray, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the fields of a note: what stands on a line after a word and a colon, up to the next such colon.
+    """Find the fields of a note: the text on a line after a word and a colon, up to the next such colon.
 
-    line, colon, lower, alpha (ndarray): of each token its line, whether it is a colon, the hash of its lower case, and
-        whether it is a word; shape (tokens,).
-    RETURNS (tuple): key (last word before the colon) and long key (last two) of each field, of no field first; the
-        number of each token's field; its place in the field or line.
+    line, colon, lower, alpha (ndarray): for each token its line, whether it is a colon, the hash of its lower case,
+        and whether it is a word; shape (tokens,).
+    RETURNS (tuple): key (last word before the colon) and long key (last two words) of each field, row 0 for no field;
+        the field index of each token; its position in the field or line.
     """
     here = np.arange(len(line), dtype=np.int32)
     keyed = colon.copy()
@@ -255,12 +264,12 @@ def _fields(
 
 
 def _count(line: np.ndarray, tokens: np.ndarray, most: int) -> np.ndarray:
-    """How many of some tokens each line has, up to a number."""
+    """Count the given tokens per line, up to a maximum."""
     return np.minimum(np.bincount(line[tokens], minlength=line[-1] + 1 if len(line) else 0), most)
 
 
 def _prose(doc: Doc, dense: np.ndarray, line: np.ndarray) -> np.ndarray:
-    """Whether each line is prose and no line of a form: it is long."""
+    """Return whether each line is prose rather than a line of a form, which depends on its length."""
     first = np.flatnonzero(np.diff(line, prepend=-1))
     starts = doc.to_array([IDX]).reshape(-1)[dense[first]].astype(np.int64)
     end = doc[-1].idx + len(doc[-1]) if len(doc) else 0
@@ -268,8 +277,8 @@ def _prose(doc: Doc, dense: np.ndarray, line: np.ndarray) -> np.ndarray:
 
 
 def _memory(lower: np.ndarray, form: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each form the key under which the same word stood first in the note (0: none), and how often it occurs (1 to
-    4), whatever its case.
+    """Return for each form the key under which the word first occurred in the note (0: none), and its number of
+    occurrences (1 to 4), ignoring case.
     """
     word = np.unique(lower, return_inverse=True)[1]
     counts = np.bincount(word[form], minlength=len(lower))
@@ -277,3 +286,77 @@ def _memory(lower: np.ndarray, form: np.ndarray, key: np.ndarray) -> tuple[np.nd
     keyed = np.flatnonzero(key)[::-1]
     first_key[word[form[keyed]]] = key[keyed]
     return first_key[word], np.minimum(counts[word], 4).astype(np.uint64)
+
+
+WINDOW = 2000  # dense tokens; with neighbours on both sides it is still one piece of the network
+TAKES_WINDOWS = "with_blanks"  # name of the layer that can embed a stretch of a note
+
+
+class OpenNote:
+    """A note that is processed in windows. Networks with the same lexicon share its features.
+
+    doc (Doc): the note.
+    length (int): number of dense tokens.
+    """
+
+    def __init__(self, doc: Doc) -> None:
+        self.doc = doc
+        self.length = len(dense_tokens(doc))
+        self._views: dict[bytes, NoteView] = {}
+
+    def view(self, lexicon: bytes, features: NoteFeatures) -> NoteView:
+        """Return the features of the note, computed once per lexicon."""
+        if lexicon not in self._views:
+            self._views[lexicon] = features.read(self.doc)
+        return self._views[lexicon]
+
+
+class Window:
+    """A range of dense tokens of a note, from `start` to `stop` (exclusive)."""
+
+    def __init__(self, note: OpenNote, start: int, stop: int) -> None:
+        self.note, self.start, self.stop = note, start, stop
+
+    def __len__(self) -> int:
+        """Return the number of dense tokens."""
+        return self.stop - self.start
+
+    def widen(self, by: int) -> "Window":
+        """Extend the window by a number of tokens on both sides, as far as the note goes."""
+        return Window(self.note, max(0, self.start - by), min(self.note.length, self.stop + by))
+
+
+def are_windows(docs: list[Any]) -> TypeGuard[list[Window]]:
+    """Return whether the inputs of a network are windows rather than Docs; they are never mixed."""
+    return bool(docs) and isinstance(docs[0], Window)
+
+
+def cut_windows(docs: Sequence[Doc], size: int = WINDOW) -> Iterator[list[tuple[int, Window]]]:
+    """Split notes into windows, in batches of about one window in total.
+
+    docs (Sequence[Doc]): notes; an empty note has no window.
+    size (int): maximum number of dense tokens per window.
+    YIELDS (list[tuple[int, Window]]): note index and window, in order.
+    """
+    batch: list[tuple[int, Window]] = []
+    room = size
+    for i, doc in enumerate(docs):
+        note = OpenNote(doc)
+        for start in range(0, note.length, size):
+            window = Window(note, start, min(note.length, start + size))
+            if len(window) > room and batch:
+                yield batch
+                batch, room = [], size
+            batch.append((i, window))
+            room -= len(window)
+    if batch:
+        yield batch
+
+
+def takes_windows(model: Model[Any, Any]) -> bool:
+    """Return whether a model of tag scores can process windows: all its members must use `NoteTok2Vec`."""
+    if model.name == "committee":
+        return all(map(takes_windows, model.layers))
+    while model.name != TAKES_WINDOWS and model.layers:
+        model = model.layers[0]
+    return model.name == TAKES_WINDOWS

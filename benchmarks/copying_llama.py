@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from corpus.sample import make
 from spacy_deid.labels import from_scheme
-from spacy_deid.llm.chunks import split_text
+from spacy_deid.llm.extraction import split_text
 from spacy_deid.llm.prompts import load_prompt
 
 PROMPT = load_prompt(str(Path(__file__).with_suffix(".toml")), "es")

@@ -64,13 +64,13 @@ def main(
     metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/llm.json"),
 ) -> None:
     """Measure the systems one after the other; write the figures."""
-    settings = {"model_name": model_name, "allow": allow or [], "labels": label, "chunk": chunk, "slots": slots}
-    settings["canaries"] = canaries
-    settings |= {
-        "context": context_size,
-        "max_tokens": max_tokens,
-        "threads": threads,
-        "overlap": min(200, chunk // 4),
+    settings: dict[str, Any] = {
+        "labels": label,
+        "canaries": canaries,
+        "server": {"model_name": model_name, "allow": allow or []},
+        "in_process": {"context": context_size, "threads": threads},
+        "chunks": {"size": chunk, "overlap": min(200, chunk // 4)},
+        "limits": {"max_tokens": max_tokens, "slots": slots},
     }
     try:
         gold = read_folder(notes, scheme=scheme)
@@ -80,7 +80,7 @@ def main(
         repeated: dict[str, Any] = {}
         for each in prompt or ["zero_shot.v2", "one_shot.v2"]:
             asked = [
-                ask(nlp.lang, model, {**settings, "prompt": each, "seed": run}, gold, price) for run in range(runs)
+                ask(nlp.lang, model, {**settings, "prompt": each, "sampling": {"seed": run}}, gold, price) for run in range(runs)
             ]
             systems[f"LLM, {Path(each).stem}"] = asked[0][0]
             if runs > 1:

@@ -211,8 +211,8 @@ class Errors:
         "'dictionaries' adds deid_ruler, 'surprisal' adds deid_surprisal, 'llm' adds deid_llm"
     )
     D356 = (
-        "pipeline '{name}' was saved by an older version of spacy_deid: its config uses '{old}', which was replaced by "
-        "{new}. Edit config.cfg accordingly (and delete checksums.json), or save the pipeline again with this version"
+        "pipeline '{name}' was saved by an older version of spacy_deid: its config uses {old}, which was replaced by {new}. "
+        "Change this in its config.cfg and delete its checksums.json"
     )
     D347 = "plots require matplotlib: pip install 'spacy-deid[plots]'. The JSON output does not need it"
     D348 = "{path}: contains no documents"

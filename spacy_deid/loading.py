@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -11,28 +11,12 @@ from typing import Any, cast
 import spacy
 from spacy.about import __version__ as spacy_version
 from spacy.language import Language
-from spacy.util import dict_to_dot, get_package_path, is_compatible_version, is_package
+from spacy.util import dict_to_dot, dot_to_dict, get_package_path, is_compatible_version, is_package
 from thinc.api import Config
 
 from .errors import ConfigError, DeidError, Errors, InputError, Warnings
 from .lang import get_language, language_codes
 from .saving import protect, verify_checksums
-
-__all__ = [
-    "MAX_LENGTH",
-    "add_detector",
-    "check_length",
-    "find_pipeline",
-    "load",
-    "patient_terms",
-    "shipped_pipelines",
-    "use_dictionaries",
-    "use_llm",
-    "use_operating_point",
-    "use_style",
-    "use_surprisal",
-]
-
 
 MAX_LENGTH = 50_000_000
 """Characters that a pipeline of `load` takes at once: they need about 7 GB of memory."""
@@ -267,7 +251,7 @@ def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
     parts = _made_by_factory(nlp, factory)
     for part in parts if settings else ():
         config = {key: value for key, value in nlp.get_pipe_config(part).items() if key != "factory"}
-        nlp.replace_pipe(part, factory, config={**config, **settings})
+        nlp.replace_pipe(part, factory, config=Config(config).merge(dict(settings)))
     return bool(parts)
 
 
@@ -292,6 +276,7 @@ def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Lan
     """
     made, made_spacy = _made_by(folder)
     here = version("spacy-deid")
+    _refuse_replaced_names(_data_folder(folder), name)
     if not verify_checksums(_data_folder(folder), name):
         warnings.warn(Warnings.DW342.format(name=name), UserWarning, stacklevel=3)
     try:
@@ -306,6 +291,102 @@ def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Lan
     if made not in (here, _UNKNOWN):
         warnings.warn(Warnings.DW340.format(name=name, made=made, here=here), UserWarning, stacklevel=3)
     return nlp
+
+
+REPLACED_NAMES = {
+    **{f"spacy_deid.{mode}_mode.v1": f'mode = "{mode}"' for mode in ("exact", "unmasked")},
+    "spacy_deid.spread_mode.v1": '@deid_modes = "spacy_deid.spread_mode.v1", or mode = "spread"',
+    "spacy_deid.no_masking.v1": 'masking = "none"',
+    "spacy_deid.same_word_masking.v1": 'masking = "same_word"',
+    "spacy_deid.same_lemma_masking.v1": 'masking = "same_lemma"',
+    **{
+        f"spacy_deid.{score}_score.v1": f'score = "{score}"'
+        for score in ("surprisal", "per_piece", "rank", "entropy", "name_slot", "contrast")
+    },
+    **{
+        f"spacy_deid.{score}_score.v1": f'@deid_scores = "spacy_deid.{score}_score.v1"'
+        for score in ("veto", "combined")
+    },
+    "spacy_deid.all_candidates.v1": 'candidates = "all"',
+    "spacy_deid.uncommon_candidates.v1": 'candidates = "uncommon"',
+    "spacy_deid.union_filter.v1": "spans_filter = null",
+    "spacy_deid.label_priority.v1": "label_priority = null, or the path of the file",
+    **{f"spacy_deid.{style}_style.v1": f'style = "{style}"' for style in ("tag", "numbered", "remove")},
+    **{
+        f"spacy_deid.{style}_style.v1": f'@deid_styles = "spacy_deid.{style}_style.v1"'
+        for style in ("mask", "surrogate")
+    },
+    "spacy_deid.date_rules.v1": "the same settings without the name",
+    **{
+        f"spacy_deid.{name}_strategy.v1": f'"{name}"' for name in ("consistent", "random", "keep", "tag", "generalize")
+    },
+    **{
+        f"spacy_deid.{name}_strategy.v1": f'@deid_strategies = "spacy_deid.{name}_strategy.v1"'
+        for name in ("markov", "similar", "self_decoded")
+    },
+    "spacy_deid.doc_lemmas.v1": 'lemmatizer = "doc"',
+    "spacy_deid.lookup_lemmas.v1": 'lemmatizer = "lookup"',
+    "spacy_deid.simplemma_lemmas.v1": 'lemmatizer = "simplemma"',
+    "spacy_deid.voikko_lemmas.v1": 'lemmatizer = "voikko"',
+    "spacy_deid.finnish_name_lemmas.v1": 'lemmatizer = "rules"',
+    "spacy_deid.default_lemmas.v1": "lemmatizer = null",
+    "spacy_deid.first_lemmas.v1": "a list of lemmatizers",
+    "spacy_deid.edit_tree_lemmas.v1": '@deid_lemmatizers = "spacy_deid.edit_tree_lemmatizer.v1"',
+    "spacy_deid.capitalised_lemmas.v1": '@deid_lemmatizers = "spacy_deid.capitalised_lemmatizer.v1"',
+}
+"""Functions that configs of versions up to 0.3.0 name in the registry ``misc``, and what replaced them."""
+REPLACED_SETTINGS = {
+    "deid_patterns": {"echo": "propagate_names"},
+    "deid_ner": {"echo": "propagate_names"},
+    "deid_llm": {
+        "model_name": "server.model_name",
+        "allow": "server.allow",
+        "key_variable": "server.key_variable",
+        "ca_file": "server.ca_file",
+        "response_format": "server.response_format",
+        "context": "in_process.context",
+        "threads": "in_process.threads",
+        "gpu_layers": "in_process.gpu_layers",
+        "temperature": "sampling.temperature",
+        "seed": "sampling.seed",
+        "grammar": "sampling.grammar",
+        "chunk": "chunks.size",
+        "overlap": "chunks.overlap",
+        "max_tokens": "limits.max_tokens",
+        "timeout": "limits.timeout",
+        "retries": "limits.retries",
+        "wait": "limits.wait",
+        "slots": "limits.slots",
+    },
+}
+"""Factory → setting of versions up to 0.3.0 → setting that replaced it."""
+
+
+def _refuse_replaced_names(folder: Path, name: str | Path) -> None:
+    """Check a saved pipeline for registered functions and settings that newer versions replaced.
+
+    folder (Path): folder with the config.
+    name (Union[str, Path]): name of the pipeline, for the error message.
+    RAISES: ConfigError (D356) that names the old and the new name.
+    """
+    if not (folder / "config.cfg").is_file():
+        return
+    components = Config().from_disk(folder / "config.cfg", interpolate=False).get("components", {})
+    for component, settings in components.items():
+        renamed = REPLACED_SETTINGS.get(settings.get("factory", ""), {})
+        found = next(((f"{component}.{old}", new) for old, new in renamed.items() if old in settings), None)
+        found = found or next(_replaced_names(settings), None)
+        if found:
+            raise ConfigError(Errors.D356.format(name=name, old=found[0], new=found[1]))
+
+
+def _replaced_names(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the functions of the registry ``misc`` in a config block that were replaced, and what replaced them."""
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _replaced_names(value)
+        elif key == "@misc" and value in REPLACED_NAMES:
+            yield f'@misc = "{value}"', REPLACED_NAMES[value]
 
 
 def _data_folder(folder: Path) -> Path:
@@ -339,7 +420,7 @@ def _split_settings(
             raise ConfigError(Errors.D355.format(component=part, name=name, known=", ".join(known)))
         if part not in known:
             later.setdefault(part, {})[setting] = overrides.pop(key)
-    return {**kwargs, "config": overrides}, later
+    return {**kwargs, "config": overrides}, {part: dot_to_dict(settings) for part, settings in later.items()}
 
 
 _UNKNOWN = "an unknown version"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors
-from ..llm.endpoint import Endpoint
 from ..llm.prompts import load_prompt
+from ..llm.server import Endpoint
 from ..loading import find_pipeline
 from ..surrogates.keys import ProjectKey
 from .settings import ServiceSettings

@@ -49,9 +49,9 @@ class Pipelines:
 def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any]:
     """The settings of ``deid_llm`` that were chosen; what is left empty is as usual."""
     prompt = service.prompts.get(settings.prompt, "")
-    chosen = {"model_name": settings.model, "prompt": prompt, "labels": settings.labels}
-    given = {name: value for name, value in chosen.items() if value}
-    return {"model": settings.location, "allow": list(service.llm_allow), **given}
+    server = {"allow": list(service.llm_allow), "model_name": settings.model or None}
+    given = {name: value for name, value in {"prompt": prompt, "labels": settings.labels}.items() if value}
+    return {"model": settings.location, "server": server, **given}
 
 
 @lru_cache(LOADED)

@@ -24,5 +24,5 @@ def add_llm(nlp: Language, location: str | None, prompt: str | None, allow: Sequ
     if location is None:
         return
     settings: dict[str, Any] = {"prompt": prompt} if prompt else {}
-    use_llm(nlp, location, **settings, **({"allow": list(allow)} if allow else {}))
+    use_llm(nlp, location, **settings, **({"server": {"allow": list(allow)}} if allow else {}))
     _ = find_component(nlp, "deid_llm", f"{nlp.lang}_{nlp.meta['name']}").extractor.backend.name

@@ -11,7 +11,7 @@ import typer
 from ..errors import Errors, InputError
 from ..evaluation import MetricRow, read_folder, write_rows
 from ..evaluation.surrogate_table import BETTER, format_surrogate_table
-from ..llm.backends import open_backend
+from ..llm import open_backend
 from ..surrogates.strategies import consistent
 from .console import reporting
 from .options import Scheme

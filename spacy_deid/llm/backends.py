@@ -1,117 +1,184 @@
-"""Language models that answer in JSON: llama.cpp in this process, or a server that speaks OpenAI's protocol.
+"""The interface of a language model backend, and a backend that runs llama.cpp in this process (llama-cpp-python)."""
 
-Nothing remote is ever the default: what is no file must be given, and lie on this machine or on a list of hosts that
-are allowed. An error names the host or the file, never what was asked or answered.
-"""
-
+import hashlib
+import json
+import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 from ..errors import ConfigError, DeidError, Errors
-
-__all__ = ["Backend", "BackendError", "Message", "open_backend", "shape_name"]
 
 Message = Mapping[str, str]  # "role" ("system", "user" or "assistant") and "content", as in OpenAI's protocol
 
 
 class BackendError(DeidError):
-    """A language model gave no usable answer. Asking again may help, or asking about less."""
+    """A language model returned no usable answer. Repeating the question, or a shorter one, may help."""
 
     def __init__(self, message: str, *, too_long: bool = False) -> None:
-        """Set up.
+        """Initialize the error.
 
         message (str): what went wrong, without content.
-        too_long (bool): whether question and answer were longer than the model holds, or the answer was cut off.
+        too_long (bool): whether question and answer exceeded the context, or the answer was cut off.
         """
         super().__init__(message)
         self.too_long = too_long
 
 
 class Backend(Protocol):
-    """What answers. Several threads may ask at once."""
+    """A language model. Several threads may call it at once."""
 
     @property
     def name(self) -> str:
-        """The model, for the trace: its name with a fingerprint or a host."""
+        """str: Name of the model with its fingerprint or host, for the trace."""
 
     @property
     def slots(self) -> int:
-        """How many questions are answered at the same time; 0 if that is not known."""
+        """int: Number of questions that are answered simultaneously; 0 if unknown."""
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
     ) -> str:
-        """Ask once.
+        """Ask the model once.
 
         messages (Sequence[Message]): the conversation.
-        schema (Mapping): JSON schema that the answer is held to, as far as the model's server does so.
-        max_tokens (int): longest answer.
-        seed (int): of the sampling, which at temperature 0 has no part in it.
-        RETURNS (str): the answer as it came: JSON if all went well; to be parsed with ``strict=False`` and checked.
+        schema (Mapping): JSON schema of the answer; whether it is enforced depends on the server.
+        max_tokens (int): maximum length of the answer.
+        seed (int): random seed of the sampling; without effect at temperature 0.
+        RETURNS (str): the raw answer, normally JSON. Parse it with ``strict=False`` and check it.
         RAISES: BackendError if there is no answer.
         """
 
 
-def open_backend(
-    location: str,
-    *,
-    allow: Sequence[str] = (),
-    model: str | None = None,
-    timeout: float = 300.0,
-    response_format: str = "auto",
-    temperature: float = 0.0,
-    grammar: str | None = None,
-    context: int = 8192,
-    threads: int | None = None,
-    gpu_layers: int = 0,
-    key_variable: str | None = None,
-    ca_file: str | None = None,
-) -> Backend:
-    """Open a language model. A server is asked nothing yet; a file is loaded.
+_SAMPLES, _SAMPLE = 64, 65536
+_SYSTEM: Sequence[Message] = ({"role": "system", "content": "a"}, {"role": "user", "content": "b"})
 
-    location (str): path of a GGUF file, or address of a server ("http://127.0.0.1:8080").
-    allow (Sequence[str]): hosts other than this machine that the server may be: names, addresses or networks
-        ("llm.hospital.example", "10.1.0.0/16").
-    model (Optional[str]): name of the model on the server; None if it has but one.
-    timeout (float): seconds that a server may take for an answer.
-    response_format (str): how a server is told the schema: "json_schema" (OpenAI, vLLM, Ollama, llama-server),
-        "json_object" (llama-server, llama-cpp-python), or "auto": the first that it takes.
-    temperature (float): of the sampling; 0 always takes the likeliest token.
-    grammar (Optional[str]): GBNF that holds the answer in place of the schema; llama.cpp alone knows it.
-    context (int): tokens of prompt and answer together, in process.
-    threads (Optional[int]): threads in process; None for as many as there are cores.
-    gpu_layers (int): layers that go to a GPU, in process; -1 for all.
-    key_variable (Optional[str]): environment variable that holds the server's key.
-    ca_file (Optional[str]): certificates of those who may vouch for a server, in PEM; None for those of certifi.
-    RETURNS (Backend): the model.
-    RAISES: ConfigError if the address is wrong, remote and not allowed (D731), a file cannot be loaded (D733), or a
-        package is missing (D737).
+
+class InProcess:
+    """A GGUF file, which answers one question at a time."""
+
+    slots = 1
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        temperature: float = 0.0,
+        grammar: str | None = None,
+        context: int = 8192,
+        threads: int | None = None,
+        gpu_layers: int = 0,
+    ) -> None:
+        """Load a model; see `llm.open_backend`.
+
+        RAISES: ConfigError if the model cannot be loaded (D733), the grammar is invalid (D738), or llama-cpp-python is
+            not installed (D737).
+        """
+        try:
+            library: Any = import_module("llama_cpp")
+        except ImportError:
+            raise ConfigError(Errors.D737.format(package="llama-cpp-python", extra="llm-inprocess")) from None
+        self._lock, self.temperature = Lock(), temperature
+        cores = threads or os.cpu_count()
+        sizes = {"n_ctx": context, "n_threads": cores, "n_threads_batch": cores, "n_gpu_layers": gpu_layers}
+        try:
+            self._llama = library.Llama(model_path=str(path), verbose=False, **sizes)
+        except Exception as error:  # the library raises ValueError for all kinds of damage, and others for some
+            reason = f"llama.cpp cannot load it ({type(error).__name__})"
+            raise ConfigError(Errors.D733.format(path=path, reason=reason)) from None
+        self._name, self._library = f"{Path(path).name}#{fingerprint(path)}", library
+        self._given = self._read_grammar(grammar) if grammar else None
+        self._made: tuple[str, Any] | None = None
+        self._has_system = self._takes(_SYSTEM)
+
+    def _takes(self, messages: Sequence[Message]) -> bool:
+        """Return whether the chat template of the model accepts a conversation. Those of Gemma and Mistral reject the
+        role "system".
+        """
+        template = self._llama.metadata.get("tokenizer.chat_template")
+        try:
+            formatter = self._library.llama_chat_format.Jinja2ChatFormatter
+            return not template or bool(formatter(template, eos_token="", bos_token="")(messages=messages))
+        except Exception:  # whatever a template raises
+            return False
+
+    def _read_grammar(self, text: str) -> Any:
+        """Compile a GBNF grammar. An invalid grammar would crash the process on use, so it is tested first.
+
+        RAISES: ConfigError (D738) if the grammar is invalid.
+        """
+        vocabulary = self._library.llama_model_get_vocab(self._llama.model)
+        sampler = self._library.llama_sampler_init_grammar(vocabulary, text.encode("utf-8"), b"root")
+        if not sampler:
+            wanted = "a grammar in GBNF that has a 'root'"
+            raise ConfigError(Errors.D738.format(setting="grammar", wanted=wanted))
+        self._library.llama_sampler_free(sampler)
+        return self._library.LlamaGrammar.from_string(text, verbose=False)
+
+    def _hold_to(self, schema: Mapping[str, Any]) -> Any:
+        """Return the grammar of a schema; the last one is cached."""
+        if self._given is not None:
+            return self._given
+        text = json.dumps(schema)
+        if self._made is None or self._made[0] != text:
+            self._made = text, self._library.LlamaGrammar.from_json_schema(text, verbose=False)
+        return self._made[1]
+
+    @property
+    def name(self) -> str:
+        """str: File name and fingerprint of the model."""
+        return self._name
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
+    ) -> str:
+        """Ask the model once; see `Backend.complete`.
+
+        RAISES: BackendError (D732) if there is no answer, for example because the prompt exceeds the context.
+        """
+        with self._lock:
+            try:
+                answer = self._llama.create_chat_completion(
+                    messages=[dict(message) for message in (messages if self._has_system else _merge(messages))],
+                    grammar=self._hold_to(schema),
+                    temperature=self.temperature,
+                    seed=seed,
+                    max_tokens=max_tokens,
+                )
+                choice = answer["choices"][0]
+            except Exception as error:  # a message of the library could quote the prompt
+                too_long = "exceed context window" in str(error)
+                reason = "the prompt is longer than 'context'" if too_long else "llama.cpp failed"
+                raise self._error(f"{reason} ({type(error).__name__})", too_long=too_long) from None
+        if choice["finish_reason"] == "length":
+            raise self._error("its answer was cut off", too_long=True)
+        return str(choice["message"]["content"] or "")
+
+    def _error(self, reason: str, *, too_long: bool = False) -> BackendError:
+        """Make an error that names only the file."""
+        return BackendError(Errors.D732.format(name=self._name, reason=reason), too_long=too_long)
+
+
+def _merge(messages: Sequence[Message]) -> Sequence[Message]:
+    """Move the text of the system message to the start of the first user message."""
+    if len(messages) < 2 or messages[0]["role"] != "system":
+        return messages
+    first, second, *rest = messages
+    return [{**second, "content": f"{first['content']}\n\n{second['content']}"}, *rest]
+
+
+def fingerprint(path: str | Path) -> str:
+    """Hash the size of a model and samples from the whole file; reading a file of 40 GB completely would take minutes.
+
+    path (str | Path): the file.
+    RETURNS (str): twelve hexadecimal digits.
     """
-    if "://" in location:
-        from .server import Server
-
-        return Server(
-            location,
-            allow=allow,
-            model=model,
-            timeout=timeout,
-            response_format=response_format,
-            temperature=temperature,
-            grammar=grammar,
-            key_variable=key_variable,
-            ca_file=ca_file,
-        )
-    if not Path(location).is_file():
-        raise ConfigError(Errors.D733.format(path=location, reason="no such file"))
-    from .in_process import InProcess
-
-    return InProcess(
-        location, temperature=temperature, grammar=grammar, context=context, threads=threads, gpu_layers=gpu_layers
-    )
-
-
-def shape_name(value: object) -> str:
-    """The name of a JSON value's type, for messages that must not show the value."""
-    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
+    size = os.path.getsize(path)
+    found = hashlib.sha256(str(size).encode())
+    with open(path, "rb") as file:
+        for i in range(_SAMPLES):
+            file.seek(max(0, size - _SAMPLE) * i // (_SAMPLES - 1))
+            found.update(file.read(_SAMPLE))
+    return found.hexdigest()[:12]

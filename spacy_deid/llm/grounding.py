@@ -1,18 +1,205 @@
-"""Answers put back into the text. A language model says *what*, the code finds *where*: its offsets are never asked.
+"""Grounding: find the strings that a language model returned in the note. The model is never asked for offsets.
 
-A string is looked for in the whole note (`matching`). A bare number is not enough: the house number 12 must not black
-out a haemoglobin of 12 (in Wiest et al. 2024 house numbers cost most of the precision). It counts beside its address,
-beside a word of age, or if it is long enough to be a number of somebody.
+Texts are compared by their letters and digits only, ignoring case and accents: accents may be separate characters, a
+line break may split a word, and extracted text may contain invisible characters. The characters in between only
+determine the rule of a match.
+
+A bare number needs context: the house number 12 must not redact a haemoglobin of 12 (in Wiest et al. 2024 house
+numbers cost most of the precision). It matches next to its address or a word for age, or if it is long enough to
+identify somebody.
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
-from .matching import LONG_NUMBER, Found, Letters
+LONG_NUMBER = 4  # digits from which on a number is more than a value or a house
+_SHORTEST = 4  # letters and digits of a string that is looked for with slips of the pen
+_MOST_WORDS = 24  # of such a string: no name and no address has more
+_WRITTEN_APART = 7  # digits from which on a number may be grouped in another way, as telephone numbers are
+_UNSEEN = "\u00ad\u200b-\u200d\u2060\ufeff"
+_WITHIN = frozenset("\u00ad\u200c\u200d\u2060\ufeff")  # U+200B, a space of no width, parts words
+_LETTER = r"[^\W\d_]"
+# a line ends within a word
+_BROKEN = re.compile(rf"[{_UNSEEN}]|(?<={_LETTER})[-\u2010]\s*\n\s*(?={_LETTER})")
+_DECIMAL_BEFORE, _DECIMAL_AFTER = re.compile(r"\d[.,]$"), re.compile(r"[.,]\d")
 
-__all__ = ["Found", "Grounding", "ground"]
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match. It contains offsets, never text.
+
+    start, end (int): character offsets.
+    label (str): canonical label.
+    score (float): 1.0 for an exact match, otherwise the similarity.
+    rule (str): "exact", "case", "fuzzy" or "beside" (a bare number next to what it belongs to).
+    """
+
+    start: int
+    end: int
+    label: str
+    score: float = 1.0
+    rule: str = "exact"
+
+
+class Letters:
+    """The letters and digits of a text, without case and accents, with their offsets."""
+
+    def __init__(self, text: str) -> None:
+        """Index a text.
+
+        text (str): the text.
+        """
+        self._text = text
+        pairs = [(part, place) for place, char in enumerate(text) for part in _fold(char)]
+        self.folded, self._places = "".join(part for part, _ in pairs), [place for _, place in pairs]
+        self._words = [i for i in range(len(pairs)) if not self._continues(i)]
+        self._edges = [i for i in range(len(pairs) + 1) if not self._continues(i) or self._changes(i)]
+        self._runs = lru_cache(maxsize=3)(self._make_runs)  # a long text has many, so only the last are kept
+
+    @property
+    def words(self) -> int:
+        """int: Number of words."""
+        return len(self._words)
+
+    def find(self, string: str, label: str, *, loose: bool) -> list[Found]:
+        """Find the letters and digits of a string, at word boundaries.
+
+        string (str): the string.
+        label (str): canonical label of the matches.
+        loose (bool): whether accents, punctuation and spaces may differ; such matches have the rule "fuzzy".
+        RETURNS (list[Found]): disjoint matches in the order of the text.
+        """
+        wanted, found, at = Letters(string), [], 0
+        while wanted.folded and (at := self.folded.find(wanted.folded, at)) >= 0:
+            last = at + len(wanted.folded)
+            hit = self._check(at, last, wanted, label, loose) if self._stands_alone(at, last, wanted.folded) else None
+            found += [hit] if hit else []
+            at = last if hit else self._edges[bisect_right(self._edges, at)]
+        return found
+
+    def alike(self, string: str, label: str, least: float) -> list[Found]:
+        """Find words that are similar to a string.
+
+        string (str): the string.
+        label (str): canonical label of the matches.
+        least (float): minimum similarity, 0 to 100.
+        RETURNS (list[Found]): matches with the rule "fuzzy", most similar first; they may overlap.
+        """
+        from rapidfuzz import fuzz, process
+
+        wanted, hits = Letters(string), []
+        fit = len(wanted.folded) >= _SHORTEST and wanted.words <= _MOST_WORDS
+        for count in range(max(1, wanted.words - 1), wanted.words + 2) if fit else ():
+            for _, score, i in process.extract(
+                wanted.folded, self._runs(count), scorer=fuzz.ratio, score_cutoff=least, limit=None
+            ):
+                start, end = self._place(self._words[i], self._end_of(i + count))
+                if _same_digits(self._text[start:end], string) and not _is_derived(self._text[start:end], string):
+                    hits.append(Found(start, end, label, round(score / 100, 4), "fuzzy"))
+        return sorted(hits, key=lambda item: (-item.score, item.start, item.end))
+
+    def _check(self, first: int, last: int, wanted: "Letters", label: str, loose: bool) -> Found | None:
+        """Return a match with its rule; None if it differs too much from the wanted string."""
+        start, end = self._place(first, last)
+        start, end = self._add_signs(start, end, wanted)
+        rule = _rule(self._text[start:end], wanted._text)
+        short = len(wanted.folded) < _SHORTEST
+        if rule == "fuzzy" and (not loose or short or not _same_digits(self._text[start:end], wanted._text)):
+            return None
+        return Found(start, end, label, 1.0, rule)
+
+    def _stands_alone(self, first: int, last: int, folded: str) -> bool:
+        """Return whether a match is not a part of a longer word or number.
+
+        A long number may touch letters ("NHC44712"). A short one must not be a part of a decimal: the 12 in 12.4 is
+            another
+        number.
+        """
+        long = sum(map(str.isdigit, folded)) >= LONG_NUMBER
+        for at in (first, last):
+            if self._continues(at) and not (long and self._changes(at)):
+                return False
+        return not (folded.isdigit() and len(folded) <= LONG_NUMBER and self._touches_decimals(first, last))
+
+    def _touches_decimals(self, first: int, last: int) -> bool:
+        """Return whether a number is the integer or the fractional part of a decimal."""
+        start, end = self._place(first, last)
+        before = _DECIMAL_BEFORE.search(self._text, max(0, start - 2), start)
+        return bool(before or _DECIMAL_AFTER.match(self._text, end))
+
+    def _continues(self, i: int) -> bool:
+        """Return whether a letter continues the word of the previous one."""
+        if not 0 < i < len(self._places):
+            return False
+        return all(map(_joins, self._text[self._places[i - 1] + 1 : self._places[i]]))
+
+    def _changes(self, i: int) -> bool:
+        """Return whether a letter precedes a digit here, or a digit a letter."""
+        return 0 < i < len(self.folded) and self.folded[i - 1].isdigit() != self.folded[i].isdigit()
+
+    def _place(self, first: int, last: int) -> tuple[int, int]:
+        """Return the character offsets of letters, including combining accents after the last one."""
+        start, end = self._places[first], self._places[last - 1] + 1
+        while end < len(self._text) and unicodedata.category(self._text[end]).startswith("M"):
+            end += 1
+        return start, end
+
+    def _add_signs(self, start: int, end: int, wanted: "Letters") -> tuple[int, int]:
+        """Extend a match by the punctuation at the start and end of the wanted string, if the text has it too."""
+        head, tail = wanted._text[: wanted._places[0]], wanted._text[wanted._place(0, len(wanted.folded))[1] :]
+        if head and self._text.endswith(head, 0, start):
+            start -= len(head)
+        return start, end + len(tail) if self._text.startswith(tail, end) else end
+
+    def _end_of(self, word: int) -> int:
+        """Return the end of the preceding word."""
+        return self._words[word] if word < len(self._words) else len(self.folded)
+
+    def _make_runs(self, count: int) -> list[str]:
+        """Return the letters of every run of `count` words."""
+        firsts = self._words[: max(0, len(self._words) - count + 1)]
+        return [self.folded[first : self._end_of(i + count)] for i, first in enumerate(firsts)]
+
+
+@cache
+def _fold(char: str) -> str:
+    """Return the letters and digits of a character without case and accents; nothing for ordinal signs ("nº")."""
+    apart = unicodedata.normalize("NFKD", char.casefold())
+    return "" if char in "ºª" else "".join(filter(str.isalnum, apart))
+
+
+@cache
+def _joins(char: str) -> bool:
+    """Return whether a non-letter is a part of a word: an accent or an invisible character."""
+    return char in _WITHIN or unicodedata.category(char).startswith("M")
+
+
+def _rule(found: str, string: str) -> str:
+    """Return the rule of a match: "exact" if only white space differs, "case", or "fuzzy"."""
+    one, two = (_BROKEN.sub("", unicodedata.normalize("NFC", text)).split() for text in (found, string))
+    if one == two:
+        return "exact"
+    return "case" if " ".join(one).casefold() == " ".join(two).casefold() else "fuzzy"
+
+
+def _same_digits(found: str, string: str) -> bool:
+    """Return whether two strings have the same digits, and the same groups of digits if they are few: a blood pressure
+    of 120/80 is not the postal code 12080.
+    """
+    one, two = (re.findall(r"\d+", text) for text in (found, string))
+    digits = "".join(two)
+    return one == two or ("".join(one) == digits and (len(digits) >= _WRITTEN_APART or not string.isdigit()))
+
+
+def _is_derived(found: str, string: str) -> bool:
+    """Return whether a lower-case word only begins like a name: "costal" is not a misspelling of Costa."""
+    one, two = "".join(map(_fold, found)), "".join(map(_fold, string))
+    return found.islower() and not string.islower() and one != two and (one.startswith(two) or two.startswith(one))
+
 
 _ADDRESS = frozenset({"STREET", "CITY", "STATE", "ZIP", "TERRITORY", "COUNTRY", "LOCATION_OTHER"})
 # what a bare number of a label must stand beside; of any other label: beside one of its own
@@ -38,12 +225,12 @@ _BEFORE_AGE = re.compile(r"\b(?:aged?|edad|ikä|alter)\W{1,3}$", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Grounding:
-    """What came of the answers.
+    """The result of grounding.
 
-    found (list[Found]): in the order of the text.
-    strings (int): different strings that the model gave.
-    ungrounded (int): those of them that stand nowhere in the note.
-    unplaced (int): bare numbers that do stand in it, but nowhere beside what they could belong to.
+    found (list[Found]): matches in the order of the text.
+    strings (int): number of distinct strings that the model returned.
+    ungrounded (int): number of strings that the note does not contain.
+    unplaced (int): number of bare numbers that the note contains, but never next to what they could belong to.
     """
 
     found: list[Found] = field(default_factory=list)
@@ -53,12 +240,12 @@ class Grounding:
 
 
 def ground(text: str, answers: Mapping[str, Sequence[str]], *, fuzzy: float | None = 90.0) -> Grounding:
-    """Find the strings of answers in a text.
+    """Find the strings of an answer in a text.
 
     text (str): the note.
     answers (Mapping): label → strings.
-    fuzzy (Optional[float]): likeness from 0 to 100 at which words count as a string; None for no slips of the pen.
-    RETURNS (Grounding): what was found, and how much was not.
+    fuzzy (Optional[float]): minimum similarity of a fuzzy match, 0 to 100; None for no fuzzy matching.
+    RETURNS (Grounding): the matches, and counts of strings without a match.
     """
     asked = list(dict.fromkeys((label, string) for label, given in answers.items() for string in given))
     bare = [(label, string) for label, string in asked if _is_bare(string, label)]
@@ -76,7 +263,7 @@ def ground(text: str, answers: Mapping[str, Sequence[str]], *, fuzzy: float | No
 
 
 def _join(text: str, found: Sequence[Found]) -> list[Found]:
-    """Make one of a number and what it stands beside, where they have one label: street and number are an address."""
+    """Join a bare number with the adjacent match of the same label: street and number form one address."""
     joined: list[Found] = []
     for item in found:
         last = joined[-1] if joined else item
@@ -93,13 +280,15 @@ def _join(text: str, found: Sequence[Found]) -> list[Found]:
 
 
 def _is_bare(string: str, label: str) -> bool:
-    """Whether a string is a number, or a letter, that could be anything. A day with its month could not."""
+    """Return whether a string is an ambiguous number or letter. A day with its month is not ambiguous."""
     somebody = label not in _ADDRESS and label != "AGE" and sum(map(str.isdigit, string)) >= LONG_NUMBER
     return bool(_BARE.fullmatch(string)) and not somebody and not (label == "DATE" and _DAY.fullmatch(string))
 
 
 def _add_apart(found: list[Found], others: Iterable[Found]) -> list[Found]:
-    """Add those of others that overlap none before them. What is given is disjoint, and in the order of the text."""
+    """Insert the matches that do not overlap existing ones. The given matches are disjoint and in the order of the
+    text.
+    """
     for other in others:
         at = bisect_right(found, other.start, key=lambda item: item.start)
         after_last = at == 0 or found[at - 1].end <= other.start
@@ -109,7 +298,7 @@ def _add_apart(found: list[Found], others: Iterable[Found]) -> list[Found]:
 
 
 def _place(text: str, letters: Letters, bare: Sequence[tuple[str, str]], result: Grounding) -> None:
-    """Find bare numbers beside what they belong to; one that is placed can hold the next, as in "12, 3 B"."""
+    """Match bare numbers next to what they belong to. A matched number can support the next one, as in "12, 3 B"."""
     left = {key: letters.find(key[1], key[0], loose=False) for key in bare}
     result.ungrounded += sum(not spots for spots in left.values())
     placed: set[tuple[str, str]] = set()
@@ -127,14 +316,14 @@ def _place(text: str, letters: Letters, bare: Sequence[tuple[str, str]], result:
 
 
 class _Neighbours:
-    """Whether a number stands beside something that was found."""
+    """Checks whether a number is next to a match with one of the given labels."""
 
     def __init__(self, found: Iterable[Found], labels: Container[str]) -> None:
         wanted = [item for item in found if item.label in labels]
         self._starts, self._ends = {item.start for item in wanted}, {item.end for item in wanted}
 
     def __call__(self, text: str, start: int, end: int) -> bool:
-        """Whether what stands between is no more than there may be between a street and its number."""
+        """Return whether only such characters lie in between as may separate a street and its number."""
         before = any(_BESIDE.fullmatch(text, at, start) for at in range(start - _FAR, start + 1) if at in self._ends)
         return before or any(
             _BESIDE.fullmatch(text, end, at) for at in range(end, end + _FAR + 1) if at in self._starts
@@ -142,5 +331,5 @@ class _Neighbours:
 
 
 def _age_words(text: str, start: int, end: int) -> bool:
-    """Whether a number stands beside a word of age."""
+    """Return whether a number is next to a word for age."""
     return bool(_AFTER_AGE.match(text, end) or _BEFORE_AGE.search(text[max(0, start - 12) : start]))

@@ -1,14 +1,14 @@
-"""Prompts as files: what a language model is told, in which version, and how each label is put into words.
+"""Prompts as files, and the answers to them: their JSON schema, and how they are parsed and checked.
 
-A file is TOML::
+A prompt file is TOML::
 
-    id = "en/one_shot.v2"        # goes into the trace
-    base = "zero_shot.v2"        # optional: a prompt beside it, whose keys this one takes unless it has its own
-    system = "…"                 # what the model is; "" for models that know no such role
-    user = "… {labels} … {text}" # the question; both places must be there. "{mark}" is the line around the text
-    [labels]                     # canonical label → its description, in the language of the prompt
-    [canaries]                   # canonical label → sentence with "{}" in which a canary of the label is planted
-    [[example]]                  # any number: a text, and the answer to it
+    id = "en/one_shot.v2"        # recorded in the trace
+    base = "zero_shot.v2"        # optional: a prompt in the same folder whose keys are the defaults
+    system = "…"                 # system message; "" for models without this role
+    user = "… {labels} … {text}" # the question with both placeholders. "{mark}" is the line around the text
+    [labels]                     # canonical label → description in the language of the prompt
+    [canaries]                   # canonical label → sentence with "{}" for a canary of the label
+    [[example]]                  # any number of texts with their answers
     text = "…"
     answer = { PATIENT = ["…"] }
 """
@@ -27,8 +27,6 @@ from ..labels import LABELS
 from ..lang import all_languages
 from .backends import Message
 
-__all__ = ["Prompt", "Shot", "load_prompt", "shipped_prompts"]
-
 _KEYS = {"id", "base", "system", "user", "labels", "canaries", "example"}
 # "<|im_end|>", "</s>", "[/INST]": a note with one could end the question and answer it itself
 _MARK = re.compile(r"(?<=[<\[])(?=[<|｜/]|[A-Za-z_][\w.:-]{0,40}[>\]])")
@@ -36,7 +34,7 @@ _MARK = re.compile(r"(?<=[<\[])(?=[<|｜/]|[A-Za-z_][\w.:-]{0,40}[>\]])")
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """An example: a text and the answer to it.
+    """An example: a text with its answer.
 
     text (str): an invented note.
     answer (Mapping): label → strings.
@@ -51,12 +49,12 @@ class Prompt:
     """A prompt.
 
     id (str): name with version.
-    system (str): what the model is.
-    user (str): the question, with the places {labels} and {text}, and {mark} where the lines are explained that the
-        text stands between.
+    system (str): system message.
+    user (str): question with the placeholders {labels} and {text}, and optionally {mark}, where the question explains
+        the lines around the text.
     labels (Mapping[str, str]): label → description.
-    canaries (Mapping[str, str]): label → sentence with the place {} for a canary; see `llm.canaries`.
-    examples (tuple[Shot, ...]): examples; none for zero-shot.
+    canaries (Mapping[str, str]): label → sentence with the placeholder {} for a canary; see `llm.canaries`.
+    examples (tuple[Shot, ...]): examples; empty for zero-shot.
     """
 
     id: str
@@ -67,13 +65,13 @@ class Prompt:
     examples: tuple[Shot, ...] = ()
 
     def messages(self, text: str, labels: Sequence[str]) -> list[Message]:
-        """The conversation that asks about a text.
+        """Return the conversation that asks for the identifiers of a text.
 
-        text (str): the text. What it has of the marks of chats gets a blank, so that no model takes it for one. If
-            the prompt explains {mark}, the text stands between two lines that depend on it, so that no text can
-            contain the line that ends it.
+        text (str): the text. Chat markup in it ("<|im_end|>") is broken up with a space, so that the model does not
+            interpret it. If the prompt uses {mark}, the text is enclosed in two lines that depend on the text, so that
+            a text cannot contain its own end line.
         labels (Sequence[str]): labels to ask for.
-        RETURNS (list[Message]): system, the examples as question and answer, and the question.
+        RETURNS (list[Message]): system message, the examples as questions and answers, and the question.
         """
         spoken: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
         for shot in self.examples:
@@ -83,7 +81,7 @@ class Prompt:
         return [*spoken, {"role": "user", "content": self._ask(text, labels)}]
 
     def _ask(self, text: str, labels: Sequence[str]) -> str:
-        """The question. The places are filled by hand: braces of a note are no places."""
+        """Return the question. Placeholders are not filled with `str.format`, because a note may contain braces."""
         listed = "\n".join(f"- {label}: {self.labels.get(label) or LABELS[label].description}" for label in labels)
         note = _MARK.sub(" ", text)
         if "{mark}" in self.user:
@@ -96,9 +94,9 @@ class Prompt:
 
 
 def shipped_prompts() -> dict[str, Path]:
-    """The prompts that come with the package.
+    """List the prompts that ship with the package.
 
-    RETURNS (dict[str, Path]): "en/zero_shot.v2" → file, in the order of the names.
+    RETURNS (dict[str, Path]): "en/zero_shot.v2" → file, sorted by name.
     """
     return {
         f"{language.code}/{path.stem}": path
@@ -110,10 +108,10 @@ def shipped_prompts() -> dict[str, Path]:
 def load_prompt(prompt: str, lang: str) -> Prompt:
     """Load a prompt.
 
-    prompt (str): name of one that ships ("zero_shot.v2"), or path of a file.
-    lang (str): language, which chooses among those that ship.
+    prompt (str): name of a prompt that ships ("zero_shot.v2"), or path of a file.
+    lang (str): ISO 639-1 code of the language of a prompt that ships.
     RETURNS (Prompt): the prompt.
-    RAISES: ConfigError if there is none (D735), or the file is wrong (D734).
+    RAISES: ConfigError if there is no such prompt (D735), or the file is invalid (D734).
     """
     shipped = shipped_prompts()
     if path := shipped.get(f"{lang}/{prompt}"):
@@ -162,3 +160,100 @@ def _parse(path: Path) -> dict[str, Any]:
     if unknown := sorted({*data} - _KEYS) or sorted({*labels} - {*LABELS}):
         raise ConfigError(Errors.D734.format(path=path, reason=f"unknown key or label '{unknown[0]}'"))
     return data
+
+
+Strings = Mapping[str, Sequence[str]]  # label → what stands in the text
+
+_LONGEST = 1000  # characters of one string: more is no identifier, but a piece of the note
+_MOST = 5000  # strings: each is looked for in the whole note
+
+
+class NoAnswer(ValueError):
+    """An answer does not have the requested form. The message does not quote it."""
+
+
+def answer_schema(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON schema of an answer: a list of strings per label.
+
+    labels (Sequence[str]): canonical labels.
+    RETURNS (dict): the schema.
+    """
+    strings = {"type": "array", "items": {"type": "string"}}
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(labels, strings),
+        "required": list(labels),
+        "additionalProperties": False,
+    }
+
+
+def read_answer(answer: str, labels: Sequence[str]) -> dict[str, list[str]]:
+    """Parse an answer and check its form.
+
+    Servers that do not enforce the schema may omit labels, write them in lower case or twice, or give null or a single
+    string; this is accepted. Labels that were not requested are ignored, but a list of strings under a key that is no
+    label is an error, because these strings may be identifiers. Control characters in strings are accepted, because
+    grammars allow them.
+
+    answer (str): raw answer of the model.
+    labels (Sequence[str]): requested labels.
+    RETURNS (dict): label → strings, without empty ones.
+    RAISES: NoAnswer if the answer is no JSON object, contains no requested label, values that are no strings, strings
+        under other keys, or more than 5,000 strings.
+    """
+    try:
+        data: Any = json.loads(_unfenced(answer), strict=False, object_pairs_hook=_unite)
+    except (ValueError, RecursionError):
+        raise NoAnswer("its answer is not JSON") from None
+    if not isinstance(data, dict):
+        raise NoAnswer(f"its answer is {shape_name(data)} and not an object")
+    if labels and not set(data) & set(labels):
+        raise NoAnswer("its answer has none of the labels")
+    if any(_holds_strings(data[key]) for key in set(data) - set(LABELS)):
+        raise NoAnswer("its answer has strings under names that are no labels")
+    found = {label: _strings(data.get(label, ()), label) for label in labels}
+    if sum(map(len, found.values())) > _MOST:
+        raise NoAnswer(f"its answer has more than {_MOST} strings")
+    return found
+
+
+def _unite(pairs: Sequence[tuple[str, Any]]) -> dict[str, list[Any]]:
+    """Collect all values of each label, however spelled, so that a repeated label does not overwrite the first."""
+    united: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        united.setdefault("_".join(key.upper().replace("-", " ").split()), []).append(value)
+    return united
+
+
+def _holds_strings(values: Sequence[Any]) -> bool:
+    """Return whether the values of a key include a list with a string."""
+    return any(isinstance(value, list) and any(isinstance(item, str) for item in value) for value in values)
+
+
+def _unfenced(answer: str) -> str:
+    """Remove the code fence that models put around JSON."""
+    answer = answer.strip()
+    if answer.startswith("```") and answer.endswith("```"):
+        return answer[3:-3].removeprefix("json")
+    return answer
+
+
+def _strings(values: Sequence[Any], label: str) -> list[str]:
+    """Return the strings of a label."""
+    lists = [[] if value is None else [value] if isinstance(value, str) else value for value in values]
+    if not all(isinstance(value, list) and all(isinstance(item, str) for item in value) for value in lists):
+        raise NoAnswer(f"its answer for {label} is no list of strings")
+    found = [item for value in lists for item in value]
+    if any(len(item) > _LONGEST for item in found):
+        raise NoAnswer(f"a string of its answer for {label} is longer than {_LONGEST} characters")
+    return [stripped for item in found if (stripped := item.strip())]
+
+
+def shape_name(value: object) -> str:
+    """Return the name of a JSON value's type, for messages that must not show the value.
+
+    value (object): a parsed JSON value.
+    RETURNS (str): such as "a list".
+    """
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,8 +1,8 @@
-"""Values replaced by a language model that sees each value alone: a baseline to measure surrogates against.
+"""Replacement values from a language model that sees each value alone: a baseline for the evaluation of surrogates.
 
-It is no strategy of a release: nothing keeps one person's forms together, and nobody knows what a model takes from
-what it has read. The prompt is that of a paper (SDM-M-DID, Self-Decoded Model of Medical De-identification), in
-``resources/surrogates/llm``.
+It is not a strategy for releases: nothing keeps the forms of a person's name consistent, and the model may have
+memorized the values it writes. The prompt in ``resources/surrogates/llm`` is that of the paper on SDM-M-DID
+(Self-Decoded Model of Medical De-identification).
 """
 
 import json
@@ -29,28 +29,28 @@ _TOKENS = 128  # of an answer
 def load_replacing_prompt(name: str = PROMPT) -> dict[str, Any]:
     """Load a prompt.
 
-    name (str): one that ships.
-    RETURNS (dict): "id", "system", "user" with the places {kind} and {value}, and "kinds": label → what it is called.
+    name (str): name of a prompt that ships.
+    RETURNS (dict): "id", "system", "user" with the placeholders {kind} and {value}, and "kinds": label → its name in
+        the prompt.
     """
     path = files("spacy_deid") / "resources" / "surrogates" / "llm" / f"{name}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def replace_values(backend: Backend, values: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str | None]:
-    """Ask for another value in place of each.
+    """Ask for a replacement of each value.
 
     backend (Backend): the model.
-    values (Iterable[tuple[str, str]]): canonical labels and values; equal ones are asked for once.
-    RETURNS (dict): label and value → what the model says, without blanks around it; None where its answer cannot be
-        used.
-    RAISES: ConfigError (D731) if the model's server is neither this machine nor allowed.
+    values (Iterable[tuple[str, str]]): canonical labels and values; duplicates are asked for once.
+    RETURNS (dict): (label, value) → the stripped replacement; None if the answer is not usable.
+    RAISES: ConfigError (D731) if the server of the model is neither this machine nor allowed.
     """
     prompt = load_replacing_prompt()
     return {one: _ask(backend, prompt, *one) for one in dict.fromkeys(values)}
 
 
 def _ask(backend: Backend, prompt: dict[str, Any], label: str, value: str) -> str | None:
-    """Ask for one value. The places are filled by hand: braces of a value are no places."""
+    """Ask for one value. Placeholders are not filled with `str.format`, because a value may contain braces."""
     head, _, tail = prompt["user"].replace("{kind}", prompt["kinds"].get(label, _KEY)).partition("{value}")
     spoken: list[Message] = [
         {"role": "system", "content": prompt["system"]},

@@ -1,18 +1,155 @@
-"""A server that speaks OpenAI's protocol: llama-server, llama-cpp-python, vLLM, Ollama."""
+"""A language model server that implements OpenAI's protocol: llama-server, llama-cpp-python, vLLM or Ollama.
 
+`Endpoint` checks where a note may be sent, `Deadline` limits the duration of a request, and `Server` asks the model.
+"""
+
+import ipaddress
 import json
 import os
+import socket
 import ssl
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from threading import Timer
+from types import TracebackType
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from ..errors import ConfigError, Errors
 from .backends import BackendError, Message
-from .deadline import Deadline
-from .endpoint import Endpoint
 
-__all__ = ["FORMATS", "Server"]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Endpoint:
+    """The address of a server. Connections use the IP address that was checked; the name is not resolved again."""
+
+    def __init__(self, url: str, allow: Sequence[str] = ()) -> None:
+        """Parse an address.
+
+        url (str): "http://HOST:PORT" or "https://…", with or without the path "/v1".
+        allow (Sequence[str]): host names, addresses or networks that are allowed besides this machine.
+        RAISES: ConfigError (D731) if the address is invalid.
+        """
+        parts = _split(url)
+        self.scheme, self.host = parts.scheme, _in_ascii(str(parts.hostname).rstrip("."))
+        self.port = parts.port or (443 if parts.scheme == "https" else 80)
+        self.path = parts.path.rstrip("/") or "/v1"
+        self._names = {_in_ascii(entry.lower().rstrip(".")) for entry in allow}
+        self._networks = [network for entry in allow if (network := _network(entry))]
+
+    def resolve(self) -> str:
+        """Resolve the host and check that notes may be sent there.
+
+        RETURNS (str): the IP address to connect to, as written in a URL.
+        RAISES: ConfigError (D731) if any of its addresses is neither on this machine nor allowed.
+        """
+        try:
+            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+        except OSError:
+            raise ConfigError(Errors.D731.format(host=self.host, reason="there is no such host")) from None
+        addresses = [ipaddress.ip_address(str(item[4][0]).partition("%")[0]) for item in found]
+        if not all(map(self._allowed, addresses)):
+            reason = "it is not this machine. If notes may go there, name it in 'allow'"
+            raise ConfigError(Errors.D731.format(host=self.host, reason=reason))
+        # a server on this machine mostly listens on the older address alone
+        first = min(addresses, key=lambda address: address.version)
+        return f"[{first}]" if first.version == 6 else str(first)
+
+    def _allowed(self, address: Address) -> bool:
+        """Return whether connections to an address of the host are allowed."""
+        named = self.host.lower() in self._names
+        return address.is_loopback or named or any(address in network for network in self._networks)
+
+
+def _split(url: str) -> SplitResult:
+    """Split an address into its parts. Errors do not quote it, because it may contain a password."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ConfigError(Errors.D731.format(host="an address", reason="it cannot be read")) from None
+    reason = ""
+    if parts.scheme not in ("http", "https") or not host:
+        reason = "the address is not http://HOST:PORT"
+    elif "@" in parts.netloc:
+        reason = "a key does not belong into the address. Name the variable that holds it in 'key_variable'"
+    elif parts.query or parts.fragment:
+        reason = "the address ends with its path"
+    if reason:
+        raise ConfigError(Errors.D731.format(host=host or "an address", reason=reason))
+    return parts
+
+
+def _in_ascii(host: str) -> str:
+    """Return the ASCII form of a host name: "münchen.example" is "xn--mnchen-3ya.example".
+
+    RAISES: ConfigError (D731) for an invalid host name.
+    """
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise ConfigError(Errors.D731.format(host="an address", reason="no host can have its name")) from None
+
+
+def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """Return the network of an entry of the allow list; None if the entry is a host name."""
+    try:
+        return ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return None
+
+
+_OPENED = frozenset(("connection.connect_tcp.complete", "connection.start_tls.complete"))
+
+
+class Deadline:
+    """A total time limit for a request: closes its connections when the time is over.
+
+    The timeouts of HTTP libraries restart with every byte, so a server that sends a byte now and then would never time
+    out.
+
+    over (bool): whether the time is over.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        """Initialize the deadline. The time starts with the ``with`` block.
+
+        seconds (float): the time limit.
+        """
+        self.over = False
+        self._sockets: list[socket.socket] = []
+        self._timer = Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> "Deadline":
+        """Start the timer."""
+        self._timer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        """Cancel the timer. Open connections stay open."""
+        self._timer.cancel()
+
+    def watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """Register an opened connection; passed to httpx as the request extension "trace".
+
+        event (str): event of the library.
+        info (Mapping): event data; "return_value" is the connection.
+        """
+        if event in _OPENED:
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self.over:
+                self._end()
+
+    def _end(self) -> None:
+        """Shut down the registered connections, so that reading from them ends."""
+        self.over = True
+        for opened in list(self._sockets):
+            with suppress(OSError):  # it was closed, or TLS has taken it over
+                opened.shutdown(socket.SHUT_RDWR)
+
 
 FORMATS = ("json_schema", "json_object")
 _LONGEST = 4_000_000  # bytes of an answer: a server that talks nonsense must not fill the memory
@@ -20,7 +157,9 @@ _REFUSED = (400, 404, 415, 422, 500, 501)  # what servers say of a format that t
 
 
 class Server:
-    """Asks a server. Uses no proxy, follows no redirect, and knows no host but the one that was checked."""
+    """A language model on a server. It uses no proxy, follows no redirects, and contacts only the host that was
+    checked.
+    """
 
     def __init__(
         self,
@@ -35,10 +174,10 @@ class Server:
         key_variable: str | None = None,
         ca_file: str | None = None,
     ) -> None:
-        """Set up; see `backends.open_backend`.
+        """Set up the connection; see `llm.open_backend`.
 
-        RAISES: ConfigError for an address that is wrong or not allowed (D731), an unknown format (D738), a key that
-            is not there (D731), certificates that cannot be read (D738), or without the package httpx (D737).
+        RAISES: ConfigError if the address is invalid or not allowed (D731), the response format is unknown (D738), the
+            API key is missing (D731), the certificates cannot be read (D738), or the package httpx is missing (D737).
         """
         try:
             import httpx
@@ -62,9 +201,9 @@ class Server:
 
     @property
     def model(self) -> str:
-        """The model's name on the server, asked for if it was not given.
+        """str: Name of the model on the server, requested from the server if it was not given.
 
-        RAISES: ConfigError (D731) if the server has several; BackendError (D732) if it does not say.
+        RAISES: ConfigError (D731) if the server has several models; BackendError (D732) if it does not list them.
         """
         if self._model is None:
             status, answer = self._send("GET", "/models", None)
@@ -72,7 +211,7 @@ class Server:
         return self._model
 
     def _only_model(self, answer: Any) -> str:
-        """The one model of a list."""
+        """Return the only model of a list."""
         try:
             names = [str(item["id"]) for item in answer["data"]]
         except (KeyError, TypeError):
@@ -84,13 +223,13 @@ class Server:
 
     @property
     def name(self) -> str:
-        """The model and the host, for the trace."""
+        """str: Model and host, for the trace."""
         return f"{self.model.replace(os.sep, '/').rpartition('/')[2]}@{self.endpoint.host}"
 
     def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, max_tokens: int = 2048, seed: int = 0
     ) -> str:
-        """Ask once; see `backends.Backend.complete`.
+        """Ask the model once; see `backends.Backend.complete`.
 
         RAISES: BackendError (D732) if there is no usable answer; ConfigError (D731) if the host is no longer allowed.
         """
@@ -104,7 +243,7 @@ class Server:
         return self._content(*self._ask(body, schema))
 
     def _ask(self, body: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[int, Any]:
-        """Ask in one format after the other until the server takes one, and stay with that."""
+        """Send the question with each response format until the server accepts one, and keep using that one."""
         if self._grammar:
             return self._send("POST", "/chat/completions", {**body, "grammar": self._grammar})
         status, answer = 0, None
@@ -117,7 +256,7 @@ class Server:
         return status, answer
 
     def _content(self, status: int, answer: Any) -> str:
-        """What the model said."""
+        """Return the text of the model's answer."""
         if 300 <= status < 400:
             raise self._error(f"it answers with status {status}, which points elsewhere; that is not followed")
         if status != 200:
@@ -136,7 +275,7 @@ class Server:
         return content
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, Any]:
-        """Send a request to the address that was just checked. Gives the status, and the body if it is JSON."""
+        """Send a request to the address that was just checked. Returns the status, and the body if it is JSON."""
         place = f"{self.endpoint.scheme}://{self.endpoint.resolve()}:{self.endpoint.port}{self.endpoint.path}{path}"
         data, deadline = bytearray(), Deadline(self.timeout)
         extensions: dict[str, Any] = {"trace": deadline.watch}
@@ -158,12 +297,12 @@ class Server:
             return status, None
 
     def _error(self, reason: str, *, too_long: bool = False) -> BackendError:
-        """An error that names the host alone."""
+        """Make an error that names only the host."""
         return BackendError(Errors.D732.format(name=self.endpoint.host, reason=reason), too_long=too_long)
 
 
 def _reason(error: Exception, timeout: float, over: bool) -> str:
-    """What went wrong on the way, without the message of the library."""
+    """Describe a failed request without the message of the library."""
     kind = type(error).__name__
     if over or "Timeout" in kind:
         return f"no answer within {timeout:g} seconds"
@@ -173,14 +312,14 @@ def _reason(error: Exception, timeout: float, over: bool) -> str:
 
 
 def _origin(error: BaseException) -> BaseException:
-    """The error that others were made of."""
+    """Return the original error of a chain."""
     while before := error.__cause__ or error.__context__:
         error = before
     return error
 
 
 def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a request that holds the answer to a schema."""
+    """Return the part of a request that asks for an answer with a schema."""
     if name == "json_schema":
         wanted = {"name": "answer", "strict": True, "schema": dict(schema)}
         return {"response_format": {"type": name, "json_schema": wanted}}
@@ -188,13 +327,13 @@ def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _host(endpoint: Endpoint) -> str:
-    """The header "Host": the connection itself goes to a number."""
+    """Return the header "Host", which is needed because the connection uses an IP address."""
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     return f"{host}:{endpoint.port}"
 
 
 def _trust(path: str) -> ssl.SSLContext:
-    """The certificates of a file."""
+    """Load the certificates of a file."""
     try:
         return ssl.create_default_context(cafile=path)
     except (OSError, ssl.SSLError):
@@ -203,7 +342,7 @@ def _trust(path: str) -> ssl.SSLContext:
 
 
 def _key(variable: str | None, host: str) -> dict[str, str]:
-    """The header with the server's key, without the line end that a file gives it."""
+    """Return the header with the API key, without a trailing line break."""
     if variable is None:
         return {}
     key = os.environ.get(variable, "").strip()

@@ -12,127 +12,111 @@ from spacy.util import raise_error
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified
 from ..labels import LABELS, get_label
-from ..llm.backends import Backend, open_backend
+from ..llm import open_backend
+from ..llm.backends import Backend
 from ..llm.canaries import CANARY_LABELS
-from ..llm.extraction import Extractor
+from ..llm.extraction import Extractor, PartFailed, Questions
 from ..llm.grounding import Grounding, ground
 from ..llm.prompts import load_prompt
-from ..llm.questions import PartFailed, Questions
 from ..spans import Evidence, check_key, write_evidence
 
-__all__ = ["LLM", "make_llm"]
-
-
-@Language.factory(
-    "deid_llm",
-    assigns=["doc.spans"],
-    default_config={
-        "key": "deid/llm",
-        "model": None,
+DEFAULTS: dict[str, Any] = {
+    "key": "deid/llm",
+    "model": None,
+    "prompt": "zero_shot.v2",
+    "language": None,
+    "labels": None,
+    "canaries": 2,
+    "fuzzy": 90.0,
+    "server": {
         "model_name": None,
         "allow": [],
         "key_variable": None,
         "ca_file": None,
-        "prompt": "zero_shot.v2",
-        "language": None,
-        "labels": None,
-        "grammar": None,
         "response_format": "auto",
-        "temperature": 0.0,
-        "seed": 0,
-        "max_tokens": 2048,
-        "chunk": 4000,
-        "overlap": 200,
-        "fuzzy": 90.0,
-        "slots": 4,
-        "retries": 2,
-        "wait": 0.5,
-        "canaries": 2,
-        "timeout": 300.0,
-        "context": 8192,
-        "threads": None,
-        "gpu_layers": 0,
     },
-)
+    "in_process": {"context": 8192, "threads": None, "gpu_layers": 0},
+    "sampling": {"temperature": 0.0, "seed": 0, "grammar": None},
+    "chunks": {"size": 4000, "overlap": 200},
+    "limits": {"max_tokens": 2048, "timeout": 300.0, "retries": 2, "wait": 0.5, "slots": 4},
+}
+
+
+@Language.factory("deid_llm", assigns=["doc.spans"], default_config=DEFAULTS)
 def make_llm(
     nlp: Language,
     name: str,
     key: str,
     model: str | None,
-    model_name: str | None,
-    allow: list[str],
-    key_variable: str | None,
-    ca_file: str | None,
     prompt: str,
     language: str | None,
     labels: list[str] | None,
-    grammar: str | None,
-    response_format: str,
-    temperature: float,
-    seed: int,
-    max_tokens: int,
-    chunk: int,
-    overlap: int,
-    fuzzy: float | None,
-    slots: int,
-    retries: int,
-    wait: float,
     canaries: int,
-    timeout: float,
-    context: int,
-    threads: int | None,
-    gpu_layers: int,
+    fuzzy: float | None,
+    server: dict[str, Any],
+    in_process: dict[str, Any],
+    sampling: dict[str, Any],
+    chunks: dict[str, Any],
+    limits: dict[str, Any],
 ) -> "LLM":
-    """Make the component. The model is opened with the first note.
+    """Make the component. The model is opened when the first note is processed.
 
     key (str): span group to write.
-    model (Optional[str]): path of a GGUF file, or address of a server on this machine. There is no default: without
-        it no note is processed.
-    model_name (Optional[str]): name of the model on the server; None if it has but one.
-    allow (list[str]): hosts other than this machine that the server may be: names, addresses or networks.
-    key_variable (Optional[str]): environment variable that holds the server's key.
-    ca_file (Optional[str]): certificates of those who may vouch for a server, in PEM.
+    model (Optional[str]): path of a GGUF file, or address of a server. There is no default: without a model no note is
+        processed.
     prompt (str): name of a prompt that ships, or path of a file.
     language (Optional[str]): language of the prompt; None for that of the pipeline.
     labels (Optional[list[str]]): labels to ask for; None for those that the prompt describes.
-    grammar (Optional[str]): file with a GBNF grammar that holds the answer in place of the schema made of the labels.
-    response_format (str): how a server is told the schema; see `llm.backends.open_backend`.
-    temperature (float): of the sampling; 0 always takes the likeliest token.
-    seed (int): of the sampling.
-    max_tokens (int): longest answer. Where one is cut off, it is asked about the halves of the part.
-    chunk (int): longest part of a note that is asked about at once, in characters.
-    overlap (int): characters that two parts share at most.
-    fuzzy (Optional[float]): likeness from 0 to 100 at which words count as what the model said; None for no fuzzy
-        matching.
-    slots (int): questions that are asked at the same time of a server.
-    retries (int): how often it is asked again.
-    wait (float): seconds before it is asked again; each time twice as many.
-    canaries (int): invented identifiers that are planted in every question. An answer that leaves one out, as when the
-        note talked the model out of its task, is asked for again, and then the note fails. 0 turns the check off.
-    timeout (float): seconds that a server may take for an answer.
-    context (int): tokens of prompt and answer together, in process.
-    threads (Optional[int]): threads in process; None for all cores.
-    gpu_layers (int): layers on a GPU, in process; -1 for all.
+    canaries (int): number of invented identifiers that are planted in every question. If an answer misses one, for
+        example because the note contains a prompt injection, the question is repeated, and then the note fails. 0
+        turns the check off.
+    fuzzy (Optional[float]): similarity from 0 to 100 from which on words match what the model returned; None for no
+        fuzzy matching.
+    server (dict): settings of a server. "model_name": name of the model; None if the server has only one. "allow":
+        hosts other than this machine that may be contacted: names, addresses or networks. "key_variable": environment
+        variable that contains the API key. "ca_file": certificates of accepted authorities (PEM). "response_format":
+        see `llm.open_backend`.
+    in_process (dict): settings of a GGUF file. "context": maximum number of tokens of prompt and answer together.
+        "threads": number of threads; None for one per core. "gpu_layers": number of layers on a GPU; -1 for all.
+    sampling (dict): "temperature": 0 always takes the most probable token. "seed": random seed. "grammar": file with
+        a GBNF grammar that constrains the answer instead of the schema made from the labels.
+    chunks (dict): "size": maximum length of a part of a note, in characters. "overlap": maximum number of characters
+        that two parts share.
+    limits (dict): "max_tokens": maximum length of an answer; if one is cut off, the two halves of the part are
+        processed separately. "timeout": time limit of a request to a server, in seconds. "retries": number of
+        repetitions after a failure. "wait": seconds before the first repetition, doubled each time. "slots": number of
+        simultaneous requests to a server.
+    RAISES: ConfigError for an unknown setting of a block (D837), prompt (D735) or label (D001), or a value that is out
+        of range (D812); InputError (D402) if the grammar cannot be read.
     """
+    blocks = {"server": server, "in_process": in_process, "sampling": sampling, "chunks": chunks, "limits": limits}
+    for block, settings in blocks.items():
+        if unknown := sorted(set(settings) - set(DEFAULTS[block])):
+            known = ", ".join(DEFAULTS[block])
+            raise ConfigError(Errors.D837.format(kind=f"setting of '{block}'", name=unknown[0], known=known))
     loaded = load_prompt(prompt, language or str(nlp.lang))
-    asked = [get_label(label).name for label in (loaded.labels if labels is None else labels)]
-    extractor: dict[str, Any] = {
+    extractor = {
         "prompt": loaded,
-        "labels": asked,
-        "retries": retries,
-        "wait": wait,
+        "labels": [get_label(label).name for label in (loaded.labels if labels is None else labels)],
         "canaries": canaries,
+        "seed": sampling["seed"],
+        **{setting: limits[setting] for setting in ("retries", "wait", "max_tokens")},
     }
-    extractor |= {"max_tokens": max_tokens, "seed": seed}
-    backend: dict[str, Any] = {"allow": allow, "model": model_name, "key_variable": key_variable, "ca_file": ca_file}
-    backend |= {"response_format": response_format, "threads": threads, "gpu_layers": gpu_layers}
-    backend |= {"temperature": temperature, "grammar": _read_grammar(grammar), "timeout": timeout, "context": context}
-    cutting = {"chunk": chunk, "overlap": overlap}
-    return LLM(name, key=key, model=model, extractor=extractor, backend=backend, fuzzy=fuzzy, slots=slots, **cutting)
+    backend = {
+        **{setting: value for setting, value in server.items() if setting != "model_name"},
+        **in_process,
+        "model": server["model_name"],
+        "timeout": limits["timeout"],
+        "temperature": sampling["temperature"],
+        "grammar": _read_grammar(sampling["grammar"]),
+    }
+    return LLM(
+        name, key=key, model=model, extractor=extractor, backend=backend, fuzzy=fuzzy, slots=limits["slots"], **chunks
+    )
 
 
 def _read_grammar(path: str | None) -> str | None:
-    """Read a grammar.
+    """Read a grammar file.
 
     RAISES: InputError (D402) if the file cannot be read.
     """
@@ -162,23 +146,30 @@ class LLM:
         model: str | None,
         extractor: dict[str, Any],
         backend: dict[str, Any],
-        fuzzy: float | None = 90.0,
-        slots: int = 4,
-        chunk: int = 4000,
-        overlap: int = 200,
+        fuzzy: float | None,
+        slots: int,
+        size: int,
+        overlap: int,
     ) -> None:
-        """Set up; see `make_llm`.
+        """Initialize the component; see `make_llm`.
 
+        name (str): name of the component.
+        key (str): span group to write.
+        model (Optional[str]): path of a GGUF file, or address of a server.
         extractor (dict): settings of `llm.extraction.Extractor`.
-        backend (dict): settings of `llm.backends.open_backend`.
-        RAISES: ConfigError for a bad key (D007) or a setting that is out of its range (D812).
+        backend (dict): settings of `llm.open_backend`.
+        fuzzy (Optional[float]): similarity for fuzzy matching.
+        slots (int): number of simultaneous requests.
+        size (int): maximum length of a part of a note, in characters.
+        overlap (int): maximum number of characters that two parts share.
+        RAISES: ConfigError for an invalid key (D007) or a value that is out of range (D812).
         """
-        self.name, self.key, self.fuzzy, self.chunk, self.overlap = name, check_key(key), fuzzy, chunk, overlap
-        self._check("slots", slots >= 1, "at least 1")
-        self._check("chunk", chunk >= 100, "at least 100")
-        self._check("overlap", 0 <= overlap <= chunk // 2, "from 0 to half of 'chunk'")
+        self.name, self.key, self.fuzzy, self.size, self.overlap = name, check_key(key), fuzzy, size, overlap
+        self._check("limits.slots", slots >= 1, "at least 1")
+        self._check("chunks.size", size >= 100, "at least 100")
+        self._check("chunks.overlap", 0 <= overlap <= size // 2, "from 0 to half of 'chunks.size'")
         self._check("labels", bool(extractor["labels"]), "a list of at least one label")
-        self._check("retries", extractor["retries"] >= 0, "at least 0")
+        self._check("limits.retries", extractor["retries"] >= 0, "at least 0")
         canaries = extractor.get("canaries", 0)
         possible = [label for label in extractor["labels"] if label in CANARY_LABELS]
         self._check(
@@ -273,7 +264,7 @@ class LLM:
 
     def _ask(self, pool: ThreadPoolExecutor, text: str) -> Questions:
         """Ask about the parts of a text."""
-        return Questions(self.extractor, pool, text, chunk=self.chunk, overlap=self.overlap)
+        return Questions(self.extractor, pool, text, size=self.size, overlap=self.overlap)
 
     def _attempt(self, doc: Doc, asked: Questions) -> Iterator[Doc]:
         """A note that is answered, or none if the error handler lets it go."""

@@ -19,7 +19,7 @@ def talk_the_model_out_of_its_task(folder: Path) -> Outcome:
     """The server answers as a model does that follows the note."""
     nlp = spacy.blank("es")
     with canned_server({"PATIENT": []}) as (url, _):
-        nlp.add_pipe("deid_llm", config={"model": url, "labels": ["PATIENT"], "wait": 0.01})
+        nlp.add_pipe("deid_llm", config={"model": url, "labels": ["PATIENT"], "limits": {"wait": 0.01}})
         nlp.add_pipe("deid_merge")
         nlp.add_pipe("deid_surrogate")
         try:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spacy_deid.llm.answers import NoAnswer, answer_schema, read_answer
+from spacy_deid.llm.prompts import NoAnswer, answer_schema, read_answer
 
 LABELS = ["PATIENT", "DATE"]
 

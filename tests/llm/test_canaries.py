@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.llm.answers import NoAnswer
 from spacy_deid.llm.canaries import CANARY_LABELS, plant
-from spacy_deid.llm.prompts import load_prompt
+from spacy_deid.llm.prompts import NoAnswer, load_prompt
 
 SENTENCES = {"PATIENT": "Paciente: {}.", "PHONE": "Tel.: {}"}
 NOTE = "Acude por tos.\nRefiere fiebre.\nDr. Ana Ruiz\nTel. 123 456 789"

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.llm.chunks import split_text
+from spacy_deid.llm.extraction import split_text
 
 TEXTS = st.text(alphabet=st.sampled_from("ab. \n!?é"), max_size=400)
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.llm.endpoint import Endpoint
+from spacy_deid.llm.server import Endpoint
 
 
 @pytest.fixture

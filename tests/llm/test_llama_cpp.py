@@ -15,12 +15,12 @@ from importlib.util import find_spec
 
 import pytest
 import spacy
+from thinc.api import Config
 
 from spacy_deid.errors import ConfigError, NotDeidentified
-from spacy_deid.llm.answers import answer_schema, read_answer
-from spacy_deid.llm.backends import BackendError, open_backend
-from spacy_deid.llm.in_process import fingerprint
-from spacy_deid.llm.prompts import load_prompt
+from spacy_deid.llm import open_backend
+from spacy_deid.llm.backends import BackendError, fingerprint
+from spacy_deid.llm.prompts import answer_schema, load_prompt, read_answer
 
 pytestmark = pytest.mark.llm
 if not (find_spec("llama_cpp") and find_spec("gguf")):
@@ -72,8 +72,9 @@ def address(model):
 
 def make(location, **settings):
     nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
-    config = {"model": str(location), "labels": LABELS, "context": 4096, "max_tokens": 1000, "threads": 1}
-    nlp.add_pipe("deid_llm", config={**config, **settings})
+    config = {"model": str(location), "labels": LABELS, "limits": {"max_tokens": 1000}}
+    config["in_process"] = {"context": 4096, "threads": 1}
+    nlp.add_pipe("deid_llm", config=Config(config).merge(settings))
     nlp.add_pipe("deid_merge")
     nlp.add_pipe("deid_surrogate")
     return nlp
@@ -156,11 +157,11 @@ def test_a_note_goes_all_the_way(place, model, address):
 
 def test_what_the_grammar_lets_it_say_is_found_in_the_note(model, tmp_path):
     (tmp_path / "own.gbnf").write_text('root ::= "{\\"PATIENT\\": [\\"Ana García\\"], \\"DATE\\": [\\"3\\"]}"')
-    doc = make(model, grammar=str(tmp_path / "own.gbnf"))("Paciente: ANA GARCÍA. Hb 3. Ana García mejora.")
+    doc = make(model, sampling={"grammar": str(tmp_path / "own.gbnf")})("Paciente: ANA GARCÍA. Hb 3. Ana García mejora.")
     assert doc._.deid_text == "Paciente: [PATIENT]. Hb 3. [PATIENT] mejora."
     assert doc.spans["deid/llm"].attrs["unplaced"] == 1
 
 
 def test_a_context_that_is_too_short_releases_nothing(model):
     with pytest.raises(NotDeidentified, match="context"):
-        make(model, context=128, retries=0)("Paciente: Ana García.")
+        make(model, in_process={"context": 128}, limits={"retries": 0})("Paciente: Ana García.")

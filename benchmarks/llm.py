@@ -80,7 +80,8 @@ def main(
         repeated: dict[str, Any] = {}
         for each in prompt or ["zero_shot.v2", "one_shot.v2"]:
             asked = [
-                ask(nlp.lang, model, {**settings, "prompt": each, "sampling": {"seed": run}}, gold, price) for run in range(runs)
+                ask(nlp.lang, model, {**settings, "prompt": each, "sampling": {"seed": run}}, gold, price)
+                for run in range(runs)
             ]
             systems[f"LLM, {Path(each).stem}"] = asked[0][0]
             if runs > 1:

@@ -157,7 +157,9 @@ def test_a_note_goes_all_the_way(place, model, address):
 
 def test_what_the_grammar_lets_it_say_is_found_in_the_note(model, tmp_path):
     (tmp_path / "own.gbnf").write_text('root ::= "{\\"PATIENT\\": [\\"Ana García\\"], \\"DATE\\": [\\"3\\"]}"')
-    doc = make(model, sampling={"grammar": str(tmp_path / "own.gbnf")})("Paciente: ANA GARCÍA. Hb 3. Ana García mejora.")
+    doc = make(model, sampling={"grammar": str(tmp_path / "own.gbnf")})(
+        "Paciente: ANA GARCÍA. Hb 3. Ana García mejora."
+    )
     assert doc._.deid_text == "Paciente: [PATIENT]. Hb 3. [PATIENT] mejora."
     assert doc.spans["deid/llm"].attrs["unplaced"] == 1
 

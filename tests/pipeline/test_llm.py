@@ -241,7 +241,13 @@ def test_a_shipped_pipeline_gets_a_language_model():
 @pytest.mark.parametrize(
     "settings",
     [
-        *({"limits": {"slots": 0}}, {"limits": {"retries": -1}}, {"limits": {"retry": 1}}, {"labels": []}, {"fuzzy": 0}),
+        *(
+            {"limits": {"slots": 0}},
+            {"limits": {"retries": -1}},
+            {"limits": {"retry": 1}},
+            {"labels": []},
+            {"fuzzy": 0},
+        ),
         *({"chunks": {"size": 10}}, {"chunks": {"overlap": 3000}}, {"server": {"response_format": "x"}}),
         *({"labels": ["SHOE"]}, {"prompt": "none.v1"}, {"language": "sv"}, {"key": "llm"}),
         {"sampling": {"grammar": "/none.gbnf"}},

@@ -94,11 +94,11 @@ def test_evidence_holds_exact_characters_and_a_probability(nlp):
 def test_a_name_that_was_found_is_found_again_and_the_rule_says_so(nlp):
     evidence = read_evidence(nlp(TEXT + "\nHemoglobina y dieta. Pérez"), "deid/ner")
     assert [item.rule for item in evidence if item.start > len(TEXT)] in (["echo"], ["model"])
-    nlp.get_pipe("deid_ner").echo = False
+    nlp.get_pipe("deid_ner").propagate_names = False
     try:
         assert "echo" not in {item.rule for item in read_evidence(nlp(TEXT + "\nPérez"), "deid/ner")}
     finally:
-        nlp.get_pipe("deid_ner").echo = True
+        nlp.get_pipe("deid_ner").propagate_names = True
 
 
 def test_survives_disk_bytes_and_pickle(nlp, tmp_path):

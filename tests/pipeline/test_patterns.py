@@ -164,7 +164,7 @@ def test_a_name_that_a_rule_found_is_found_again() -> None:
     text = "El paciente Braulio Sanz. Sanz niega alergias."
     assert found(make()(text)) == [("PATIENT", "Braulio Sanz"), ("PATIENT", "Sanz")]
     assert [e.rule for e in read_evidence(make()(text), KEY)] == ["es/patient-name", "echo"]
-    assert found(make(echo=False)(text)) == [("PATIENT", "Braulio Sanz")]
+    assert found(make(propagate_names=False)(text)) == [("PATIENT", "Braulio Sanz")]
 
 
 def test_docbin_round_trip() -> None:

@@ -32,10 +32,15 @@ class Inflector(Protocol):
     """Inflection and morphological analysis of one language.
 
     cases (tuple[str, ...]): abbreviations of the cases, the nominative ("nom") first.
+    case_shares (Mapping[str, float]): rough share of each case among the proper nouns of running text; cases that are
+        missing are rare.
     """
 
     @property
     def cases(self) -> tuple[str, ...]: ...
+
+    @property
+    def case_shares(self) -> Mapping[str, float]: ...
 
     def inflect(
         self, text: str, case: str, *, kind: str = ..., number: str = ..., possessive: str | None = ...

@@ -1,4 +1,4 @@
-"""What no surrogate may be."""
+"""Values that must not be surrogates: those of the note, given words, known persons, offensive words."""
 
 import pytest
 

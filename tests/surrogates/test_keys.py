@@ -1,4 +1,4 @@
-"""Keys of surrogates: derivation by the standards, streams of chance, secrets that stay secret."""
+"""Keys of surrogates: derivation as in RFC 5869, reproducible draws, secrets that are not shown or saved."""
 
 import base64
 import copy

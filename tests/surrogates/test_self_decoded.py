@@ -1,6 +1,6 @@
-"""The strategy `self_decoded`: what is drawn from a model's proposals, what is refused, what is left to `consistent`.
+"""The strategy `self_decoded`: which proposals of a model are drawn or refused, and what is left to `consistent`.
 
-The proposals are a table, so that what must come of them can be told.
+The model is a table of proposals, so that the expected results are known.
 """
 
 import re
@@ -21,7 +21,7 @@ ENDS = [(end, 1.0) for end in ("ana", "ero", "inda", "oso", "uzo", "ibel")]
 
 
 def propose(names):
-    """Two pieces for each word."""
+    """Propose two subwords for each word."""
     return [[(*found.span(), [STARTS, ENDS]) for found in re.finditer(r"\w+", name)] for name in names]
 
 

@@ -1,4 +1,4 @@
-"""Words for the sex: what takes their place says the same of both sexes, and the sentence stays one."""
+"""Words for the sex: their replacements fit both sexes, and the sentence remains grammatical."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ LISTS = {language.code: language.resource("sex.toml") for language in all_langua
 
 
 def made(marked, lang):
-    """What takes the place of the word between angle brackets."""
+    """The replacement of the word between angle brackets."""
     before, word, after = re.split(r"[<>]", marked)
     return replace_sex([Mention(word, "SEX", before, after)], lang)[0]
 

@@ -119,7 +119,7 @@ def test_edits_become_changes_with_offsets_in_the_released_text():
 
 
 def held(path):
-    """What a vault gives out, or the refusal."""
+    """The exported entries, or the message of the refusal."""
     try:
         return list(Vault.open(path, KEY).export())
     except ConfigError as error:
@@ -337,7 +337,7 @@ import os
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.vault.vault import Change, Entry, Vault
 vault = Vault.open({str(path)!r}, ProjectKey(bytes(range(32))))
-notes = [Entry.of("7", str(n), "a" * 1000, "b", [Change(0, "CITY", "a" * 1000, "b")]) for n in range(9000)]
+notes = [Entry.of("7", str(n), "a" * 1000, "b", [Change(0, "CITY", "a" * 1000, "b")]) for n in range(3000)]
 vault.add(notes[:3])
 with vault.adding() as add:
     add(notes)

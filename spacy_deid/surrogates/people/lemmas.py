@@ -14,10 +14,8 @@ from .name_lists import NameLists
 from .name_parts import NamePart, NameParts
 
 _SHORTEST_MISSPELLED, _LONGEST_MISSPELLED = 5, 60  # letters of a word that may be misspelled
-# Rough shares of the cases among the proper nouns of running text, in nats.
-_CASES = {"nom": log(0.3), "gen": log(0.25), "all": log(0.04), "ine": log(0.03), "ela": log(0.03), "ade": log(0.03)}
-_OTHER_CASE = log(0.01)
-_PLURAL_OR_POSSESSIVE = log(0.002)
+# Shares of forms among the proper nouns of running text.
+_RARE_CASE, _PLURAL_OR_POSSESSIVE = 0.01, 0.002
 _POSSESSIVE_BEARERS = 5000  # bearers of a given name that may have a possessive suffix without other evidence
 _LISTED = 20  # nats by which a listed nominative is preferred to an unlisted one
 
@@ -122,7 +120,7 @@ def _likelihood(analysis: Analysis, names: NameLists, kinds: Sequence[str], infl
     """
     folded = fold(analysis.nominative)
     marked = analysis.possessive or analysis.number == "plur"
-    share = _PLURAL_OR_POSSESSIVE if marked else _CASES.get(analysis.case, _OTHER_CASE)
+    share = log(_PLURAL_OR_POSSESSIVE if marked else inflector.case_shares.get(analysis.case, _RARE_CASE))
     if not names.is_listed(folded):
         return share + names.ending_likelihood(analysis.nominative)
     counted = [kind for kind in kinds if kind == analysis.kind or _has_same_form(analysis, kind, inflector)] or [

@@ -1,4 +1,4 @@
-"""Finnish mini notes: the case, number and suffix of a mention go over to its surrogate. All persons are invented."""
+"""Finnish mini notes: a surrogate has the case, number and suffix of its mention. All persons are invented."""
 
 import re
 

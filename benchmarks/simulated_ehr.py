@@ -13,7 +13,8 @@ from pathlib import Path
 from random import Random
 
 from spacy_deid.lang import get_language
-from spacy_deid.synth.ids import Bearer, make_id
+from spacy_deid.lang.synthesis import IdBearer
+from spacy_deid.synth.ids import make_id
 from spacy_deid.synth.names import read_table
 
 __all__ = ["PATIENT_COLUMNS", "write_tables"]
@@ -108,7 +109,7 @@ def _patients(lang: str, count: int, rng: Random, first: int) -> Iterator[tuple[
             surname,
             second,
             born.isoformat(),
-            make_id(_ID[lang], rng, Bearer(sex, born, "", whole[:2])),
+            make_id(_ID[lang], rng, IdBearer(sex, born, "", whole[:2])),
             _PHONE[lang].format(*_digits(lang, rng)),
             f"{account}{rng.randrange(100)}@{_MAIL[lang]}" if rng.random() < 0.5 else "",
             _address(lang, rng.choice(streets), rng.randrange(1, 120)),

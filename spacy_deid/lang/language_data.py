@@ -27,6 +27,7 @@ from .inflection import Inflector
 from .phones import PhoneConventions
 from .places import PlaceConventions, PostalCodes
 from .professions import ProfessionSurrogates
+from .synthesis import IdMaker
 from .validation import Validator
 
 RESOURCES: Mapping[str, str] = MappingProxyType(
@@ -82,6 +83,7 @@ class LanguageData:
     inflector (Optional[Inflector]): grammatical cases of names and nouns; None for a language that does not inflect.
     validators (Mapping[str, Validator]): name → test of the check digit (or of the number range) of an identifier of
         the language's countries, for rules in any language. At most one random number in ten may pass.
+    id_makers (Mapping[str, IdMaker]): name → maker of an identifier for synthetic notes.
     """
 
     code: str
@@ -115,6 +117,7 @@ class LanguageData:
     validators: Mapping[str, Validator] = field(default_factory=dict)
 
     # --- synthetic notes ---
+    id_makers: Mapping[str, IdMaker] = field(default_factory=dict)
 
     def resource(self, name: str) -> Path:
         """Path of a data file or folder of the language. It need not exist.

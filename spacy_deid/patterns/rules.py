@@ -22,12 +22,18 @@ from .validators import VALIDATORS, get_validator
 
 COMMON = "common"
 LANGUAGES = (COMMON, *language_codes("patterns.toml"))
-# Lists of words that a fragment may name: "professions-es" is synth/lists/professions.csv or .txt of Spanish.
+# Lists of words that a fragment may name, as "professions-es": files of the language, and whether only the first
+# column of a table counts.
+_WORD_LISTS = {
+    "professions": (("synth/lists/professions.csv", "synth/lists/professions.txt"), False),
+    "given-names": (("names/female.csv", "names/male.csv"), True),
+    "surnames": (("names/surname.csv",), True),
+}
 WORD_LISTS = {
-    f"professions-{language.code}": path
+    f"{name}-{language.code}": ([path for path in map(language.resource, paths) if path.is_file()], first_column)
     for language in all_languages()
-    for path in (language.resource("synth/lists/professions.csv"), language.resource("synth/lists/professions.txt"))
-    if path.is_file()
+    for name, (paths, first_column) in _WORD_LISTS.items()
+    if any(map(language.has, paths))
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -249,11 +255,15 @@ def _fragments(data: Mapping[str, Any], path: str, known: Mapping[str, str]) -> 
 
 
 def _words(name: str) -> list[str]:
-    """The words of a list that ships: every cell of a CSV file under its header, every line of another file."""
-    lines = WORD_LISTS[name].read_text(encoding="utf8").splitlines()
-    if WORD_LISTS[name].suffix == ".csv":
-        lines = [cell for line in lines[1:] for cell in line.split(",")]
-    return sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
+    """The words of a list that ships: the cells of a CSV file below its header, or the lines of another file."""
+    paths, first_column = WORD_LISTS[name]
+    words: set[str] = set()
+    for path in paths:
+        lines = path.read_text(encoding="utf8").splitlines()
+        if path.suffix == ".csv":
+            lines = [cell for line in lines[1:] for cell in line.split(",")[: 1 if first_column else None]]
+        words.update(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    return sorted(words)
 
 
 def _any_of(words: Iterable[str]) -> str:

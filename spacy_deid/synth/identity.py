@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..evaluation.fairness import blend
+from ..lang.synthesis import IdBearer
 from ..lang.text import fold
-from .ids import Bearer
 from .language import Language
 from .names import read_origins, read_table, stable_hash
 
@@ -106,10 +106,10 @@ class Person:
         """Full years. day (date): on which day. RETURNS (int): 0 or more."""
         return max(0, day.year - self.born.year - ((day.month, day.day) < (self.born.month, self.born.day)))
 
-    def bearer(self) -> Bearer:
-        """What identifiers are made from. RETURNS (Bearer): sex, birth, postal code and letters of the names."""
+    def bearer(self) -> IdBearer:
+        """What identifiers are made from. RETURNS (IdBearer): sex, birth, postal code and letters of the names."""
         letters = "".join(fold(name)[:2] for name in self.surnames)
-        return Bearer(self.sex, self.born, self.known.get("zip", self.place.get("zip", "")), letters)
+        return IdBearer(self.sex, self.born, self.known.get("zip", self.place.get("zip", "")), letters)
 
 
 class Case:

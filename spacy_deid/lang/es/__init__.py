@@ -6,6 +6,7 @@ from .identifiers import IDENTIFIERS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
 from .professions import replace_profession
+from .synthetic_ids import ID_MAKERS
 from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
@@ -19,4 +20,5 @@ LANGUAGE = LanguageData(
     postal_codes=POSTAL_CODES,
     replace_profession=replace_profession,
     validators=VALIDATORS,
+    id_makers=ID_MAKERS,
 )

@@ -7,6 +7,7 @@ from .nouns import decline
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
 from .professions import replace_profession
+from .synthetic_ids import ID_MAKERS
 from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
@@ -21,4 +22,5 @@ LANGUAGE = LanguageData(
     postal_codes=POSTAL_CODES,
     replace_profession=replace_profession,
     validators=VALIDATORS,
+    id_makers=ID_MAKERS,
 )

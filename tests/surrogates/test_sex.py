@@ -56,7 +56,9 @@ def made(marked, lang):
         ("fi", "9-vuotiaalla <pojalla> oli", "lapsella"),
         ("fi", "9-vuotiaaseen <tyttöön> ei", "lapseen"),
         ("fi", "<Miehet>", "Henkilöt"),
-        ("sv", "en 40-årig <man> med", None),
+        ("sv", "en 40-årig <man> med", "person"),
+        ("sv", "Kön: <Kvinna>", "Ej angivet"),
+        ("cs", "40letý <muž> s", None),
     ],
 )
 def test_a_word_for_the_sex_becomes_a_neutral_word(lang, marked, expected):
@@ -75,7 +77,7 @@ def test_no_neutral_word_reveals_the_sex(lang):
 
 @pytest.mark.parametrize("lang", LISTS)
 def test_both_sexes_get_the_same_word(lang):
-    pairs = {"es": ("Varón", "Mujer"), "en": ("Man", "Woman"), "fi": ("Mies", "Nainen")}
+    pairs = {"es": ("Varón", "Mujer"), "en": ("Man", "Woman"), "fi": ("Mies", "Nainen"), "sv": ("Man", "Kvinna")}
     assert len({made(f"<{word}> ", lang) for word in pairs[lang]}) == 1
 
 

@@ -21,9 +21,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from spacy_deid.evaluation import AnnotatedText
-from spacy_deid.evaluation.cas import is_cas_json, load_cas, read_cas
-from spacy_deid.evaluation.cas_json import Layer
-from spacy_deid.evaluation.cas_writer import write_back
+from spacy_deid.evaluation.cas import Layer, is_cas_json, load_cas, read_cas, write_back
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
 from spacy_deid.evaluation.text_alignment import move_documents
 

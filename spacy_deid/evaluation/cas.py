@@ -1,58 +1,134 @@
-"""UIMA CAS, what INCEpTION exports and imports: JSON 0.4.0 and XMI, read and written by dkpro-cassis.
+"""UIMA CAS in JSON 0.4.0 and XMI, the formats that INCEpTION imports and exports.
 
-Files count UTF-16 code units, as Java does; cassis turns them into characters. Identifiers stand in one layer, a type
-of annotation with a feature that holds the label. Everything else (tokens, sentences, other layers, types) is not
-looked at, and stays when annotations are written back into the CAS that they came from.
+Files are parsed by dkpro-cassis. JSON is written without it, so that notes can be exported for annotation without
+installing the extra. Offsets in files count UTF-16 code units, as in Java; dkpro-cassis converts them.
 
-An annotation of the layer without a label is read as OTHER: it says that something identifies, and not what.
+Identifiers are the annotations of one layer: an annotation type with a feature that contains the label. Everything
+    else (tokens, sentences, other layers, types) is ignored when reading, and preserved when annotations are written
+    back to the CAS they came from. An annotation without a label is read as OTHER.
 
 Sources: JSON serialization of the UIMA CAS 0.4.0, https://github.com/apache/uima-uimaj-io-jsoncas; XML Metadata
-Interchange (XMI) of UIMA, https://uima.apache.org/d/uimaj-current/references.html
+    Interchange (XMI) of UIMA, https://uima.apache.org/d/uimaj-current/references.html
 """
 
 import json
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 from ..errors import ConfigError, DeidError, Errors, InputError
-from ..labels import SCHEMES, from_scheme, to_scheme
-from .cas_json import LAYERS, Layer
-from .documents import AnnotatedText, Entity
-from .files import read_bytes
+from ..labels import LABELS, SCHEMES, from_scheme, to_scheme
+from .documents import AnnotatedText, Entity, relabel
+from .files import check_xml, file_name, read_bytes, write_text
 
-__all__ = [
-    "TYPE_SYSTEM",
-    "find_layer",
-    "import_cassis",
-    "is_cas_json",
-    "load_cas",
-    "parse_layer",
-    "read_cas",
-    "replace_entities",
-]
+LAYER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+
+
+class Layer(NamedTuple):
+    """The annotation layer that contains identifiers.
+
+    type (str): name of the annotation type.
+    feature (str): name of the feature with the label.
+    """
+
+    type: str
+    feature: str
+
+
+_GRASCCO = Layer("webanno.custom.PHI", "kind")
+# layers of GraSCCo and GeMTeX, of DKPro Core, and of INCEpTION's template "Basic annotation"
+LAYERS = (_GRASCCO, Layer(LAYER, "value"), Layer("custom.Span", "label"))
+
+
+def write_cas_json(document: AnnotatedText, folder: Path, *, scheme: str = "canonical") -> Path:
+    """Write a note and its annotations as CAS JSON.
+
+    Labels of the scheme "grascco" are written to the layer of that project, others to the named-entity layer.
+
+    document (AnnotatedText): the note.
+    folder (Path): folder in which NAME.json is written.
+    scheme (str): scheme of the labels to write.
+    RETURNS (Path): the file.
+    RAISES: InputError if the name is not a valid file name (D311) or the text cannot be encoded in UTF-8 (D301).
+    """
+    path = folder / file_name(document.name, ".json")
+    write_text(path, json.dumps(make_cas(document, scheme), ensure_ascii=False, indent=1) + "\n")
+    return path
+
+
+def make_tagset(labels: Iterable[str] = tuple(LABELS), name: str = "spacy_deid") -> dict[str, Any]:
+    """Create a tagset that INCEpTION imports.
+
+    labels (Iterable[str]): canonical labels.
+    name (str): name of the tagset.
+    RETURNS (dict): JSON values.
+    """
+    tags = [{"tag_name": label, "tag_description": LABELS[label].description} for label in labels]
+    return {"name": name, "description": "Identifiers", "language": "", "tags": tags, "create_tag": False}
+
+
+def make_cas(document: AnnotatedText, scheme: str = "canonical") -> dict[str, Any]:
+    """Create the CAS JSON of a note.
+
+    document (AnnotatedText): the note.
+    scheme (str): scheme of the labels to write.
+    RETURNS (dict): JSON values.
+    """
+    layer = _GRASCCO if scheme == "grascco" else Layer(LAYER, "value")
+    units = _count_units(document.text)
+    sofa = {"%ID": 1, "%TYPE": "uima.cas.Sofa", "sofaNum": 1, "sofaID": "_InitialView", "mimeType": "text"}
+    whole = {"begin": 0, "end": units[-1], "language": "x-unspecified"}
+    structures: list[dict[str, Any]] = [
+        sofa | {"sofaString": document.text},
+        {"%ID": 2, "%TYPE": "uima.tcas.DocumentAnnotation", "@sofa": 1} | whole,
+    ]
+    for number, entity in enumerate(relabel(document.entities, scheme), start=3):
+        span = {"begin": units[entity.start], "end": units[entity.end], layer.feature: entity.label}
+        structures.append({"%ID": number, "%TYPE": layer.type, "@sofa": 1} | span)
+    members = [structure["%ID"] for structure in structures[1:]]
+    return {
+        "%TYPES": {layer.type: _type(layer)},
+        "%FEATURE_STRUCTURES": structures,
+        "%VIEWS": {"_InitialView": {"%SOFA": 1, "%MEMBERS": members}},
+    }
+
+
+def _type(layer: Layer) -> dict[str, Any]:
+    """Return the declaration of a layer. The named-entity layer of DKPro Core has the additional feature
+    "identifier".
+    """
+    names = [layer.feature, "identifier"] if layer.type == LAYER else [layer.feature]
+    features = {name: {"%NAME": name, "%RANGE": "uima.cas.String"} for name in names}
+    return {"%NAME": layer.type, "%SUPER_TYPE": "uima.tcas.Annotation"} | features
+
+
+def _count_units(text: str) -> Sequence[int]:
+    """Return the number of UTF-16 code units before each character of a text and before its end."""
+    return [0, *accumulate(1 + (char > "\uffff") for char in text)]
+
 
 TYPE_SYSTEM = "TypeSystem.xml"
 UNLABELLED = "OTHER"
 _XMI_ID = "{http://www.omg.org/XMI}id"
 
 _HEAD = re.compile(rb'\s*\{\s*"%(?:HEADER|TYPES|FEATURE_STRUCTURES|VIEWS)"')
-# What DKPro Core and UIMA declare in every file; other types are a project's own.
+# prefixes of types that DKPro Core and UIMA declare in every file; other types are custom layers
 _BUILT_IN = ("uima.", "de.tudarmstadt.ukp.", "org.dkpro.", "org.apache.")
 
 
 def is_cas_json(path: Path) -> bool:
-    """Tell a CAS from other JSON by how it begins.
+    """Whether a JSON file is a CAS, judging by its first key.
 
     path (Path): a file.
-    RETURNS (bool): whether its first key is one of a CAS.
-    RAISES: InputError (D303) if it cannot be read.
+    RETURNS (bool): whether the first key is one of a CAS.
+    RAISES: InputError (D303) if the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -63,11 +139,11 @@ def is_cas_json(path: Path) -> bool:
 
 
 def parse_layer(layer: str | None) -> Layer | None:
-    """Read the name of a layer.
+    """Parse the name of a layer.
 
     layer (str | None): "TYPE:FEATURE".
     RETURNS (Layer | None): the layer; None for None.
-    RAISES: ConfigError (D758).
+    RAISES: ConfigError (D758) if the name is malformed.
     """
     if layer is None:
         return None
@@ -80,11 +156,11 @@ def parse_layer(layer: str | None) -> Layer | None:
 def read_cas(path: Path, *, scheme: str = "canonical", layer: Layer | None = None) -> AnnotatedText:
     """Read a note and its identifiers.
 
-    path (Path): .json, or .xmi with its TypeSystem.xml beside it or in the folder above.
+    path (Path): a .json file, or an .xmi file with its TypeSystem.xml in the same or the parent folder.
     scheme (str): scheme of the labels in the file.
-    layer (Layer | None): where the identifiers stand; None to find it, see `find_layer`.
-    RETURNS (AnnotatedText): named by the file's stem, with canonical labels.
-    RAISES: InputError naming the file, and the annotation by its id, for what cannot be read (D303, D753–D755, D759);
+    layer (Layer | None): the layer of the identifiers; None to detect it, see `find_layer`.
+    RETURNS (AnnotatedText): named after the file stem, with canonical labels.
+    RAISES: InputError with the file name and the id of the annotation if the file is invalid (D303, D753–D755, D759);
         ConfigError if dkpro-cassis is not installed (D757).
     """
     cas = load_cas(path)
@@ -97,9 +173,9 @@ def read_cas(path: Path, *, scheme: str = "canonical", layer: Layer | None = Non
 def load_cas(path: Path) -> Any:
     """Load a CAS.
 
-    path (Path): .json or .xmi.
-    RETURNS (cassis.Cas): the view that holds the text.
-    RAISES: as `read_cas`.
+    path (Path): a .json or .xmi file.
+    RETURNS (cassis.Cas): the view that contains the text.
+    RAISES: as in `read_cas`.
     """
     data = read_bytes(path)
     types = None if path.suffix == ".json" else read_bytes(_find_type_system(path))
@@ -109,7 +185,7 @@ def load_cas(path: Path) -> Any:
     except DeidError:
         raise
     except Exception as error:
-        # The exception may hold what the file says, and with it the note.
+        # the message of the exception may contain text of the note
         raise InputError(Errors.D753.format(path=path, reason=type(error).__name__)) from None
     if len(views) != 1:
         raise InputError(Errors.D753.format(path=path, reason=f"it holds {len(views)} texts, not one"))
@@ -121,7 +197,7 @@ def _parse(data: bytes, types: bytes | None) -> Any:
     cassis = import_cassis()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # An offset that is none would be kept as it is, as if the text had no characters of two units.
+        # otherwise invalid offsets would be kept without conversion
         warnings.filterwarnings("error", message="Not mapping")
         if types is None:
             return cassis.load_cas_from_json(data.decode("utf-8-sig"))
@@ -131,7 +207,7 @@ def _parse(data: bytes, types: bytes | None) -> Any:
 
 
 def import_cassis() -> Any:
-    """Import dkpro-cassis, which is an extra.
+    """Import dkpro-cassis, an optional dependency.
 
     RETURNS (module): cassis.
     RAISES: ConfigError (D757) if it is not installed.
@@ -144,7 +220,7 @@ def import_cassis() -> Any:
 
 
 def _refuse_doctype(data: bytes) -> None:
-    """Refuse a document type declaration, and with it every entity."""
+    """Raise an error for a document type declaration, and thereby for every custom entity."""
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> NoReturn:
@@ -155,7 +231,7 @@ def _refuse_doctype(data: bytes) -> None:
 
 
 def _find_type_system(path: Path) -> Path:
-    """The type system of an XMI file, where INCEpTION's export puts it."""
+    """Find the type system of an XMI file in the folders where INCEpTION exports it."""
     for folder in (path.parent, path.resolve().parent.parent):
         if (folder / TYPE_SYSTEM).is_file():
             return folder / TYPE_SYSTEM
@@ -163,16 +239,16 @@ def _find_type_system(path: Path) -> Path:
 
 
 def find_layer(cas: Any, path: Path, layer: Layer | None = None) -> Layer:
-    """Find the layer of the identifiers: the one of `cas_json.LAYERS` that holds annotations.
+    """Find the layer of the identifiers: the one of `LAYERS` that has annotations.
 
-    A file without any has no identifiers, unless a layer of the project itself holds annotations: then that could be
-    the one, and it has to be named.
+    If none has annotations, the file has no identifiers, unless a custom layer of the project has annotations: that
+        layer might contain them, so the layer must then be specified.
 
     cas (cassis.Cas): the CAS.
-    path (Path): its file, for the error.
-    layer (Layer | None): the layer, if it is known.
+    path (Path): its file, for the error message.
+    layer (Layer | None): the layer, if specified.
     RETURNS (Layer): the layer; it is declared in the CAS.
-    RAISES: InputError (D754) if the layer is not declared, or none or several could be it.
+    RAISES: InputError (D754) if the layer is not declared, or if no layer or several layers qualify.
     """
     declared = {kind.name: {feature.name for feature in kind.all_features} for kind in cas.typesystem.get_types()}
     known = [one for one in ([layer] if layer else LAYERS) if one.feature in declared.get(one.type, ())]
@@ -191,10 +267,10 @@ def find_layer(cas: Any, path: Path, layer: Layer | None = None) -> Layer:
 
 
 def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple[Any, Entity]]:
-    """The annotations of a layer, each with the entity that it stands for."""
+    """Yield the annotations of a layer together with their entities."""
     length = len(cas.sofa_string)
     annotations = cas.select(layer.type)
-    # one that another structure refers to, as a relation does, may rightly be in no view
+    # structures that others refer to, such as relations, may legitimately be in no view
     if strays := _stored_ids(path, layer) - _reached_ids(cas):
         raise InputError(
             Errors.D755.format(path=path, number=min(strays), reason="it is in no view, so no annotation")
@@ -212,7 +288,7 @@ def _entities(cas: Any, path: Path, scheme: str, layer: Layer) -> Iterator[tuple
 
 
 def _reached_ids(cas: Any) -> set[int]:
-    """The ids of the structures that views have, and of those that they refer to."""
+    """Return the ids of the feature structures in all views, and of those that they refer to."""
     found: set[int] = set()
     left = [structure for sofa in cas.sofas for structure in cas.get_view(sofa.sofaID).select_all_fs()]
     while left:
@@ -226,7 +302,7 @@ def _reached_ids(cas: Any) -> set[int]:
 
 
 def _stored_ids(path: Path, layer: Layer) -> set[int]:
-    """The ids of a layer's structures in a file that was loaded before. Those that no view has are lost in loading."""
+    """Return the ids of a layer's feature structures in the file. dkpro-cassis drops those that are in no view."""
     data = read_bytes(path)
     if path.suffix == ".json":
         cas = json.loads(data.decode("utf-8-sig"))
@@ -237,14 +313,14 @@ def _stored_ids(path: Path, layer: Layer) -> set[int]:
 
 
 def replace_entities(cas: Any, document: AnnotatedText, path: Path, *, scheme: str, layer: Layer) -> None:
-    """Put the entities of a note in place of those that a CAS holds. What says the same stays as it is.
+    """Replace the identifiers of a CAS. Annotations that stay the same are not modified.
 
-    cas (cassis.Cas): the CAS, changed in place.
-    document (AnnotatedText): a note of the same text.
-    path (Path): the file of the CAS, for errors.
+    cas (cassis.Cas): the CAS, modified in place.
+    document (AnnotatedText): a note with the same text.
+    path (Path): the file of the CAS, for error messages.
     scheme (str): scheme of the labels in the CAS.
     layer (Layer): the layer of the identifiers.
-    RAISES: InputError if the texts differ (D310) or the CAS cannot be read (D755).
+    RAISES: InputError if the texts differ (D310) or an annotation is invalid (D755).
     """
     if cas.sofa_string != document.text:
         raise InputError(Errors.D310.format(name=document.name))
@@ -257,3 +333,63 @@ def replace_entities(cas: Any, document: AnnotatedText, path: Path, *, scheme: s
     for entity in sorted(wanted - {entity for _, entity in there}):
         label = to_scheme(entity.label, scheme)
         cas.add(kind(begin=entity.start, end=entity.end, **{layer.feature: label}))
+
+
+def write_xmi(document: AnnotatedText, folder: Path, *, scheme: str = "canonical") -> Path:
+    """Write a note and its identifiers as XMI, together with its type system.
+
+    document (AnnotatedText): the note.
+    folder (Path): folder in which NAME.xmi and TypeSystem.xml are written.
+    scheme (str): scheme of the labels to write.
+    RETURNS (Path): the .xmi file.
+    RAISES: InputError if the text contains a character that XML does not allow (D312), the name is not a valid file
+        name (D311), or the type system in the folder is invalid (D753); ConfigError without dkpro-cassis (D757).
+    """
+    check_xml(document)
+    return _write_xmi(import_cassis().load_cas_from_json(json.dumps(make_cas(document, scheme))), document, folder)
+
+
+def write_back(
+    document: AnnotatedText, source: Path, folder: Path, *, scheme: str = "canonical", layer: Layer | None = None
+) -> Path:
+    """Write the identifiers of a note to the CAS that the note came from. Everything else is preserved, including ids.
+
+    document (AnnotatedText): the note with the entities to write.
+    source (Path): the original CAS. It is modified only if it is also the output file.
+    folder (Path): output folder. The file has the name of the document and the format of the source.
+    scheme (str): scheme of the labels in the CAS.
+    layer (Layer | None): the layer of the identifiers; None to detect it.
+    RETURNS (Path): the file.
+    RAISES: InputError if the texts differ (D310); otherwise as in `read_cas` and `write_xmi`.
+    """
+    cas = load_cas(source)
+    replace_entities(cas, document, source, scheme=scheme, layer=find_layer(cas, source, layer))
+    if source.suffix != ".json":
+        return _write_xmi(cas, document, folder)
+    # cassis drops unknown keys such as "%HEADER"
+    whole = json.loads(read_bytes(source).decode("utf-8-sig")) | json.loads(cas.to_json())
+    path = folder / file_name(document.name, source.suffix)
+    write_text(path, json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+    return path
+
+
+def _write_xmi(cas: Any, document: AnnotatedText, folder: Path) -> Path:
+    """Write a CAS as XMI, and its type system merged with that of the folder."""
+    path = folder / file_name(document.name, ".xmi")
+    types = cas.typesystem
+    if (folder / TYPE_SYSTEM).is_file():
+        types = _merge(folder / TYPE_SYSTEM, types)
+    write_text(folder / TYPE_SYSTEM, types.to_xml())
+    write_text(path, cas.to_xmi())
+    return path
+
+
+def _merge(path: Path, types: Any) -> Any:
+    """Merge the type system of a folder with another one, since one file serves all notes in the folder."""
+    cassis = import_cassis()
+    try:
+        return cassis.merge_typesystems(cassis.load_typesystem(read_bytes(path).decode("utf-8")), types)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(Errors.D753.format(path=path, reason=type(error).__name__)) from None

@@ -9,9 +9,7 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors, InputError
 from ..labels import SCHEMES
-from .cas import TYPE_SYSTEM, is_cas_json, parse_layer, read_cas
-from .cas_json import write_cas_json
-from .cas_writer import write_xmi
+from .cas import TYPE_SYSTEM, is_cas_json, parse_layer, read_cas, write_cas_json, write_xmi
 from .docbin import read_docbin, write_docbin
 from .documents import AnnotatedText, index_documents
 from .json_formats import read_jsonl, write_jsonl

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import Errors, InputError
-from ..evaluation.cas_json import make_tagset, write_cas_json
+from ..evaluation.cas import make_tagset, write_cas_json
 from ..evaluation.documents import AnnotatedText
 from ..evaluation.files import write_text
 from ..evaluation.json_formats import make_config, write_tasks

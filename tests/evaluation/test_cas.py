@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 
 from spacy_deid.errors import ConfigError, InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder
-from spacy_deid.evaluation.cas import is_cas_json, load_cas, parse_layer, read_cas
-from spacy_deid.evaluation.cas_json import Layer, make_cas, write_cas_json
-from spacy_deid.evaluation.cas_writer import write_back, write_xmi
+from spacy_deid.evaluation.cas import (
+    Layer,
+    is_cas_json,
+    load_cas,
+    make_cas,
+    parse_layer,
+    read_cas,
+    write_back,
+    write_cas_json,
+    write_xmi,
+)
 
 DATA = Path(__file__).parents[1] / "data" / "evaluation" / "cas"
 JSON, XMI = DATA / "json" / "tannbach.json", DATA / "xmi" / "tannbach.xmi"

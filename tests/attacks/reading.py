@@ -70,8 +70,8 @@ def readings(
         found[f"bar codes, page {number}"] = "\n".join(bar_codes(page))
         for angle in angles:
             turned = page.rotate(angle, expand=True, fillcolor="white") if angle else page
-            grey_views = [turned.convert("L"), *(turned.split() if channels else ())]
-            for i, view in enumerate(grey_views):
+            views = [turned.convert("L"), *(turned.split() if channels else ())]
+            for i, view in enumerate(views):
                 found[f"OCR, page {number}, {angle} degrees, channel {i}"] = ocr(view, language, dpi, modes)
     return found
 

@@ -346,19 +346,22 @@ def test_styles_that_somebody_made_are_numbered_and_keep_their_look():
 
 
 WORDS = (
-    "Roman Strong Light Black Grid Calibri Office Table Theme Document Header Numbering Settings Style Styles Georgia"
-)
+    "Roman Strong Light Black Grid Calibri Office Table Theme Document Header Numbering Settings Style Styles Georgia "
+    "Relationship Package Content Image Microsoft Default Major Accent"
+).split()
 
 
-@pytest.mark.parametrize("name", f"{WORDS} Relationship Package Content Image Microsoft Default Major Accent".split())
-def test_a_person_called_as_a_word_of_the_format_does_not_withhold_the_copy(name):
+def test_names_that_are_words_of_the_format_do_not_withhold_the_copy():
     original = docx.Document()
-    original.add_paragraph(f"Dr. {name} informa", style="List Bullet").runs[0].font.name = "Georgia"
+    for name in WORDS:
+        original.add_paragraph(f"Dr. {name} informa", style="List Bullet").runs[0].font.name = "Georgia"
     original.sections[0].header.paragraphs[0].text = "Alta"
     document = read_document(save(original), "a.docx")
-    assert document.text == f"Alta\n\nDr. {name} informa"
-    copy = redact_document(document, every(document.text, name))
-    assert docx.Document(io.BytesIO(copy)).paragraphs[0].text == "Dr. [P] informa"
+    assert document.text.startswith("Alta\n\nDr. Roman informa\nDr. Strong informa")
+    starts = [document.text.index(f"Dr. {name} informa") + 4 for name in WORDS]
+    edits = [Edit(start, start + len(name), "P", "[P]") for start, name in zip(starts, WORDS, strict=True)]
+    copy = redact_document(document, edits)
+    assert [p.text for p in docx.Document(io.BytesIO(copy)).paragraphs] == ["Dr. [P] informa"] * len(WORDS)
 
 
 PLANTED = "Braulio"

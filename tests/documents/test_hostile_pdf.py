@@ -165,9 +165,9 @@ def test_marks_without_a_look_of_their_own_do_not_break_words(written, read_as):
 @pytest.mark.parametrize(
     ("box", "reason"),
     [
-        ({"MediaBox": [0, 0, 1e6, 1e6]}, "larger than 14400 points"),
-        ({"MediaBox": [0, 0, 1e6, 0.01]}, "larger than 14400 points"),
-        ({"CropBox": [9000, 9000, 9100, 9100]}, "nothing of it is shown"),
+        ({"MediaBox": [0, 0, 1e6, 1e6]}, "it is larger than 14400 points"),
+        ({"MediaBox": [0, 0, 1e6, 0.01]}, "it is larger than 14400 points"),
+        ({"CropBox": [9000, 9000, 9100, 9100]}, "its visible area is empty"),
     ],
 )
 def test_a_page_that_cannot_be_shown_is_named(box, reason):

@@ -218,13 +218,13 @@ def test_endless_headers_are_refused_at_once(header):
         read_document(header + b"\n\nAlta", "a.eml")
 
 
-def test_a_thousand_attachments_are_all_redacted():
+def test_many_attachments_are_all_redacted():
     message = letter()
-    for number in range(1000):
+    for number in range(300):
         message.add_attachment(f"{number} {NAME}", filename=f"{number}.txt")
     copy = list(released(message).iter_attachments())
-    assert copy[-1].get_content() == "999 [P]\n"
-    assert len(copy) == 1000
+    assert copy[-1].get_content() == "299 [P]\n"
+    assert len(copy) == 300
 
 
 @pytest.mark.parametrize("inside", [False, True])

@@ -218,12 +218,12 @@ def test_a_column_of_quoted_cells_stays_quoted():
     assert redact_document(read_document(data, "a.csv"), []) == data
 
 
-@pytest.mark.parametrize("name", ["Roman", "Kartika", "Minor", "Normal", "Style", "Calibri"])
-def test_a_person_called_as_a_word_of_the_format_does_not_withhold_the_copy(name):
-    document = read_document(as_xlsx([["note"], [f"Dr. {name} informa"]]), "a.xlsx")
-    at = document.text.index(name)
-    copy = redact_document(document, [Edit(at, at + len(name), "DOCTOR", "[D]")])
-    assert rows_of(copy, "xlsx")[1] == ["Dr. [D] informa"]
+def test_names_that_are_words_of_the_format_do_not_withhold_the_copy():
+    names = ["Roman", "Kartika", "Minor", "Normal", "Style", "Calibri"]
+    document = read_document(as_xlsx([["note"], *([f"Dr. {name} informa"] for name in names)]), "a.xlsx")
+    edits = [Edit(document.text.index(name), document.text.index(name) + len(name), "D", "[D]") for name in names]
+    copy = redact_document(document, edits)
+    assert rows_of(copy, "xlsx")[1:] == [["Dr. [D] informa"]] * len(names)
 
 
 def changed(data: bytes, part: str, old: bytes, new: bytes) -> bytes:

@@ -1,9 +1,11 @@
-"""Scans and pictures: read by OCR, painted over, read again."""
+"""Scans and pictures: read by OCR, redacted, and read again. Pictures embedded in other files."""
 
 import io
 
 import numpy as np
 import pytest
+from attacks.reading import ocr, still_readable
+from attacks.reading import pages as pages_of
 from pdf_letters import (
     ENGLISH,
     FINNISH,
@@ -23,20 +25,22 @@ from pdf_letters import (
     with_text,
 )
 from pikepdf import Dictionary, Name
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents.office import write_picture
 from spacy_deid.documents.verification import fold
 from spacy_deid.errors import DeidError, InputError
 
 pytestmark = needs_tesseract
 SPA = ReadSettings(languages=("spa",))
+KEEP = ReadSettings(pictures="keep")
 WRITE = WriteSettings(read=SPA)
 NAMES = ["Braulio Sanz Ibáñez", "señor Sanz Ibáñez", "Pilar Núñez Cué"]
 
 
-@pytest.fixture(autouse=True)
-def spanish(request):
+@pytest.fixture(autouse=True, scope="module")
+def spanish():
     """Skip where Tesseract has no Spanish data."""
     try:
         read_document(letter("x"), "x.pdf", ReadSettings(languages=("spa", "eng"), ocr="always"))
@@ -240,3 +244,66 @@ def test_text_on_a_background_of_its_luminance_is_read(kind):
         page.save(out, "PDF" if kind == "scan" else kind, resolution=150)
         data, name = out.getvalue(), "a.pdf" if kind == "scan" else f"a.{kind}"
     assert "Dr Quintana" in read_document(data, name).text
+
+
+REPORT = """Laboratory report of Leontine Abernathy
+Haemoglobin 13.4 g/dl, leukocytes 7.2
+Attending physician Leontine Abernathy
+Creatinine was normal at every visit"""
+DOCTOR = ["Leontine Abernathy"]
+
+
+def report(angle):
+    """A scanned report, turned clockwise by some degrees."""
+    image = pictures(letter(REPORT, size=16), 110)[0].convert("L").crop((90, 50, 700, 260))
+    return image.rotate(-angle, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
+
+
+@pytest.mark.parametrize("angle", [90, 180, 270, 7, 200])
+def test_a_picture_on_a_page_of_text_is_read_however_it_lies(angle):
+    data = with_picture(letter(ENGLISH), report(angle))
+    document = read_document(data, "a.pdf")
+    assert document.text.startswith(ENGLISH)
+    assert "".join(REPORT.split()) in "".join(document.text.split())
+    copy = redact_document(document, edits_of(document.text, DOCTOR))
+    assert still_readable(copy, ["Abernathy", "Leontine"], picture=False) == []
+    shown = ocr(pages_of(copy, 200)[0].rotate(angle, expand=True, fillcolor="white"), dpi=200, modes=(6,))
+    assert not any(name in fold(shown) for name in ("abernathy", "leontine"))
+    for kept in ("Haemoglobin", "13.4", "leukocytes", "physician", "Creatinine", "visit", "Laboratory"):
+        assert kept in shown
+    assert "Thornbury was seen" in layer(copy)
+
+
+def embedded(kind, **more):
+    """A picture with a name in its metadata."""
+    exif = Image.Exif()
+    exif[0x010E] = "Quintana"
+    image = Image.linear_gradient("L").resize((200, 100))
+    out = io.BytesIO()
+    image.save(out, kind, exif=exif, **more)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"), [("JPEG", {"comment": b"Quintana"}), ("PNG", {}), ("TIFF", {})], ids=["JPEG", "PNG", "TIFF"]
+)
+def test_a_kept_picture_loses_what_is_written_beside_its_pixels(kind, more):
+    data = embedded(kind, **more)
+    assert b"Quintana" in data
+    copy = write_picture(data, None, [], KEEP, WriteSettings(read=KEEP))
+    assert b"Quintana" not in copy
+    with Image.open(io.BytesIO(data)) as before, Image.open(io.BytesIO(copy)) as after:
+        assert after.format == kind
+        assert ImageStat.Stat(ImageChops.difference(before, after)).mean[0] < 1
+
+
+def test_a_kept_picture_that_is_damaged_becomes_a_blank_one():
+    copy = write_picture(
+        embedded("PNG")[:120],
+        None,
+        [],
+        ReadSettings(pictures="keep"),
+        WriteSettings(read=KEEP),
+    )
+    with Image.open(io.BytesIO(copy)) as after:
+        assert after.getextrema() == (255, 255)

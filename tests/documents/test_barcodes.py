@@ -10,7 +10,7 @@ import zxingcpp
 from attacks.reading import bar_codes, pages
 from docx import Document as Word
 from docx.shared import Mm
-from pdf_letters import ENGLISH, edits_of, letter, needs_tesseract, pictures
+from pdf_letters import edits_of, letter, needs_tesseract, pictures
 from PIL import Image, ImageDraw
 from reportlab.graphics.barcode import code39, qr
 from reportlab.graphics.shapes import Drawing
@@ -35,9 +35,12 @@ def code(kind, width, dpi=200, number=NUMBER):
     return image.resize((pixels, height), Image.Resampling.BOX)
 
 
+LINE = "Margaret Thornbury, blood pressure 140/90"
+
+
 def page_with(image, *, angle=0, dpi=200):
-    """A letter as a picture with another picture on it."""
-    page = pictures(letter(ENGLISH, size=13), dpi)[0].convert("L")
+    """The image of a letter of one line, with another image on it."""
+    page = pictures(letter(LINE, size=13), dpi)[0].convert("L")
     turned = image.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
     page.paste(turned, (dpi * 3, dpi * 4))
     return page
@@ -121,7 +124,7 @@ def test_several_codes_of_a_page_are_painted_over():
 def test_a_code_in_a_picture_is_painted_over_and_the_text_stays(kind, width, angle):
     data = saved(page_with(code(kind, width), angle=angle))
     document = read_document(data, "a.png")
-    assert document.text.split() == ENGLISH.split()
+    assert document.text == LINE
     copy = redact_document(document, edits_of(document.text, ["Margaret Thornbury"]))
     with Image.open(io.BytesIO(copy)) as after:
         assert after.crop((590, 790, 1600, 2300)).getextrema()[0] > 200

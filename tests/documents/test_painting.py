@@ -32,12 +32,12 @@ def test_words_beside_a_removed_one_stay_in_text_that_stands_aslant(angle):
     start = document.text.index("Ward")
     edits = [edit for edit in edits_of(document.text, ["Margaret Thornbury"]) if edit.start > start]
     copy = redact_document(document, edits)
-    turned = pages(copy, 300)[0].rotate(-angle, expand=True, fillcolor="white")
-    read = ocr(turned, modes=(11,))
+    page = pages(copy, 200)[0]
+    read = ocr(page.rotate(-angle, expand=True, fillcolor="white"), dpi=200, modes=(11,))
     assert "Ward" in read
     assert "Cardiology" in read
     assert "margaret" not in fold(read)
-    assert ENGLISH.split() == ocr(pages(copy, 300)[0].crop((0, 0, 2480, 400))).split()[: len(ENGLISH.split())]
+    assert ENGLISH.split() == ocr(page.crop((0, 0, page.width, 267)), dpi=200, modes=(3,)).split()
 
 
 def test_a_line_does_not_reach_further_than_the_others():
@@ -58,4 +58,5 @@ def test_lines_beside_a_removed_one_stay_on_a_scan_that_is_inclined():
     read = ocr(pages(copy, 300)[0].rotate(-8, fillcolor="white"), modes=(6,))
     for line in LINES.splitlines():
         assert fold(line.replace("Margaret Thornbury", "PATIENT"))[-30:] in fold(read)
-    assert still_readable(copy, ["Thornbury"], angles=(-8,), modes=(6,)) == []
+    assert "thornbury" not in fold(read)
+    assert still_readable(copy, ["Thornbury"], picture=False) == []

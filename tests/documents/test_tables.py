@@ -325,7 +325,7 @@ def test_a_cell_is_never_written_as_a_formula():
     [
         ("a.csv", b'a,b\n"c', "row 2: not a table: it has unbalanced quotes"),
         ("a.csv", b'a,b\n"c"d,e', "row 2: not a table: it has unbalanced quotes"),
-        ("a.csv", b"a,b\n\xff", "not utf-8 text"),
+        ("a.csv", b"a,b\n\xff", "not valid utf-8 text"),
         ("a.csv", b"PAR1", "the content is parquet"),
         ("a.parquet", b"PAR1" + bytes(50), "damaged"),
         ("a.xlsx", as_csv([HEADS]), "the content is txt"),

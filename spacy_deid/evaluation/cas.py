@@ -4,11 +4,11 @@ Files are parsed by dkpro-cassis. JSON is written without it, so that notes can 
 installing the extra. Offsets in files count UTF-16 code units, as in Java; dkpro-cassis converts them.
 
 Identifiers are the annotations of one layer: an annotation type with a feature that contains the label. Everything
-    else (tokens, sentences, other layers, types) is ignored when reading, and preserved when annotations are written
-    back to the CAS they came from. An annotation without a label is read as OTHER.
+else (tokens, sentences, other layers, types) is ignored when reading, and preserved when annotations are written
+back to the CAS they came from. An annotation without a label is read as OTHER.
 
 Sources: JSON serialization of the UIMA CAS 0.4.0, https://github.com/apache/uima-uimaj-io-jsoncas; XML Metadata
-    Interchange (XMI) of UIMA, https://uima.apache.org/d/uimaj-current/references.html
+Interchange (XMI) of UIMA, https://uima.apache.org/d/uimaj-current/references.html
 """
 
 import json
@@ -242,7 +242,7 @@ def find_layer(cas: Any, path: Path, layer: Layer | None = None) -> Layer:
     """Find the layer of the identifiers: the one of `LAYERS` that has annotations.
 
     If none has annotations, the file has no identifiers, unless a custom layer of the project has annotations: that
-        layer might contain them, so the layer must then be specified.
+    layer might contain them, so the layer must then be specified.
 
     cas (cassis.Cas): the CAS.
     path (Path): its file, for the error message.

@@ -276,7 +276,7 @@ def test_types_stay_where_nothing_was_edited():
 
 def test_lists_and_records_must_be_kept_or_dropped():
     data = as_parquet([["names"], [["a", "b"]]])
-    with pytest.raises(InputError, match=r"column\(s\) names hold lists"):
+    with pytest.raises(InputError, match=r"column\(s\) names contain lists"):
         read_document(data, "a.parquet")
     read = ReadSettings(columns={"names": "keep"})
     copy = redact_document(read_document(data, "a.parquet", read), [], WriteSettings(read=read))

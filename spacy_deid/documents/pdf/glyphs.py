@@ -174,7 +174,7 @@ def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
     """Read the visible characters of a page.
 
     Text in the file may be invisible: white, behind a picture, in a hidden layer, or outside of the page. It is not
-        copied.
+    copied.
 
     page (PdfPage): the page, flattened.
     view (PageView): how it is displayed.

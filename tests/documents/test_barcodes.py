@@ -1,4 +1,4 @@
-"""Bar codes and matrix codes are found wherever they stand and painted over."""
+"""Barcodes and matrix codes are found in any format and covered."""
 
 import io
 import subprocess
@@ -87,7 +87,7 @@ def codes_in(data):
 
 
 @pytest.mark.parametrize("draw", [draw_qr, draw_bars, draw_bars_inclined])
-def test_a_code_drawn_by_a_pdf_is_painted_over(draw):
+def test_code_drawn_by_a_pdf_is_covered(draw):
     data = drawn(draw)
     assert NUMBER in codes_in(data)
     document = read_document(data, "a.pdf")
@@ -100,7 +100,7 @@ def test_a_code_drawn_by_a_pdf_is_painted_over(draw):
     assert shown.crop((60, 120, 590, 840)).convert("L").getextrema()[0] > 240
 
 
-def test_several_codes_of_a_page_are_painted_over():
+def test_several_codes_on_a_page_are_covered():
     document = read_document(drawn(draw_qr, draw_bars, draw_bars_inclined), "a.pdf")
     assert codes_in(redact_document(document, [])) == []
 
@@ -121,7 +121,7 @@ def test_several_codes_of_a_page_are_painted_over():
         ("Code128", 45, 90),
     ],
 )
-def test_a_code_in_a_picture_is_painted_over_and_the_text_stays(kind, width, angle):
+def test_code_in_an_image_is_covered_and_text_kept(kind, width, angle):
     data = saved(page_with(code(kind, width), angle=angle))
     document = read_document(data, "a.png")
     assert document.text == LINE
@@ -133,7 +133,7 @@ def test_a_code_in_a_picture_is_painted_over_and_the_text_stays(kind, width, ang
 
 @needs_tesseract
 @pytest.mark.parametrize("damage", ["stain", "coarse"])
-def test_a_damaged_code_is_painted_over(damage):
+def test_damaged_code_is_covered(damage):
     image = code("QRCode", 25)
     if damage == "stain":
         ImageDraw.Draw(image).ellipse((80, 80, 115, 115), fill=0)
@@ -145,7 +145,7 @@ def test_a_damaged_code_is_painted_over(damage):
 
 
 @needs_tesseract
-def test_codes_can_be_kept_and_a_copy_that_shows_one_against_the_settings_is_withheld():
+def test_codes_can_be_kept_and_a_remaining_code_withholds_the_copy():
     data = saved(page_with(code("QRCode", 20)))
     document = read_document(data, "a.png", KEEP)
     assert NUMBER in codes_in(redact_document(document, [], WriteSettings(read=KEEP)))
@@ -159,7 +159,7 @@ def test_codes_can_be_kept_and_a_copy_that_shows_one_against_the_settings_is_wit
 
 @needs_tesseract
 @pytest.mark.parametrize("treatment", ["ocr", "keep"])
-def test_a_small_code_in_a_word_file_is_painted_over(treatment):
+def test_small_code_in_a_docx_is_covered(treatment):
     word, out = Word(), io.BytesIO()
     word.add_paragraph("Blood pressure 140/90 mmHg.")
     word.add_picture(io.BytesIO(saved(code("QRCode", 12, dpi=100))), width=Mm(15))
@@ -172,21 +172,21 @@ def test_a_small_code_in_a_word_file_is_painted_over(treatment):
         assert image.convert("L").getextrema()[0] > 200
 
 
-def test_text_is_not_taken_for_a_code():
+def test_text_is_not_mistaken_for_a_code():
     lines = ["ILLUMINATION 1l1Il|1 |||| IIII 8888 ####", "WWWW MMMM ████ ▌▌▌▌"] * 12
     document = read_document(letter("\n".join(lines), size=9, font="Courier-Bold"), "a.pdf")
     assert document.warnings == ()
     assert document.text.count("ILLUMINATION") == 12
 
 
-def test_without_a_decoder_a_pdf_is_refused():
+def test_pdf_is_refused_without_a_barcode_decoder():
     code = "import sys; sys.modules['zxingcpp'] = None\nfrom spacy_deid.documents import read_document\n"
     code += "read_document(sys.stdin.buffer.read(), 'a.pdf')"
     done = subprocess.run([sys.executable, "-c", code], input=letter("x"), capture_output=True, check=False)
     assert b"a.pdf: reading it needs the package 'zxingcpp': pip install 'spacy-deid[documents]'" in done.stderr
 
 
-def test_a_large_box_of_words_hides_no_code_from_the_search():
+def test_large_box_of_words_does_not_hide_a_code():
     page = Image.new("L", (800, 1100), 255)
     page.paste(code("QRCode", 4).convert("L"), (300, 300))
     assert find_codes(page, page.copy)

@@ -18,7 +18,7 @@ NAME = Edit(10, 29, "PATIENT", "[PATIENT]")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_plain_text_comes_back_in_its_encoding(encoding):
+def test_plain_text_keeps_its_encoding(encoding):
     document = read_document(NOTE.encode(encoding), "note.txt")
     shift = document.text.index("Paciente")
     edit = Edit(10 + shift, 29 + shift, "PATIENT", "[PATIENT]")
@@ -26,12 +26,12 @@ def test_plain_text_comes_back_in_its_encoding(encoding):
 
 
 @given(text=st.text(min_size=1, alphabet=st.characters(blacklist_categories=["Cs"])), data=st.data())
-def test_without_edits_a_text_is_what_it_was(text, data):
+def test_text_without_edits_is_unchanged(text, data):
     data = b"a" + text.replace("\0", "").encode()
     assert redact_document(read_document(data, "a.txt"), []) == data
 
 
-def test_what_is_known_of_a_patient_may_stand_where_the_released_text_has_it():
+def test_known_identifiers_may_occur_where_the_released_text_has_them():
     released = "Enfermedad de Par-\nkinson. Vive en Lugo con Maya."
     assert absent_identifiers(["parkinson", "lugo", "may", "sanz"], released) == ["may", "sanz"]
     document = read_document(NOTE.encode(), "note.txt")
@@ -40,13 +40,13 @@ def test_what_is_known_of_a_patient_may_stand_where_the_released_text_has_it():
         redact_document(document, [], identifiers=["sanz ibanez"])
 
 
-def test_a_repr_shows_neither_text_nor_name():
+def test_repr_shows_neither_text_nor_file_name():
     shown = repr(read_document(NOTE.encode(), "Braulio.txt"))
     assert "Braulio" not in shown
     assert "txt" in shown
 
 
-def test_a_name_without_a_known_suffix_is_refused():
+def test_unsupported_suffix_is_refused():
     with pytest.raises(InputError, match=r"unsupported file type") as caught:
         read_document(b"hello", "note.doc")
     assert "note.doc" in str(caught.value)
@@ -56,40 +56,40 @@ def test_a_name_without_a_known_suffix_is_refused():
     ("name", "data"),
     [("a.pdf", b"hello"), ("a.txt", b"%PDF-1.7 x"), ("a.png", b"%PDF-1.4"), ("a.txt", b"\x89PNG\r\n\x1a\n123")],
 )
-def test_a_wrong_suffix_is_refused(name, data):
+def test_suffix_must_match_content(name, data):
     with pytest.raises(InputError, match=f"{name}: the file name says"):
         read_document(data, name)
 
 
-def test_an_empty_file_is_refused():
+def test_empty_file_is_refused():
     with pytest.raises(InputError, match=r"a\.txt: the file is empty"):
         read_document(b"", "a.txt")
 
 
-def test_a_large_file_is_refused():
+def test_file_over_max_bytes_is_refused():
     with pytest.raises(InputError, match="more than 3 bytes"):
         read_document(b"abcd", "a.txt", ReadSettings(max_bytes=3))
 
 
-def test_wrong_edits_are_refused():
+def test_overlapping_edits_are_refused():
     document = read_document(NOTE.encode(), "a.txt")
     with pytest.raises(DeidError, match="overlap"):
         redact_document(document, [NAME, Edit(12, 14, "X", "")])
 
 
-def test_a_name_that_stands_twice_may_stay_where_no_edit_is():
+def test_removed_word_may_remain_where_no_edit_covers_it():
     document = read_document(b"Rosa Sanz tiene una rosa.", "a.txt")
     assert redact_document(document, [Edit(0, 9, "PATIENT", "[P]")]) == b"[P] tiene una rosa."
 
 
-def test_identifiers_may_stand_nowhere():
+def test_identifier_anywhere_in_the_copy_withholds_it():
     document = read_document(b"Rosa Sanz tiene una rosa.", "a.txt")
     with pytest.raises(DeidError, match="withheld") as caught:
         redact_document(document, [Edit(0, 9, "PATIENT", "[P]")], identifiers=["Rosa"])
     assert "rosa" not in str(caught.value).lower()
 
 
-def test_a_short_identifier_is_looked_for_as_a_word():
+def test_short_identifier_matches_whole_words_only():
     document = read_document(b"Ana ingresa cada semana.", "a.txt")
     edit = Edit(0, 3, "PATIENT", "[P]")
     assert redact_document(document, [edit], identifiers=["Ana", "Ana Gil"]) == b"[P] ingresa cada semana."
@@ -97,19 +97,19 @@ def test_a_short_identifier_is_looked_for_as_a_word():
         redact_document(document, [], identifiers=["ANA"])
 
 
-def test_a_long_identifier_is_found_within_a_word():
+def test_long_identifier_matches_within_a_word():
     document = read_document("Dr.IbáñezLópez y la semana".encode(), "a.txt")
     with pytest.raises(DeidError, match="an identifier"):
         redact_document(document, [], identifiers=["Ibañez"])
 
 
 @pytest.mark.parametrize("left", ["IBÁÑEZ", "ibanez", "Ibá\nñez", "I b a n e z", "Ibá-\nñez"])
-def test_a_removed_string_is_found_however_it_is_written(left):
+def test_removed_string_is_found_in_any_spelling(left):
     with pytest.raises(DeidError, match="PATIENT"):
         verify(f"Señor {left} dice".encode(), "txt", {"Ibáñez": "PATIENT"}, WriteSettings())
 
 
-def test_folding_takes_ligatures_and_accents_apart():
+def test_fold_resolves_ligatures_and_accents():
     assert fold("Oﬃce Ångström-Straße 5") == "officeangstromstrasse5"
 
 
@@ -136,7 +136,7 @@ def cell(copy: bytes) -> str:
         ([(4, 4, "-")], "[PATIENT]"),
     ],
 )
-def test_a_mark_that_edits_leave_open_is_replaced(edits, expected):
+def test_uncovered_parts_of_a_mark_are_replaced(edits, expected):
     document = table()
     at = document.text.index(DECLARED)
     given = [Edit(at + start, at + end, "PATIENT", text) for start, end, text in edits]
@@ -145,19 +145,19 @@ def test_a_mark_that_edits_leave_open_is_replaced(edits, expected):
     assert b"Alta" in copy
 
 
-def test_a_mark_stays_where_a_policy_decided_so():
+def test_mark_stays_where_a_policy_keeps_it():
     document = table()
     at = document.text.index(DECLARED)
     assert cell(redact_document(document, [], kept=[(at, at + len(DECLARED))])) == DECLARED
     assert cell(redact_document(document, [], kept=[(at + 10, at + len(DECLARED))])) == "[PATIENT]Aurelio"
 
 
-def test_wrong_edits_are_refused_with_marks_too():
+def test_overlapping_edits_are_refused_with_marks_too():
     with pytest.raises(DeidError, match="overlap"):
         redact_document(table(), [Edit(0, 5, "X", ""), Edit(4, 6, "X", "")])
 
 
-def test_a_copy_is_read_again_as_the_document_was():
+def test_copy_is_verified_with_the_read_settings_of_the_document():
     """Without it a kept column is searched, and withheld because it holds what another column lost."""
     read = ReadSettings(columns={"patient": "label:PATIENT", "ward": "keep"})
     document = read_document(b"patient,ward\nRosa,Rosa\n", "visits.csv", read)
@@ -177,7 +177,7 @@ STRETCHES = st.lists(st.integers(0, len(TEXT)), max_size=10).map(pairs)
 
 @settings(max_examples=100, deadline=None)
 @given(declared=STRETCHES, edited=STRETCHES, kept=STRETCHES)
-def test_no_character_of_a_mark_is_left(declared, edited, kept):
+def test_every_character_of_a_mark_is_covered(declared, edited, kept):
     marks = tuple((*stretch, "PATIENT") for stretch in declared if stretch[0] < stretch[1])
     united = cover_marks(Document("a", "txt", TEXT, marks=marks), [Edit(*pair, "CITY", "#") for pair in edited], kept)
     apply_edits(TEXT, united)

@@ -1,4 +1,4 @@
-"""PDF files that say other things than they show: what is read is what is shown, and what was read is gone."""
+"""PDF files whose content differs from what they display: displayed text is read and redacted."""
 
 import io
 from pathlib import Path
@@ -53,7 +53,7 @@ def spoken(shown, text):
 
 
 @pytest.mark.parametrize("said", ["nothing", "Dr Quintana", "Quintana and many more words than there are", ""])
-def test_what_is_read_is_what_is_shown_and_not_what_is_read_aloud(said):
+def test_displayed_text_is_read_instead_of_actual_text(said):
     data = with_text(LETTER, spoken("BT F 12 Tf 72 600 Td (Dr Quintana) Tj ET", said))
     document = read(data)
     assert document.text == f"{ENGLISH}\nDr Quintana"
@@ -61,7 +61,7 @@ def test_what_is_read_is_what_is_shown_and_not_what_is_read_aloud(said):
 
 
 @needs_tesseract
-def test_what_is_read_aloud_cannot_cover_less_than_is_shown():
+def test_actual_text_does_not_hide_displayed_letters():
     places = [72 + stringWidth("Quintana"[:i], "Helvetica", 12) for i in range(8)]
     letters = " ".join(f"1 0 0 1 {x} 600 Tm ({c}) Tj" for x, c in zip(places, "Quintana", strict=True))
     document = read(with_text(LETTER, spoken(f"BT F 12 Tf {letters} ET", "Quintana")))
@@ -70,7 +70,7 @@ def test_what_is_read_aloud_cannot_cover_less_than_is_shown():
 
 @needs_tesseract
 @pytest.mark.parametrize("box", ["0 0 10 10", "5000 5000 6000 6000", "0 -200 900 900"], ids=["small", "far", "large"])
-def test_a_font_that_says_false_sizes_is_read_as_it_looks(box):
+def test_page_with_wrong_font_sizes_is_read_by_ocr(box):
     document = read(changed(LETTER, type3("Quintana", box)))
     assert document.pages[0].ocr
     assert document.text == f"{ENGLISH}\nQuintana"
@@ -78,7 +78,7 @@ def test_a_font_that_says_false_sizes_is_read_as_it_looks(box):
 
 
 @needs_tesseract
-def test_a_layer_of_text_behind_a_scan_is_not_believed():
+def test_visible_text_behind_a_scan_is_ignored():
     out = io.BytesIO()
     page = canvas.Canvas(out, pagesize=A4)
     for i in range(12):
@@ -91,23 +91,23 @@ def test_a_layer_of_text_behind_a_scan_is_not_believed():
 
 
 @pytest.mark.parametrize("colour", ["1 g", "0.999 g"])
-def test_white_text_under_a_pattern_is_not_read(colour):
+def test_white_text_under_a_pattern_is_ignored(colour):
     pattern = " ".join(f"{x} 590 m {x} 620 l S" for x in range(60, 200, 5))
     data = with_text(LETTER, f"{pattern} BT {colour} F 1 Tf 72 600 Td (x) Tj ET 0 g 60 590 200 30 re f")
     assert read(data).text == ENGLISH
 
 
 @pytest.mark.parametrize("gap", [3, 6])
-def test_letters_that_are_set_apart_are_a_word(gap):
+def test_spaced_letters_form_words(gap):
     data = with_text(LETTER, f"BT F 12 Tf {gap} Tc 72 600 Td (Braulio Quintana called) Tj ET")
     assert last_line(data).split() == ["Braulio", "Quintana", "called"]
 
 
-def test_single_letters_far_apart_are_no_word():
+def test_distant_single_letters_do_not_form_a_word():
     assert last_line(with_text(LETTER, "BT F 12 Tf 72 600 Td (A) Tj 30 0 Td (B) Tj 44 0 Td (C) Tj ET")) != "ABC"
 
 
-def test_text_of_a_negative_size_runs_backwards():
+def test_text_with_a_negative_font_size_is_read():
     assert last_line(with_text(LETTER, "BT F -12 Tf 300 600 Td (Dr Quintana) Tj ET")) == "Dr Quintana"
 
 
@@ -128,7 +128,7 @@ def meaning(letter, code):
     ("code", "read_as"),
     [("D835DC10", "\U0001d410"), ("D83DDE00", "\U0001f600"), ("0001", "\ufffd"), ("D835", "\ufffd")],
 )
-def test_a_character_without_a_meaning_of_its_own_goes_with_its_word(code, read_as):
+def test_undefined_character_is_part_of_its_word(code, read_as):
     document = read(changed(LETTER, meaning("T", code)))
     name = f"{read_as}hornbury"
     assert name in document.text
@@ -136,7 +136,7 @@ def test_a_character_without_a_meaning_of_its_own_goes_with_its_word(code, read_
     assert "hornbury" not in layer(copy)
 
 
-def test_a_wide_ligature_is_one_glyph_of_several_letters():
+def test_custom_ligature_is_read_as_several_letters():
     data = letter("Dr Wmann called. Dr Wmann wrote.")
     document = read(changed(data, meaning("W", "004F00660066")))
     assert document.text == "Dr Offmann called. Dr Offmann wrote."
@@ -154,7 +154,7 @@ def test_a_wide_ligature_is_one_glyph_of_several_letters():
     ],
     ids=["accents", "zero width", "direction", "ligature"],
 )
-def test_marks_without_a_look_of_their_own_do_not_break_words(written, read_as):
+def test_invisible_characters_do_not_split_words(written, read_as):
     data = letter(f"Patient: {written} came", font=dejavu())
     document = read(data)
     assert document.text == f"Patient: {read_as} came"
@@ -170,13 +170,13 @@ def test_marks_without_a_look_of_their_own_do_not_break_words(written, read_as):
         ({"CropBox": [9000, 9000, 9100, 9100]}, "its visible area is empty"),
     ],
 )
-def test_a_page_that_cannot_be_shown_is_named(box, reason):
+def test_page_that_cannot_be_displayed_is_refused(box, reason):
     data = changed(LETTER, lambda pdf: [pdf.pages[0].obj.__setattr__(key, Array(value)) for key, value in box.items()])
     with pytest.raises(InputError, match=f"letter.pdf, page 1: {reason}"):
         read(data)
 
 
-def test_a_huge_picture_on_a_page_is_refused_before_it_is_unpacked():
+def test_huge_picture_on_a_page_is_refused_before_decompression():
     def show(pdf):
         picture = pdf.make_stream(b"", Type=Name.XObject, Subtype=Name.Image, ColorSpace=Name.DeviceGray)
         picture.Width, picture.Height, picture.BitsPerComponent = 30_000, 30_000, 8
@@ -203,14 +203,14 @@ def long(number):
     ],
     ids=["size", "negative", "stretch", "turned"],
 )
-def test_a_page_with_text_of_a_size_that_overflows_is_read_as_it_looks(code):
+def test_page_with_overflowing_font_size_is_read_by_ocr(code):
     document = read(with_text(LETTER, code))
     assert document.pages[0].ocr
     assert document.text == ENGLISH
 
 
 @needs_tesseract
-def test_a_page_with_a_picture_whose_place_overflows_is_read_as_it_looks():
+def test_page_with_an_overflowing_picture_position_is_read_by_ocr():
     def show(pdf):
         picture = pdf.make_stream(b"\0", Type=Name.XObject, Subtype=Name.Image, ColorSpace=Name.DeviceGray)
         picture.Width, picture.Height, picture.BitsPerComponent = 1, 1, 8
@@ -229,14 +229,14 @@ def same_luminance(text):
     return with_text(LETTER, f"1 0 0 rg 60 590 250 30 re f BT F 14 Tf 0 0.51 0 rg 72 600 Td ({text}) Tj ET")
 
 
-def test_text_on_a_background_of_its_luminance_is_read():
+def test_text_on_a_background_of_equal_luminance_is_read():
     data = same_luminance("Dr Quintana")
     greys = [pictures(one, 100)[0].convert("L") for one in (data, same_luminance(""))]
     assert ImageChops.difference(*greys).getextrema()[1] < 8
     assert last_line(data) == "Dr Quintana"
 
 
-def test_a_drawing_that_holds_itself_is_read_once():
+def test_recursive_form_is_read_once():
     def nest(pdf):
         font = pdf.pages[0].obj.Resources.Font
         name = next(iter(font.keys()))

@@ -1,4 +1,4 @@
-"""HTML: what is shown is edited in place, what is not shown is gone."""
+"""HTML: visible text is edited in place, and hidden content is removed."""
 
 import re
 
@@ -28,7 +28,7 @@ def every(text: str, wanted: str = NAME) -> list[Edit]:
     return [Edit(found.start(), found.end(), "PATIENT", "[P]") for found in re.finditer(wanted, text)]
 
 
-def test_what_is_shown_is_text_and_words_stay_whole():
+def test_visible_text_is_read_and_words_are_not_split():
     text = read_document(PAGE.encode(), "a.html").text
     assert f"Informe\nPaciente {NAME} & hija\nAlta\nNombre\t{NAME}\n" in text
     assert text.startswith(f"Informe de {NAME}\n")
@@ -36,7 +36,7 @@ def test_what_is_shown_is_text_and_words_stay_whole():
     assert text.count(NAME) == 8
 
 
-def test_what_is_not_shown_is_gone_and_the_rest_keeps_its_look():
+def test_hidden_content_is_removed_and_formatting_kept():
     document = read_document(PAGE.encode(), "a.html")
     copy = redact_document(document, every(document.text)).decode()
     assert "Sanz" not in copy
@@ -61,7 +61,7 @@ def test_what_is_not_shown_is_gone_and_the_rest_keeps_its_look():
         b"<p>&Iacute;&ntilde;igo",
     ],
 )
-def test_a_page_in_any_encoding_comes_out_as_utf_8(data):
+def test_page_in_any_encoding_is_written_in_utf_8(data):
     document = read_document(data, "a.htm")
     assert document.text == "Íñigo"
     assert "Íñigo" in redact_document(document, []).decode("utf-8")
@@ -69,7 +69,7 @@ def test_a_page_in_any_encoding_comes_out_as_utf_8(data):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_edits_over_tags_read_again_as_they_should(data):
+def test_edits_across_tags_round_trip(data):
     words = data.draw(st.lists(st.text("abñ<&", min_size=1, max_size=5), min_size=1, max_size=6))
     escaped = [word.replace("&", "&amp;").replace("<", "&lt;") for word in words]
     tags = data.draw(st.lists(st.sampled_from(["b", "i", "span"]), min_size=len(words), max_size=len(words)))
@@ -91,14 +91,14 @@ def test_edits_over_tags_read_again_as_they_should(data):
         ("<table><tr><td>a<td>b<tr><td>c<p>d</table>", "a\tb\nc\nd"),
     ],
 )
-def test_words_are_not_broken(page, text):
+def test_inline_elements_do_not_split_words(page, text):
     document = read_document(page.encode(), "a.html")
     assert document.text == text
     assert read_document(redact_document(document, []), "a.html").text == text
 
 
 @pytest.mark.parametrize("name", ["Black", "Center", "Solid"])
-def test_a_person_called_as_a_word_of_css_does_not_withhold_the_copy(name):
+def test_names_equal_to_css_keywords_do_not_withhold_the_copy(name):
     page = f'<p align="center" style="color: black; border: solid 1px">Dr. {name} informa</p>'
     document = read_document(page.encode(), "a.html")
     assert b'align="center"' in redact_document(document, every(document.text, name))
@@ -106,7 +106,7 @@ def test_a_person_called_as_a_word_of_css_does_not_withhold_the_copy(name):
         verify(f'<p style="font: {name}">a</p>'.encode(), "html", [name], WriteSettings())
 
 
-def test_nothing_that_only_some_browsers_take_for_text_becomes_a_script():
+def test_raw_text_elements_do_not_become_scripts():
     page = b'<p>a<noscript><p title="</noscript><script>f()</script>">b</p></noscript><xmp><script>g()</script></xmp>'
     copy = redact_document(read_document(page, "a.html"), [])
     assert b"<script" not in copy
@@ -114,7 +114,7 @@ def test_nothing_that_only_some_browsers_take_for_text_becomes_a_script():
 
 
 @pytest.mark.parametrize("depth", [380, 1000, 100_000])
-def test_a_page_is_read_to_its_end_or_not_at_all(depth):
+def test_deeply_nested_page_is_read_completely_or_refused(depth):
     page = b"<div>" * depth + b"Alta"
     if depth < 400:
         assert read_document(page, "a.html").text == "Alta"
@@ -123,7 +123,7 @@ def test_a_page_is_read_to_its_end_or_not_at_all(depth):
         read_document(page, "a.html")
 
 
-def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_look_alike():
+def test_paragraphs_with_equal_formatting_are_joined_if_an_edit_covers_the_break():
     page = "<p>ab</p>\n<p>c<b>d</b></p><p></p><p>e</p><p align=left>f</p><table><tr><td>g</td><td>h</td></tr></table>"
     document = read_document(page.encode(), "a.html")
     assert document.text == "ab\ncd\ne\nf\ng\th"
@@ -134,7 +134,7 @@ def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_l
     assert read_document(copy, "a.html").text == "a-d_e\n+\ng\th"
 
 
-def test_a_comment_that_holds_a_name_is_found():
+def test_name_in_a_comment_is_found():
     with pytest.raises(DeidError, match="comments still contains"):
         verify(f"<p>Alta</p><!-- {NAME} -->".encode(), "html", [NAME], WriteSettings())
 
@@ -147,12 +147,12 @@ def test_a_comment_that_holds_a_name_is_found():
         (b"\xff\xfa", "not utf-8"),
     ],
 )
-def test_bad_pages_are_refused(data, message):
+def test_invalid_pages_are_refused(data, message):
     with pytest.raises(InputError, match=message):
         read_document(data, "a.html", ReadSettings())
 
 
-def test_a_page_of_more_elements_than_can_be_read_is_refused_before_it_is_parsed():
+def test_page_with_too_many_elements_is_refused_before_parsing():
     with pytest.raises(InputError, match=r"a\.html: more than 1,000,000 elements"):
         read_document(b"Alta" + b"<br>" * 1_000_001, "a.html")
 
@@ -160,13 +160,13 @@ def test_a_page_of_more_elements_than_can_be_read_is_refused_before_it_is_parsed
 @pytest.mark.parametrize(
     "planted", ['lang="braulio"', 'style="font-family: braulio"', 'style="color: braulio"', 'style="braulio: red"']
 )
-def test_a_name_in_place_of_a_word_of_html_is_taken_out(planted):
+def test_name_in_place_of_an_html_keyword_is_removed(planted):
     document = read_document(f"<p {planted}>Soy Braulio</p>".encode(), "a.html")
     copy = redact_document(document, [Edit(4, 11, "PATIENT", "[P]")])
     assert b"braulio" not in copy.lower()
 
 
-def test_styles_that_are_none_but_css_stay():
+def test_styles_of_css_keywords_only_are_kept():
     page = b'<p style="font-family: Georgia, serif; color:#ff0000; border: 1px solid black" lang="es-ES">Alta</p>'
     copy = redact_document(read_document(page, "a.html"), [])
     assert b'<p style="font-family: georgia, serif; color:#ff0000; border: 1px solid black" lang="es-ES">' in copy

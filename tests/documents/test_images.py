@@ -51,7 +51,7 @@ def spanish():
 @pytest.mark.parametrize(
     "turned", [{}, {"rotate": 90}, {"rotate": 180}, {"skew": 1.5}], ids=["straight", "left", "over", "inclined"]
 )
-def test_a_scan_is_read_and_released_however_it_lies(turned):
+def test_scan_is_read_and_redacted_at_any_rotation(turned):
     data = scan(letter(SPANISH, size=13), **turned)
     document = read_document(data, "scan.pdf", SPA)
     assert document.text.split() == SPANISH.split()
@@ -69,7 +69,7 @@ def test_only_pages_without_text_are_read_by_ocr():
     assert texts == [SPANISH.split(), ENGLISH.split(), FINNISH.split()]
 
 
-def test_a_stale_text_layer_behind_a_scan_is_not_believed():
+def test_invisible_text_layer_of_a_scan_is_ignored():
     def lie(pdf):
         font = pdf.make_indirect(Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica))
         pdf.pages[0].obj.Resources.Font = Dictionary(F9=font)
@@ -80,7 +80,7 @@ def test_a_stale_text_layer_behind_a_scan_is_not_believed():
     assert b"Nothing" not in unpacked(redact_document(document, []))
 
 
-def test_a_font_that_does_not_say_what_its_characters_mean_is_read_as_it_looks():
+def test_page_with_an_unmapped_font_is_read_by_ocr():
     def hide_meaning(pdf):
         cmap = b"1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfrange <00> <FF> <E000> endbfrange"
         for font in pdf.pages[0].obj.Resources.Font.values():
@@ -91,13 +91,13 @@ def test_a_font_that_does_not_say_what_its_characters_mean_is_read_as_it_looks()
     assert document.text.split() == ENGLISH.split()
 
 
-def test_a_page_can_be_read_as_it_looks_though_it_has_text():
+def test_ocr_can_be_forced_on_a_page_with_text():
     document = read_document(letter(ENGLISH, size=14), "a.pdf", ReadSettings(ocr="always"))
     assert document.pages[0].ocr
     assert document.text.split() == ENGLISH.split()
 
 
-def test_a_picture_on_a_page_of_text_is_read():
+def test_picture_on_a_page_with_text_is_read():
     logo = pictures(letter("Margaret Thornbury, patient", size=20), 100)[0].crop((60, 60, 600, 130))
     document = read_document(with_picture(letter(ENGLISH), logo), "a.pdf")
     assert document.text.startswith(ENGLISH)
@@ -116,7 +116,7 @@ def test_pictures_can_be_removed():
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "TIFF"])
-def test_a_picture_stays_one_of_its_kind_without_metadata(kind):
+def test_image_keeps_its_format_and_loses_its_metadata(kind):
     image = pictures(letter(SPANISH, size=13), 200)[0]
     exif = Image.Exif()
     exif[0x010E] = "Braulio Sanz"
@@ -149,7 +149,7 @@ def test_all_pages_of_a_tiff_are_read():
     assert "thornbury" not in fold(read_document(copy, "a.tiff").text)
 
 
-def test_what_was_not_read_can_be_removed():
+def test_unread_content_can_be_removed():
     image = pictures(letter(ENGLISH, size=14), 150)[0].convert("L")
     image.paste(0, (700, 900, 1100, 1300))
     out = io.BytesIO()
@@ -160,7 +160,7 @@ def test_what_was_not_read_can_be_removed():
         assert after.crop((100, 100, 700, 300)).getextrema()[0] < 100
 
 
-def test_a_name_that_can_be_read_in_the_picture_is_found():
+def test_name_legible_in_the_page_image_is_found():
     data = scan(letter(ENGLISH, size=14))
     with pytest.raises(DeidError, match="PATIENT") as caught:
         verify(data, "pdf", {"Thornbury": "PATIENT"}, WriteSettings(verify_ocr="all"))
@@ -168,32 +168,32 @@ def test_a_name_that_can_be_read_in_the_picture_is_found():
     assert "--unread remove" in str(caught.value)
 
 
-def test_a_missing_language_is_named():
+def test_missing_ocr_language_is_an_error():
     with pytest.raises(InputError, match="no data for language xyz"):
         read_document(scan(letter("x")), "scan.pdf", ReadSettings(languages=("xyz",)))
 
 
-def test_a_missing_tesseract_is_named(monkeypatch):
+def test_missing_tesseract_is_an_error(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError, match="Tesseract"):
         read_document(scan(letter("x")), "scan.pdf")
     assert read_document(letter(SPANISH), "text.pdf").text == SPANISH
 
 
-def test_a_page_that_takes_too_long_is_an_error():
+def test_ocr_timeout_is_an_error():
     with pytest.raises(InputError, match="page 1: OCR took longer than 0 s"):
         read_document(scan(letter(SPANISH)), "scan.pdf", ReadSettings(page_seconds=0))
 
 
 @pytest.mark.parametrize("size", [(30_000, 10), (9_000, 20_000)], ids=["long", "large"])
-def test_a_huge_picture_is_refused_before_it_is_unpacked(size):
+def test_huge_image_is_refused_before_decompression(size):
     out = io.BytesIO()
     Image.new("1", size).save(out, "PNG")
     with pytest.raises(InputError, match=r"a\.png: larger than"):
         read_document(out.getvalue(), "a.png", ReadSettings())
 
 
-def test_a_damaged_picture_is_named():
+def test_damaged_image_is_refused():
     out = io.BytesIO()
     Image.effect_noise((300, 300), 50).save(out, "PNG")
     for data in (out.getvalue()[:2000], out.getvalue()[:20]):
@@ -201,7 +201,7 @@ def test_a_damaged_picture_is_named():
             read_document(data, "a.png")
 
 
-def test_a_picture_that_does_not_say_its_size_is_named():
+def test_image_without_a_size_is_refused():
     out = io.BytesIO()
     Image.new("L", (30, 30)).save(out, "TIFF")
     data = out.getvalue()
@@ -213,7 +213,7 @@ def test_a_picture_that_does_not_say_its_size_is_named():
 
 
 @pytest.mark.parametrize("kind", ["uint16", "int32", "float32"])
-def test_a_picture_of_many_shades_is_read_from_its_darkest_to_its_lightest(kind):
+def test_image_with_more_than_8_bits_is_scaled_to_its_range(kind):
     values = np.asarray(pictures(letter(ENGLISH, size=14), 150)[0].convert("L").crop((0, 0, 1240, 300)))
     scaled = values / 255 if kind == "float32" else values.astype("int64") * 16
     out = io.BytesIO()
@@ -224,7 +224,7 @@ def test_a_picture_of_many_shades_is_read_from_its_darkest_to_its_lightest(kind)
     assert "thornbury" not in fold(read_document(copy, "a.tif").text)
 
 
-def test_a_name_in_the_metadata_of_a_picture_is_found():
+def test_name_in_image_metadata_is_found():
     exif = Image.Exif()
     exif[0x010E] = "Braulio Sanz"
     out = io.BytesIO()
@@ -234,7 +234,7 @@ def test_a_name_in_the_metadata_of_a_picture_is_found():
 
 
 @pytest.mark.parametrize("kind", ["png", "jpeg", "scan", "picture on a page"])
-def test_text_on_a_background_of_its_luminance_is_read(kind):
+def test_text_on_a_background_of_equal_luminance_is_read(kind):
     code = "1 0 0 rg 60 590 250 30 re f BT F 14 Tf 0 0.51 0 rg 72 600 Td (Dr Quintana) Tj ET"
     page = pictures(with_text(letter(ENGLISH), code), 150)[0].crop((100, 400, 1000, 600))
     out = io.BytesIO()
@@ -260,7 +260,7 @@ def report(angle):
 
 
 @pytest.mark.parametrize("angle", [90, 180, 270, 7, 200])
-def test_a_picture_on_a_page_of_text_is_read_however_it_lies(angle):
+def test_picture_on_a_page_is_read_at_any_rotation(angle):
     data = with_picture(letter(ENGLISH), report(angle))
     document = read_document(data, "a.pdf")
     assert document.text.startswith(ENGLISH)
@@ -287,7 +287,7 @@ def embedded(kind, **more):
 @pytest.mark.parametrize(
     ("kind", "more"), [("JPEG", {"comment": b"Quintana"}), ("PNG", {}), ("TIFF", {})], ids=["JPEG", "PNG", "TIFF"]
 )
-def test_a_kept_picture_loses_what_is_written_beside_its_pixels(kind, more):
+def test_kept_picture_loses_its_metadata(kind, more):
     data = embedded(kind, **more)
     assert b"Quintana" in data
     copy = write_picture(data, None, [], KEEP, WriteSettings(read=KEEP))
@@ -297,7 +297,7 @@ def test_a_kept_picture_loses_what_is_written_beside_its_pixels(kind, more):
         assert ImageStat.Stat(ImageChops.difference(before, after)).mean[0] < 1
 
 
-def test_a_kept_picture_that_is_damaged_becomes_a_blank_one():
+def test_damaged_kept_picture_becomes_blank():
     copy = write_picture(
         embedded("PNG")[:120],
         None,

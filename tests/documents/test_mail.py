@@ -38,7 +38,7 @@ def released(message: EmailMessage) -> EmailMessage:
     return out
 
 
-def test_headers_that_are_shown_are_text_and_others_are_gone():
+def test_visible_headers_are_read_and_others_removed():
     copy = released(letter())
     assert copy["Subject"] == "Cita de [P] con un asunto que es tan largo que no cabe en una sola línea del mensaje"
     assert copy["From"] == '"[P] <[P]@ejemplo.es>"'
@@ -47,7 +47,7 @@ def test_headers_that_are_shown_are_text_and_others_are_gone():
     assert copy.get_content() == "Hola,\nsoy [P].\n"
 
 
-def test_of_alternatives_the_page_is_taken():
+def test_html_alternative_is_read():
     message = letter()
     message.add_alternative(f"<p>Hola, soy <b>Braulio</b> Núñez<!-- {NAME} --></p>", subtype="html")
     copy = released(message)
@@ -55,7 +55,7 @@ def test_of_alternatives_the_page_is_taken():
     assert "<b>[P]</b>" in copy.get_content()
 
 
-def test_attachments_are_redacted_by_their_kind_and_others_are_gone():
+def test_supported_attachments_are_redacted_and_others_removed():
     document = docx.Document()
     document.add_paragraph(f"Paciente {NAME}")
     out = io.BytesIO()
@@ -83,7 +83,7 @@ PLAIN_FILE = f"Paciente {NAME}, vive en Toledo. ".encode() * 6
 @pytest.mark.parametrize(
     "change", [str, lambda block: block.replace("`", " "), lambda block: block[: block.find("`")]]
 )
-def test_a_uuencoded_file_in_a_body_is_an_attachment(quote, change):
+def test_uuencoded_file_in_a_body_becomes_an_attachment(quote, change):
     block = change(uuencoded(PLAIN_FILE, "informe.txt")).splitlines(keepends=True)
     message = letter()
     message.set_content(f"Hola,\n{''.join(quote + line for line in block)}adiós, {NAME}\n", cte="8bit")
@@ -106,14 +106,14 @@ def test_a_uuencoded_file_in_a_body_is_an_attachment(quote, change):
     ],
     ids=["unknown kind", "damaged", "without a beginning", "BinHex", "yEnc", "base64", "PGP"],
 )
-def test_an_encoded_file_that_cannot_be_read_is_removed_with_a_warning(block):
+def test_unreadable_encoded_file_is_removed_with_a_warning(block):
     message = letter()
     message.set_content(f"Hola,\n{block}adiós\n", cte="8bit")
     assert read_document(message.as_bytes(), "a.eml").warnings == ("attachments that cannot be read are removed",)
     assert released(message).get_content() == "Hola,\nadiós\n"
 
 
-def test_an_encoded_file_in_a_page_is_an_attachment():
+def test_encoded_file_in_html_becomes_an_attachment():
     page = escape(uuencoded(PLAIN_FILE, "informe.txt"))
     message = letter()
     message.set_content(f"<p>Hola</p><pre>{page}</pre><p>adiós</p>", subtype="html")
@@ -131,18 +131,18 @@ def test_an_encoded_file_in_a_page_is_an_attachment():
         "BEGIN TREATMENT\nEND\n",
     ],
 )
-def test_prose_is_no_encoded_file(text):
+def test_prose_is_not_an_encoded_file(text):
     message = letter()
     message.set_content(text)
     assert released(message).get_content() == text
 
 
-def test_a_text_with_an_encoded_file_has_a_warning():
+def test_text_file_with_an_encoded_file_has_a_warning():
     (warning,) = read_document(uuencoded(PLAIN_FILE, "a.txt").encode(), "a.txt").warnings
     assert "written as letters" in warning
 
 
-def test_a_message_in_a_message_is_redacted_too():
+def test_attached_message_is_redacted():
     outer = EmailMessage()
     outer["Subject"] = "Fwd"
     outer.set_content("Hola")
@@ -151,14 +151,14 @@ def test_a_message_in_a_message_is_redacted_too():
     assert inner.get_content().get_content() == "Hola,\nsoy [P].\n"
 
 
-def test_a_replacement_cannot_add_headers():
+def test_replacement_cannot_inject_headers():
     document = read_document(letter().as_bytes(), "a.eml")
     at = document.text.index(NAME)
     copy = redact_document(document, [Edit(at, at + len(NAME), "PATIENT", "X\r\nBcc: a@b.c")])
     assert message_from_bytes(copy)["Bcc"] is None
 
 
-def test_a_name_in_a_header_of_a_part_is_found():
+def test_name_in_a_part_header_is_found():
     message = EmailMessage()
     message["Subject"] = "Alta"
     message.add_attachment("Alta", filename=f"{NAME}.txt")
@@ -167,19 +167,19 @@ def test_a_name_in_a_header_of_a_part_is_found():
 
 
 @pytest.mark.parametrize("data", [b"\xff\xff", b"hello", b"\n\nhello"])
-def test_what_is_no_message_is_refused(data):
+def test_file_that_is_not_a_message_is_refused(data):
     with pytest.raises(InputError, match=r"a\.eml"):
         read_document(data, "a.eml")
 
 
 @pytest.mark.parametrize("depth", [30, 1000])
-def test_messages_in_messages_without_end_are_refused(depth):
+def test_deeply_nested_messages_are_refused(depth):
     data = b"Subject: a\nContent-Type: message/rfc822\n\n" * depth + b"Subject: b\n\nAlta"
     with pytest.raises(InputError, match=r"a\.eml: (more than 20 levels|damaged)"):
         read_document(data, "a.eml")
 
 
-def test_messages_in_messages_are_all_redacted():
+def test_nested_messages_are_all_redacted():
     data = b"Subject: a\nContent-Type: message/rfc822\n\n" * 8 + f"Subject: b\n\nSoy {NAME}".encode()
     document = read_document(data, "a.eml")
     at = document.text.index(NAME)
@@ -188,14 +188,14 @@ def test_messages_in_messages_are_all_redacted():
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
-def test_headers_that_are_not_encoded_keep_their_letters(encoding):
+def test_unencoded_headers_are_decoded(encoding):
     data = f"From: {NAME} <a@b.c>\r\nSubject: {NAME}\r\n\r\nAlta".encode(encoding)
     assert read_document(data, "a.eml").text == f"From: {NAME} <a@b.c>\nSubject: {NAME}\n\nAlta"
 
 
 @pytest.mark.parametrize("charset", ["us-ascii", "utf-8", "klingon", "base64", "iso-8859-1"])
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
-def test_a_body_that_lies_about_its_encoding_keeps_its_letters(charset, encoding):
+def test_body_with_a_wrong_charset_is_decoded(charset, encoding):
     head = f"Subject: Alta\nContent-Type: text/plain; charset={charset}\n\n"
     text = read_document(head.encode() + f"Soy {NAME}.".encode(encoding), "a.eml").text
     assert "Soy Braulio N" in text
@@ -204,7 +204,7 @@ def test_a_body_that_lies_about_its_encoding_keeps_its_letters(charset, encoding
         assert f"Soy {NAME}." in text
 
 
-def test_a_calendar_beside_a_text_does_not_take_its_place():
+def test_calendar_alternative_does_not_replace_the_text():
     message = letter()
     message.add_alternative("BEGIN:VCALENDAR", subtype="calendar")
     assert released(message).get_content() == "Hola,\nsoy [P].\n"
@@ -213,7 +213,7 @@ def test_a_calendar_beside_a_text_does_not_take_its_place():
 @pytest.mark.parametrize(
     "header", [b"Subject: " + b"=?utf-8?Q?a?= " * 100_000, b"To: " + b"a@b.c, " * 100_000, b"To: " + b"(" * 100_000]
 )
-def test_endless_headers_are_refused_at_once(header):
+def test_excessive_headers_are_refused_quickly(header):
     with pytest.raises(InputError, match=r"a\.eml: (headers of more than|damaged)"):
         read_document(header + b"\n\nAlta", "a.eml")
 
@@ -228,7 +228,7 @@ def test_many_attachments_are_all_redacted():
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_an_attached_table_is_treated_by_the_policy_of_columns(inside):
+def test_column_policies_apply_to_attached_tables(inside):
     message = EmailMessage()
     message["Subject"] = "Visits"
     message.set_content("Adjunto.")

@@ -1,4 +1,4 @@
-"""ODT: text of every part, formatting kept, nothing of what is not shown in the copy."""
+"""ODT: the text of every part is edited in place, formatting is kept, and hidden content is not copied."""
 
 import io
 import re
@@ -66,7 +66,7 @@ def released(data: bytes) -> bytes:
     return copy
 
 
-def test_a_document_of_another_tool_keeps_its_looks():
+def test_document_of_another_program_keeps_its_formatting():
     original = OpenDocumentText()
     original.meta.addElement(__import__("odf.dc", fromlist=["Title"]).Title(text=NAME))
     bold = Style(name="Bold", family="text")
@@ -131,13 +131,13 @@ def test_a_document_of_another_tool_keeps_its_looks():
         ("<text:p><text:author-name>Ana</text:author-name> y <text:date>hoy</text:date></text:p>", "Ana y hoy"),
     ],
 )  # fmt: skip
-def test_what_is_not_shown_is_neither_text_nor_in_the_copy(body, text):
+def test_hidden_content_is_neither_read_nor_copied(body, text):
     data = package(body, meta_xml=f"<a>{NAME}</a>", Thumbnails__thumbnail_png=NAME, **{"Object 1__content_xml": NAME})
     assert read_document(data, "a.odt").text == text
     assert set(members(released(data))) == {"mimetype", "content.xml", "META-INF/manifest.xml"}
 
 
-def test_notes_comments_and_frames_stand_behind_their_paragraph():
+def test_notes_comments_and_frames_follow_their_paragraph():
     note = f"<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Note on {NAME}</text:p>"
     comment = f"<office:annotation><dc:creator>{NAME}</dc:creator><text:p>Call {NAME}</text:p></office:annotation>"
     frame = f"<draw:frame><draw:text-box><text:p>Box of {NAME}</text:p></draw:text-box>"
@@ -148,7 +148,7 @@ def test_notes_comments_and_frames_stand_behind_their_paragraph():
     released(package(body))
 
 
-def test_of_settings_those_stay_that_the_looks_depend_on():
+def test_only_layout_settings_are_kept():
     items = "".join(
         f'<c:config-item c:name="{name}" c:type="{kind}">{value}</c:config-item>'
         for name, kind, value in [
@@ -166,7 +166,7 @@ def test_of_settings_those_stay_that_the_looks_depend_on():
     assert 'full-path="settings.xml"' in members(copy)["META-INF/manifest.xml"].decode()
 
 
-def test_hidden_text_is_gone_and_does_not_break_words():
+def test_hidden_text_is_removed_and_does_not_split_words():
     styles = '<style:style style:name="H"><style:text-properties text:display="none"/></style:style>'
     styles = f"<office:document-styles {NAMESPACES}><office:styles>{styles}</office:styles></office:document-styles>"
     body = f'<text:p>Brau<text:span text:style-name="H">{NAME}</text:span>lio Sanz</text:p>'
@@ -175,7 +175,7 @@ def test_hidden_text_is_gone_and_does_not_break_words():
     assert document.warnings == ("hidden texts are removed",)
 
 
-def test_a_picture_takes_a_new_name_and_is_removed_if_that_is_wished():
+def test_picture_is_renamed_or_removed_according_to_settings():
     picture = io.BytesIO()
     Image.new("L", (40, 30), 0).save(picture, "PNG")
     body = f'<text:p>Alta<draw:frame><draw:image xlink:href="Pictures/{NAME}.png"/></draw:frame></text:p>'
@@ -191,7 +191,7 @@ def test_a_picture_takes_a_new_name_and_is_removed_if_that_is_wished():
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_edits_over_spans_read_again_as_they_should(data):
+def test_edits_across_spans_round_trip(data):
     part = st.one_of(st.text("abñ<&", min_size=1, max_size=5), st.just("\t"), st.just("  "))
     parts = data.draw(st.lists(part, min_size=1, max_size=6))
     shown = {"\t": "<text:tab/>", "  ": '<text:s text:c="2"/>'}
@@ -204,7 +204,7 @@ def test_edits_over_spans_read_again_as_they_should(data):
     assert copy.text == apply_edits(document.text, edits)
 
 
-def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_look_alike():
+def test_paragraphs_with_equal_formatting_are_joined_if_an_edit_covers_the_break():
     body = "<text:p>a<text:span>b</text:span></text:p><text:p>c<text:tab/>d</text:p><text:h>ef</text:h>"
     document = read_document(package(body), "a.odt")
     assert document.text == "ab\nc\td\nef"
@@ -212,7 +212,7 @@ def test_paragraphs_are_joined_where_the_line_end_between_is_replaced_and_they_l
     assert read_document(copy, "a.odt").text == "a-\t+\nf"
 
 
-def test_text_in_a_part_that_is_not_read_is_found():
+def test_text_in_an_unread_part_is_found():
     with pytest.raises(DeidError, match=r"strange\.xml still contains PATIENT"):
         verify(package("<text:p/>", strange_xml=f"<a>{NAME}</a>"), "odt", {NAME: "PATIENT"}, WriteSettings())
 
@@ -235,12 +235,12 @@ def test_text_in_a_part_that_is_not_read_is_found():
         ),
     ],
 )
-def test_bad_files_are_refused(data, message):
+def test_invalid_files_are_refused(data, message):
     with pytest.raises(InputError, match=message):
         read_document(data, "a.odt")
 
 
-def test_a_document_of_more_elements_than_can_be_read_is_refused_before_it_is_parsed():
+def test_document_with_too_many_elements_is_refused_before_parsing():
     files = members(package("<text:p/>" * 1_000_001))
     with pytest.raises(InputError, match=r"a\.odt: more than 1,000,000 elements"):
         read_document(zipped(files), "a.odt")

@@ -1,4 +1,4 @@
-"""What stands beside a removed text is still there, at any angle, and replacements stay within the margins."""
+"""Text beside removed text is kept at any angle, and replacements stay within the margins."""
 
 import math
 
@@ -24,7 +24,7 @@ def aslant(text, angle, x=150, y=330, size=16):
 
 @needs_tesseract
 @pytest.mark.parametrize("angle", [20, 45, -70])
-def test_words_beside_a_removed_one_stay_in_text_that_stands_aslant(angle):
+def test_words_beside_a_removed_one_stay_in_oblique_text(angle):
     code = aslant("Ward Margaret Thornbury Cardiology", angle, y=500 if angle < 0 else 330)
     data = with_text(letter(ENGLISH), code)
     document = read_document(data, "a.pdf")
@@ -40,7 +40,7 @@ def test_words_beside_a_removed_one_stay_in_text_that_stands_aslant(angle):
     assert ENGLISH.split() == ocr(page.crop((0, 0, page.width, 267)), dpi=200, modes=(3,)).split()
 
 
-def test_a_line_does_not_reach_further_than_the_others():
+def test_replacement_does_not_extend_a_line_beyond_the_margin():
     document = read_document(letter(LINES, left=110, size=11), "a.pdf")
     copy = redact_document(document, edits_of(document.text, ["Margaret Thornbury"], replacement=LABEL))
     before = np.asarray(pages(letter(LINES, left=110, size=11), 100)[0].convert("L"))
@@ -50,7 +50,7 @@ def test_a_line_does_not_reach_further_than_the_others():
 
 
 @needs_tesseract
-def test_lines_beside_a_removed_one_stay_on_a_scan_that_is_inclined():
+def test_lines_beside_a_removed_one_stay_on_a_skewed_scan():
     data = scan(letter(LINES, size=13), skew=8)
     document = read_document(data, "a.pdf")
     assert document.text.split() == LINES.split()

@@ -1,4 +1,4 @@
-"""PDF with a text layer: what is read, and that nothing of what was removed is left."""
+"""PDF with a text layer: reading order, redaction, and nothing left of removed text."""
 
 import io
 
@@ -57,23 +57,23 @@ def assert_gone(data, string):
 
 
 @pytest.mark.parametrize("text", [SPANISH, FINNISH, ENGLISH])
-def test_lines_are_read_as_they_stand(text):
+def test_lines_are_read(text):
     assert read(letter(text)).text == text
 
 
 @pytest.mark.parametrize("rotate", [90, 180, 270])
-def test_a_rotated_page_is_read_like_any_other(rotate):
+def test_rotated_page_is_read(rotate):
     assert read(letter(SPANISH, rotate=rotate)).text == SPANISH
 
 
-def test_pages_follow_one_another():
+def test_pages_are_joined_in_order():
     document = read(joined(letter(SPANISH), letter(FINNISH)))
     assert document.text == f"{SPANISH}\n{FINNISH}"
     assert [document.text[page.start : page.end].strip() for page in document.pages] == [SPANISH, FINNISH]
     assert [page.number for page in document.pages] == [1, 2]
 
 
-def test_a_word_that_breaks_at_the_end_of_a_line_is_one():
+def test_hyphenated_word_is_joined():
     text = read(
         letter("El paciente Braulio Sanz Ibá-\nñez ingresa por dolor, y el perío-\ndo de ingreso es corto")
     ).text
@@ -81,12 +81,12 @@ def test_a_word_that_breaks_at_the_end_of_a_line_is_one():
     assert "período" in text
 
 
-def test_a_double_name_keeps_its_hyphen():
+def test_double_name_keeps_its_hyphen():
     lines = ["La paciente ingresa por la tarde con Ana García-", "López y con otra persona de su misma familia y,"]
     assert "García-López" in read(letter("\n".join([*lines, "según dice, de la ciudad de al lado también."]))).text
 
 
-def test_a_paragraph_is_one_line():
+def test_lines_of_a_paragraph_are_joined():
     words = "El paciente refiere dolor desde hace tres días y niega fiebre y tos. " * 6
     assert read(columns([words], count=1)).text == words.strip()
 
@@ -97,7 +97,7 @@ def test_columns_are_read_one_after_the_other():
     assert read(columns([left, right])).text.split() == (left + right).split()
 
 
-def test_a_form_is_read_by_rows():
+def test_form_is_read_by_rows():
     out = letter("Nombre:\nApellidos:\nTeléfono:\nCiudad:")
     values = letter("Braulio\nSanz Ibáñez\n600123456\nMadrid", left=200)
 
@@ -113,7 +113,7 @@ def test_a_form_is_read_by_rows():
 
 
 @pytest.mark.parametrize("rotate", [0, 90, 180, 270])
-def test_a_name_is_gone_from_a_released_page(rotate):
+def test_name_is_removed_from_a_page_at_any_rotation(rotate):
     _, _, copy = released(letter(SPANISH, rotate=rotate), [NAME, "señor Sanz Ibáñez", "Núñez"])
     assert_gone(copy, "Sanz")
     assert_gone(copy, "Núñez")
@@ -121,7 +121,7 @@ def test_a_name_is_gone_from_a_released_page(rotate):
 
 
 @needs_poppler
-def test_others_read_the_released_text():
+def test_poppler_reads_the_released_text():
     document, edits, copy = released(LETTER, [NAME, "Calle Olmo 17", "28035"])
     assert pdftotext(copy).split() == apply_edits(document.text, edits).split()
 
@@ -132,7 +132,7 @@ def test_the_text_layer_is_the_released_text():
     assert lines == apply_edits(document.text, edits).splitlines()
 
 
-def test_what_hides_in_the_file_is_neither_read_nor_copied():
+def test_hidden_content_is_neither_read_nor_copied():
     data = changed(LETTER, hide("Quintana"))
     assert [f for f in in_any_encoding("Quintana") if f in unpacked(data)]
     document = read(data)
@@ -146,7 +146,7 @@ def test_what_hides_in_the_file_is_neither_read_nor_copied():
         assert set(pdf.pages[0].obj.keys()) <= {"/Type", "/Parent", "/MediaBox", "/Rotate", "/Resources", "/Contents"}
 
 
-def test_an_earlier_revision_is_gone():
+def test_earlier_revision_is_removed():
     data = later_revision(changed(letter(ENGLISH), lambda pdf: None), "Thornbury was", "Applegate was")
     document = read(data)
     assert "Applegate was" in document.text
@@ -154,7 +154,7 @@ def test_an_earlier_revision_is_gone():
     assert_gone(copy, "Thornbury")
 
 
-def test_a_form_field_is_text_like_any_other():
+def test_form_field_is_read_and_redacted():
     document, _, copy = released(form(NAME), [NAME])
     assert document.text.split() == ["Paciente:", "Braulio", "Sanz", "Ibáñez"]
     assert_gone(copy, NAME)
@@ -162,19 +162,19 @@ def test_a_form_field_is_text_like_any_other():
         assert "/AcroForm" not in pdf.Root
 
 
-def test_an_annotation_that_is_shown_is_text_like_any_other():
+def test_visible_annotation_is_read_and_redacted():
     document, _, copy = released(changed(LETTER, free_text("Llamar a Quintana")), ["Quintana"])
     assert document.text.endswith("Llamar a Quintana")
     assert_gone(copy, "Quintana")
 
 
-def test_a_watermark_does_not_mix_with_the_lines_that_it_crosses():
+def test_watermark_is_separate_from_the_lines_it_crosses():
     document, _, copy = released(changed(LETTER, watermark("Impreso por Quintana")), ["Quintana"])
     assert document.text == f"{SPANISH}\nImpreso por Quintana"
     assert_gone(copy, "Quintana")
 
 
-def test_what_lies_outside_the_page_is_neither_read_nor_copied():
+def test_text_outside_the_page_is_neither_read_nor_copied():
     def crop(pdf):
         pdf.pages[0].obj.CropBox = [0, 700, 595, 762]
 
@@ -183,21 +183,21 @@ def test_what_lies_outside_the_page_is_neither_read_nor_copied():
     assert_gone(copy, "Braulio")
 
 
-def test_a_word_that_goes_on_over_the_page_is_one():
+def test_word_across_pages_is_joined():
     document = read(joined(letter("Ingresa el señor Ibá-"), letter("ñez por dolor")))
     assert document.text == "Ingresa el señor Ibáñez por dolor"
     copy = redact_document(document, edits_of(document.text, ["Ibáñez"]))
     assert layer(copy).split() == "Ingresa el señor [PATIENT] por dolor".split()
 
 
-def test_the_length_of_a_name_cannot_be_measured():
+def test_width_of_a_removed_name_cannot_be_measured():
     short, long = letter("Paciente Ana Gil niega alergias"), letter("Paciente Bartolomé Echeverría niega alergias")
     copies = [released(short, ["Ana Gil"])[2], released(long, ["Bartolomé Echeverría"])[2]]
     first, second = (ImageOps.invert(pictures(copy, 200)[0].convert("L")).getbbox() for copy in copies)
     assert first == pytest.approx(second, abs=1)
 
 
-def test_the_gaps_of_a_justified_line_do_not_tell_either():
+def test_gaps_of_a_justified_line_do_not_reveal_the_width():
     short = letter("Paciente Ana Gil niega alergias", gap=9)
     long = letter("Paciente Bartolomé Echeverría niega alergias", gap=1)
     copies = [released(short, ["Ana Gil"])[2], released(long, ["Bartolomé Echeverría"])[2]]
@@ -206,7 +206,7 @@ def test_the_gaps_of_a_justified_line_do_not_tell_either():
 
 
 @pytest.mark.parametrize("mark", ["box", "black", "plain"])
-def test_a_replacement_is_written_in_its_place(mark):
+def test_replacement_is_drawn_in_place(mark):
     document = read(LETTER)
     copy = redact_document(document, edits_of(document.text, [NAME]), WriteSettings(mark=mark))
     before, after = pictures(LETTER, 72)[0].convert("L"), pictures(copy, 72)[0].convert("L")
@@ -217,7 +217,7 @@ def test_a_replacement_is_written_in_its_place(mark):
     assert ImageStat.Stat(difference).mean[0] < 1
 
 
-def test_the_size_of_a_page_is_kept():
+def test_page_size_is_kept():
     for rotate in (0, 90):
         _, _, copy = released(letter(SPANISH, rotate=rotate), [NAME])
         with pikepdf.open(io.BytesIO(copy)) as pdf:
@@ -226,7 +226,7 @@ def test_the_size_of_a_page_is_kept():
         assert box == pytest.approx([0, 0, *A4], abs=0.01)
 
 
-def test_a_name_that_was_put_back_is_found():
+def test_name_in_metadata_of_the_copy_is_found():
     document, edits, copy = released(LETTER, [NAME])
     for place in ("/Author", "/Keywords"):
         leaky = changed(copy, lambda pdf, place=place: pdf.docinfo.__setitem__(place, pikepdf.String(NAME)))
@@ -251,7 +251,7 @@ def test_edits_anywhere_remove_exactly_their_characters(data):
 
 
 @pytest.mark.parametrize("rotate", [0, 90])
-def test_each_character_has_a_box_on_its_page(rotate):
+def test_every_character_has_a_box_on_its_page(rotate):
     document = read(letter(SPANISH, rotate=rotate))
     page = document.parts[1][0]
     covered = set()
@@ -279,13 +279,13 @@ def encrypted(password):
     ],
     ids=["encrypted", "truncated", "malformed"],
 )
-def test_a_file_that_cannot_be_opened_is_named(data, reason):
+def test_unreadable_file_is_refused(data, reason):
     with pytest.raises(InputError, match=reason) as caught:
         read(data, "bad.pdf")
     assert "bad.pdf" in str(caught.value)
 
 
-def test_an_xfa_form_is_refused():
+def test_xfa_form_is_refused():
     def make_xfa(pdf):
         template = pdf.make_stream(b"<xdp:xdp xmlns:xdp='http://ns.adobe.com/xdp/'></xdp:xdp>")
         pdf.Root.AcroForm = pikepdf.Dictionary(Fields=[], XFA=pikepdf.Array([pikepdf.String("template"), template]))
@@ -295,11 +295,11 @@ def test_an_xfa_form_is_refused():
         read(changed(LETTER, make_xfa))
 
 
-def test_an_empty_password_opens_a_file():
+def test_empty_password_opens_a_file():
     assert read(encrypted("")).text == SPANISH
 
 
-def test_a_file_without_pages_is_refused():
+def test_file_without_pages_is_refused():
     out = io.BytesIO()
     with pikepdf.new() as pdf:
         pdf.save(out)
@@ -312,7 +312,7 @@ def test_too_many_pages_are_refused():
         read_document(joined(LETTER, LETTER, LETTER), "a.pdf", ReadSettings(max_pages=2))
 
 
-def test_an_empty_page_is_an_empty_text():
+def test_empty_page_gives_empty_text():
     document = read(letter(""))
     assert document.text == ""
     assert redact_document(document, []).startswith(b"%PDF")

@@ -1,4 +1,4 @@
-"""RTF: text in, text out."""
+"""RTF: the text is read and written to a new file."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ FILE = (
 )
 
 
-def test_headers_notes_and_cells_are_text_and_what_is_not_shown_is_gone():
+def test_headers_notes_and_cells_are_read_and_hidden_content_removed():
     document = read_document(FILE.encode("cp1252"), "a.rtf")
     assert document.text.startswith(f"Historia de {NAME}\n")
     assert f"Paciente {NAME} ingresa.\n" in document.text
@@ -31,7 +31,7 @@ def test_headers_notes_and_cells_are_text_and_what_is_not_shown_is_gone():
     assert document.warnings == ("formatting, pictures, text boxes and comments are removed",)
 
 
-def test_a_copy_holds_the_released_text_and_nothing_else():
+def test_copy_contains_only_the_released_text():
     document = read_document(FILE.encode("cp1252"), "a.rtf")
     edits, at = [], -1
     while (at := document.text.find("Braulio", at + 1)) >= 0:
@@ -44,22 +44,22 @@ def test_a_copy_holds_the_released_text_and_nothing_else():
 
 @settings(max_examples=80, deadline=None)
 @given(st.text("abñé€𝒳漢\\{}\t\n '-;", min_size=1, max_size=60))
-def test_any_text_comes_back(text):
+def test_any_text_round_trips(text):
     document = read_document(FILE.encode("cp1252"), "a.rtf")
     copy = redact_document(document, [Edit(0, len(document.text), "", f"x{text}x")])
     assert read_document(copy, "a.rtf").text == f"x{text}x"
 
 
-def test_a_note_breaks_no_word_and_runs_into_none():
+def test_footnote_does_not_split_or_join_words():
     file = r"{\rtf1 Brau{\footnote \pard Nota {\i de \}Ana}}lio Sa\-nz{\super\chftn{\footnote Dos}} ingresa}"
     document = read_document(file.encode(), "a.rtf")
     assert document.text == "Braulio Sanz ingresa\nNota de }Ana\nDos"
 
 
-def test_a_broken_file_gives_what_can_be_read():
+def test_truncated_file_is_read_as_far_as_possible():
     assert read_document(FILE.encode("cp1252")[:260], "a.rtf").text.startswith("Historia")
 
 
-def test_another_file_of_that_name_is_refused():
+def test_suffix_must_match_content():
     with pytest.raises(InputError, match=r"a\.rtf: the file name says rtf, but the content is txt"):
         read_document(b"hello", "a.rtf")

@@ -1,4 +1,4 @@
-"""Tables: CSV, Excel, Parquet; each column by its policy."""
+"""Tables: CSV, Excel and Parquet with column policies."""
 
 import csv
 import io
@@ -70,7 +70,7 @@ def marked(document) -> list[Edit]:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_each_column_is_treated_by_its_policy(kind):
+def test_column_policies_are_applied(kind):
     document = read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}", POLICY)
     assert [document.text[start:end] for start, end, _ in document.marks] == [NAME, "Ana"]
     assert "B-7" not in document.text
@@ -82,7 +82,7 @@ def test_each_column_is_treated_by_its_policy(kind):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_without_a_policy_every_cell_is_text_and_none_touches_another(kind):
+def test_cells_are_separate_paragraphs_by_default(kind):
     document = read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}")
     cells = [cell for row in [HEADS, *ROWS] for cell in row if cell]
     expected = "\n\n".join(cells)
@@ -91,14 +91,14 @@ def test_without_a_policy_every_cell_is_text_and_none_touches_another(kind):
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_column_that_is_not_there_is_refused(kind):
+def test_policy_for_a_missing_column_is_refused(kind):
     with pytest.raises(InputError, match=rf"a\.{kind}: .* do not exist: pacient"):
         read_document(WRITERS[kind]([HEADS, *ROWS]), f"a.{kind}", ReadSettings(columns={"pacient": "label:PATIENT"}))
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_table_keeps_its_signs_and_line_ends(sign, end):
+def test_delimiter_and_line_ends_are_kept(sign, end):
     data = b"\xef\xbb\xbf" + as_csv([HEADS, *ROWS], sign, end)
     document = read_document(data, "a.tsv")
     assert document.text.startswith("paciente\n\nnota")
@@ -114,7 +114,7 @@ def test_a_table_keeps_its_signs_and_line_ends(sign, end):
     ),
     data=st.data(),
 )
-def test_edits_of_cells_read_again_as_they_should(rows, data):
+def test_edits_of_cells_round_trip(rows, data):
     rows = [["first head", "second head"], *rows]
     document = read_document(as_csv(rows), "a.csv")
     cuts = sorted(data.draw(st.sets(st.integers(0, len(document.text)), max_size=6)))
@@ -128,7 +128,7 @@ def test_edits_of_cells_read_again_as_they_should(rows, data):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_rows_are_read_written_and_verified_in_seconds():
+def test_a_hundred_thousand_rows_take_seconds():
     rows = [["name", "note"], *([f"Person{i} X", f"seen by Person{i} X"] for i in range(100_000))]
     read = ReadSettings(columns={"name": "label:PATIENT"})
     began = time.monotonic()
@@ -143,7 +143,7 @@ def test_a_hundred_thousand_rows_are_read_written_and_verified_in_seconds():
     assert copy.splitlines()[-1] == b"[P],seen by [P]"
 
 
-def test_a_name_that_is_left_in_a_cell_withholds_the_copy():
+def test_name_left_in_a_cell_withholds_the_copy():
     document = read_document(as_csv([HEADS, *ROWS]), "a.csv")
     start = document.text.index(NAME)
     edit = Edit(start, start + len(NAME), "PATIENT", "[P]")
@@ -170,28 +170,28 @@ def parquet_of(**columns) -> bytes:
         (pa.nulls(2), "a"),
     ],
 )
-def test_values_that_python_has_not_are_read_and_stay(values, text):
+def test_values_without_a_python_type_are_read_and_kept(values, text):
     document = read_document(parquet_of(a=values), "a.parquet")
     assert text in document.text
     copy = parquet.read_table(io.BytesIO(redact_document(document, [])))
     assert copy.column("a").combine_chunks().cast(values.type).equals(values)
 
 
-def test_a_value_that_stands_in_no_row_is_gone():
+def test_unused_dictionary_values_are_removed():
     values = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["Alta", NAME]))
     data = parquet_of(a=values)
     assert NAME.encode() in data
     assert NAME.encode() not in redact_document(read_document(data, "a.parquet"), [])
 
 
-def test_values_that_are_no_text_are_refused_by_column():
+def test_unconvertible_values_are_refused_with_their_column():
     bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xfeAn")])
     with pytest.raises(InputError, match=r"a\.parquet, column 2: its values cannot be converted") as caught:
         read_document(parquet_of(a=["x"], b=bad), "a.parquet")
     assert "An" not in repr(caught.value.__context__)
 
 
-def test_billions_of_empty_cells_are_refused_at_once():
+def test_billions_of_empty_cells_are_refused_quickly():
     with pytest.raises(InputError, match="more than 20000000 cells"):
         read_document(parquet_of(a=pa.nulls(20_000_001, pa.int8())), "a.parquet")
 
@@ -207,18 +207,18 @@ def test_billions_of_empty_cells_are_refused_at_once():
         (b'a,b\n=1+1,"-2,5"\n\n1\n', ["a", "b", "=1+1", "-2,5", "1"]),
     ],
 )
-def test_the_sign_between_cells_is_told_outside_of_quotes(data, cells):
+def test_delimiter_is_detected_outside_of_quotes(data, cells):
     document = read_document(data, "a.csv")
     assert document.text.split("\n\n") == cells
     assert read_document(redact_document(document, []), "a.csv").text == document.text
 
 
-def test_a_column_of_quoted_cells_stays_quoted():
+def test_single_column_of_quoted_cells_is_kept():
     data = b'note\r\n"Sanz, Braulio"\r\n"a, b; c"\r\n'
     assert redact_document(read_document(data, "a.csv"), []) == data
 
 
-def test_names_that_are_words_of_the_format_do_not_withhold_the_copy():
+def test_names_equal_to_words_of_the_format_do_not_withhold_the_copy():
     names = ["Roman", "Kartika", "Minor", "Normal", "Style", "Calibri"]
     document = read_document(as_xlsx([["note"], *([f"Dr. {name} informa"] for name in names)]), "a.xlsx")
     edits = [Edit(document.text.index(name), document.text.index(name) + len(name), "D", "[D]") for name in names]
@@ -235,13 +235,13 @@ def changed(data: bytes, part: str, old: bytes, new: bytes) -> bytes:
     return out.getvalue()
 
 
-def test_a_workbook_that_would_be_read_without_its_cells_is_refused():
+def test_strict_workbook_is_refused():
     usual, strict = b"http://schemas.openxmlformats.org/spreadsheetml", b"http://purl.oclc.org/ooxml/spreadsheetml"
     with pytest.raises(InputError, match="transitional"):
         read_document(changed(as_xlsx([["a"]]), "xl/", usual, strict), "a.xlsx")
 
 
-def test_a_workbook_of_too_many_cells_is_refused_before_it_is_loaded():
+def test_workbook_with_too_many_cells_is_refused_before_loading():
     data = changed(
         as_xlsx([["a"]]), "xl/worksheets", b"</sheetData>", b"<row>" + b"<c/>" * 5_000_001 + b"</row></sheetData>"
     )
@@ -251,7 +251,7 @@ def test_a_workbook_of_too_many_cells_is_refused_before_it_is_loaded():
     assert time.monotonic() - began < 10
 
 
-def test_hidden_sheets_rows_merged_cells_and_rich_text_are_text():
+def test_hidden_sheets_rows_merged_cells_and_rich_text_are_read():
     book = openpyxl.Workbook()
     book.active["A1"], book.active["A3"] = "head", CellRichText("Brau", TextBlock(InlineFont(b=True), "lio"), " Sanz")
     book.active.row_dimensions[3].hidden = True
@@ -264,7 +264,7 @@ def test_hidden_sheets_rows_merged_cells_and_rich_text_are_text():
     assert text == f"Sheet\n\nhead\n\n{NAME}\n\nmore\n\n{NAME}"
 
 
-def test_types_stay_where_nothing_was_edited():
+def test_unedited_columns_keep_their_type():
     rows = [["born", "seen", "sodium"], [date(1951, 3, 12), datetime(2020, 1, 2, 3, 4), 140]]
     document = read_document(as_parquet(rows), "a.parquet")
     assert document.text == "born\n\nseen\n\nsodium\n\n1951-03-12\n\n2020-01-02 03:04:00\n\n140"
@@ -274,7 +274,7 @@ def test_types_stay_where_nothing_was_edited():
     assert not parquet.read_schema(io.BytesIO(copy)).metadata
 
 
-def test_lists_and_records_must_be_kept_or_dropped():
+def test_nested_columns_must_be_kept_or_dropped():
     data = as_parquet([["names"], [["a", "b"]]])
     with pytest.raises(InputError, match=r"column\(s\) names contain lists"):
         read_document(data, "a.parquet")
@@ -283,7 +283,7 @@ def test_lists_and_records_must_be_kept_or_dropped():
     assert rows_of(copy, "parquet") == [["names"], [["a", "b"]]]
 
 
-def test_only_cells_and_names_of_sheets_of_a_workbook_are_carried_over():
+def test_only_cells_and_sheet_names_of_a_workbook_are_copied():
     book = openpyxl.Workbook()
     book.properties.creator = book.properties.title = NAME
     book.defined_names["who"] = openpyxl.workbook.defined_name.DefinedName("who", attr_text=f'"{NAME}"')
@@ -313,7 +313,7 @@ def test_only_cells_and_names_of_sheets_of_a_workbook_are_carried_over():
     assert not copy.properties.creator
 
 
-def test_a_cell_is_never_written_as_a_formula():
+def test_cells_are_never_written_as_formulas():
     document = read_document(as_xlsx([["a"], ["x"]]), "a.xlsx")
     at = document.text.index("x")
     copy = redact_document(document, [Edit(at, at + 1, "X", "=1+1")])
@@ -332,13 +332,13 @@ def test_a_cell_is_never_written_as_a_formula():
         ("a.xlsx", as_xlsx([HEADS])[:300], "a damaged ZIP file"),
     ],
 )
-def test_bad_tables_are_refused(name, data, message):
+def test_invalid_tables_are_refused(name, data, message):
     with pytest.raises(InputError, match=message) as caught:
         read_document(data, name)
     assert name in str(caught.value)
 
 
-def test_a_sheet_that_reaches_over_billions_of_cells_is_refused_at_once():
+def test_sheet_extending_over_billions_of_cells_is_refused_quickly():
     book = openpyxl.Workbook()
     book.active["A1"], book.active["XFD1048576"] = "a", "b"
     out = io.BytesIO()
@@ -347,7 +347,7 @@ def test_a_sheet_that_reaches_over_billions_of_cells_is_refused_at_once():
         read_document(out.getvalue(), "a.xlsx")
 
 
-def test_a_policy_is_read_from_a_file(tmp_path):
+def test_policy_is_read_from_a_file(tmp_path):
     path = tmp_path / "columns.toml"
     path.write_text('[columns]\nnote = "text"\n"full name" = "label:PATIENT"\n')
     assert read_columns(path, ["PATIENT"]) == {"note": "text", "full name": "label:PATIENT"}
@@ -356,7 +356,7 @@ def test_a_policy_is_read_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "[columns]", "columns = 3", '[columns]\na = "label:NOBODY"', "[columns]\na = 1", "["]
 )
-def test_a_wrong_policy_is_refused(tmp_path, text):
+def test_invalid_policy_is_refused(tmp_path, text):
     path = tmp_path / "columns.toml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"columns\.toml"):

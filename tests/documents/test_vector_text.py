@@ -1,4 +1,4 @@
-"""Text that pages draw and no text layer has: it is read as it looks, or named as unread."""
+"""Text drawn as graphics is read by OCR or reported as unread."""
 
 import shutil
 
@@ -33,7 +33,7 @@ DRAWN = {
 
 @needs_tesseract
 @pytest.mark.parametrize("kind", DRAWN)
-def test_text_that_is_drawn_is_read_and_painted_over(kind):
+def test_vector_text_is_read_and_redacted(kind):
     data = DRAWN[kind]()
     document = read_document(data, "letter.pdf")
     text = " ".join(document.text.split())
@@ -57,13 +57,13 @@ def ink(data):
     ["0.95 g", "1 0 0 rg 60 580 250 50 re f 0 0.51 0 rg"],
     ids=["faint", "luminance of the background"],
 )
-def test_outlines_of_low_contrast_are_read(before):
+def test_outlines_with_low_contrast_are_read(before):
     data = with_text(LETTER, f"{before} {outlined(NAME)} 0 g 60 400 300 40 re f")
     assert read_document(data, "letter.pdf").text.splitlines()[-1] == NAME
 
 
 @needs_tesseract
-def test_what_looks_like_text_and_cannot_be_read_is_named_and_can_be_removed():
+def test_illegible_text_gives_a_warning_and_can_be_removed():
     data = with_text(LETTER, MIRRORED)
     document = read_document(data, "letter.pdf")
     assert document.warnings == ("page 1: what looks like text could not be read, top right",)
@@ -73,7 +73,7 @@ def test_what_looks_like_text_and_cannot_be_read_is_named_and_can_be_removed():
     assert ink(removed) == 0
 
 
-def test_rules_boxes_and_dots_are_no_text(monkeypatch):
+def test_rules_boxes_and_dots_are_not_text(monkeypatch):
     boxes = " ".join(f"{x} {y} 10 10 re S" for x in (300, 340) for y in range(300, 400, 20))
     rules = " ".join(f"60 {y} m 500 {y} l S" for y in range(100, 300, 20))
     rules += " ".join(f" {x} 100 m {x} 280 l S" for x in range(60, 520, 88))

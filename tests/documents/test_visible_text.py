@@ -1,4 +1,4 @@
-"""Texts are read as a person reads them, and edits are made in the text of the file."""
+"""Texts are normalized to what a person sees, and edits are mapped back to the original."""
 
 import io
 import re
@@ -38,7 +38,7 @@ WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
         ("braulio@hospital.\nes, alta", "braulio@hospital.es, alta"),
     ],
 )
-def test_a_text_is_read_as_it_is_seen(written, read):
+def test_hidden_reversed_and_broken_text_is_normalized(written, read):
     reading = read_as_seen(written)
     assert reading.text == read
     assert [written[place] for place in reading.where if not written[place].isspace()] == re.findall(r"\S", read)
@@ -68,7 +68,7 @@ def test_a_text_is_read_as_it_is_seen(written, read):
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
     ],
 )
-def test_tables_lists_and_what_is_complete_stay(text):
+def test_tables_lists_and_complete_numbers_are_unchanged(text):
     assert read_as_seen(text) is None
 
 
@@ -109,7 +109,7 @@ FILES = [
 
 
 @pytest.mark.parametrize(("name", "content"), FILES)
-def test_an_edit_of_the_reading_takes_all_of_it_from_the_file(name, content):
+def test_edit_of_visible_text_removes_the_original_from_the_file(name, content):
     document = read_document(word_file(content) if name == "a.docx" else content.encode(), name)
     at = document.text.index("Braulio Sanz")
     edits = [Edit(at, at + len("Braulio Sanz"), "PATIENT", "[P]")]
@@ -120,12 +120,12 @@ def test_an_edit_of_the_reading_takes_all_of_it_from_the_file(name, content):
         redact_document(document, [], identifiers=["Braulio Sanz"])
 
 
-def test_what_no_edit_touches_stays_as_it_is_in_the_file():
+def test_text_outside_of_edits_keeps_its_original_form():
     text = f"Soy {WIDE}\r\nDNI: 2048\r\n1736Y\r\n\u202eatla\u202c"
     assert redact_document(read_document(text.encode(), "a.txt"), []) == text.encode()
 
 
-def test_marks_of_a_table_cover_letters_that_are_set_apart():
+def test_marks_of_a_table_cover_spaced_letters():
     data = f"nombre,nota\n{WIDE},Alta\n".encode()
     document = read_document(data, "a.csv", ReadSettings(columns={"nombre": "label:PATIENT"}))
     assert [document.text[start:end] for start, end, _ in document.marks] == ["Braulio Sanz"]
@@ -134,7 +134,7 @@ def test_marks_of_a_table_cover_letters_that_are_set_apart():
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
-def test_edits_of_any_reading_leave_nothing_of_what_they_cover(data):
+def test_edits_of_any_visible_text_remove_all_covered_letters(data):
     marks = st.sampled_from(["\u202e", "\u202d", "\u202c", "\u2066", "\u2069", "\u200d", " ", "  ", "\n"])
     parts = data.draw(st.lists(marks, min_size=1, max_size=25))
     text = "".join(f"{chr(0x100 + i)}{mark}" for i, mark in enumerate(parts))  # each letter stands once

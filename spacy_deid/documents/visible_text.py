@@ -42,17 +42,16 @@ def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
         letters = _BLANKS.sub("", found[0])
         if narrow > _WIDEST or len(within) * 3 < len(gaps) * 2 or not _is_word(letters):
             continue
-        wide = [gap.end() - gap.start() > narrow or _begins(text, gap.start(), gap.end()) for gap in gaps]
+        # a capital after a small letter starts a word
+        wide = [
+            gap.end() - gap.start() > narrow or (text[gap.start() - 1].islower() and text[gap.end()].isupper())
+            for gap in gaps
+        ]
         if _longest(wide) < _LONGEST:
             continue
         for gap, between in zip(gaps, wide, strict=True):
             if not between or gap[0] != " ":
                 yield gap.start(), gap.end(), " " * between
-
-
-def _begins(text: str, start: int, end: int) -> bool:
-    """Whether a capital follows a small letter across a gap."""
-    return text[start - 1].islower() and text[end].isupper()
 
 
 def _longest(wide: list[bool]) -> int:

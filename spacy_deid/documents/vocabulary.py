@@ -62,13 +62,10 @@ def is_font(value: str) -> bool:
     RETURNS (bool): whether all of them are known.
     """
     names = [name.strip(" '\"").lower().removeprefix("@") for name in value.split(",")]
-    return all(not name or name in _fonts() or _is_numbered(name) for name in names)
-
-
-def _is_numbered(name: str) -> bool:
-    """Whether a name is a known font followed by a number."""
-    found = _NUMBERED.fullmatch(name)
-    return found is not None and found[1].strip() in _fonts()
+    return all(
+        not name or name in _fonts() or ((m := _NUMBERED.fullmatch(name)) is not None and m[1].strip() in _fonts())
+        for name in names
+    )
 
 
 def is_language(value: str) -> bool:

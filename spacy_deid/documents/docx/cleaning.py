@@ -5,7 +5,6 @@ A document is cleaned both when it is read and when it is written, so that the t
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
@@ -54,7 +53,9 @@ def flatten_fields(root: Any) -> None:
 
     root (Any): the root of a part, modified in place.
     """
-    _flatten_simple(root)
+    for element in [*root.iter(_SIMPLE)]:
+        if not _KEPT.fullmatch(element.get(W + "instr", "")):
+            unwrap(element)
     open_fields: list[_Field] = []
     gone: list[Any] = []
     for element in root.iter(_CHAR, _INSTR, *TEXTS, *CHARACTERS):
@@ -110,13 +111,6 @@ def _process_field_char(element: Any, open_fields: list[_Field], gone: list[Any]
             gone += field.elements
 
 
-def _flatten_simple(root: Any) -> None:
-    """Replace simple fields by the text they display."""
-    for element in [*root.iter(_SIMPLE)]:
-        if not _KEPT.fullmatch(element.get(W + "instr", "")):
-            unwrap(element)
-
-
 _REFERENCES = w_tags("pStyle rStyle tblStyle basedOn next link styleLink numStyleLink")
 
 
@@ -130,7 +124,9 @@ def rename_styles(package: Package) -> None:
         for style in part.root.iter(W + "style"):
             old = style.get(W + "styleId", "")
             style.set(W + "styleId", ids.setdefault(old, f"s{len(ids) + 1}"))
-            _rename(style.find(W + "name"), f"Style {ids[old][1:]}")
+            name = style.find(W + "name")
+            if name is not None and not is_built_in_style(name.get(W + "val", "")):
+                name.set(W + "val", f"Style {ids[old][1:]}")
         for exception in [*part.root.iter(W + "lsdException")]:
             if not is_built_in_style(exception.get(W + "name", "")):
                 remove(exception)
@@ -143,12 +139,6 @@ def rename_styles(package: Package) -> None:
                 reference.set(W + "val", ids[reference.get(W + "val")])
             else:
                 remove(reference)
-
-
-def _rename(name: Any, new: str) -> None:
-    """Rename a style unless its name is predefined."""
-    if name is not None and not is_built_in_style(name.get(W + "val", "")):
-        name.set(W + "val", new)
 
 
 # types of parts whose text is displayed, in reading order
@@ -297,15 +287,10 @@ def _clean_text(element: Any, left: set[str]) -> None:
 
 def _clean_namespaces(root: Any) -> None:
     """Remove declarations of unused namespaces. Known ones that are listed for markup compatibility stay."""
-    named = " ".join(value for element in root.iter() for value in _expected(element)).split()
+    expected = (element.get(key, "") for element in root.iter() for key in (MC + "Ignorable", "Requires"))
+    named = " ".join(expected).split()
     declared = {prefix: uri for element in root.iter() for prefix, uri in element.nsmap.items()}
     kept = {prefix for prefix in named if declared.get(prefix, "").startswith(KNOWN)}
     etree.cleanup_namespaces(root, keep_ns_prefixes=[*kept])
     if root.get(MC + "Ignorable"):
         root.set(MC + "Ignorable", " ".join(p for p in root.get(MC + "Ignorable").split() if p in root.nsmap))
-
-
-def _expected(element: Any) -> Iterator[str]:
-    """Yield the namespace prefixes that an element lists in attribute values."""
-    yield element.get(MC + "Ignorable", "")
-    yield element.get("Requires", "")

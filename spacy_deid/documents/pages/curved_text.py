@@ -57,7 +57,8 @@ def straighten_text(image: Image.Image) -> list[StraightenedImage]:
     letters = _letter_boxes(image)
     if not len(letters):
         return []
-    middles, size = _centres(letters), _letter_size(letters)
+    middles = np.array([((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2) for box in letters])
+    size = _letter_size(letters)
     angle = _text_angle(middles, size)
     found = [_rotate(image, angle + turn) for turn in (0, 90, 180, 270)]
     for circle in _fit_circles(middles, size):
@@ -100,11 +101,6 @@ def _letter_boxes(image: Image.Image) -> list[Box]:
     ]
     limit = LARGE * _letter_size(marks) if marks else 0
     return [box for box in marks if limit / LARGE / SPREAD <= max(box.x1 - box.x0, box.y1 - box.y0) <= limit]
-
-
-def _centres(letters: Sequence[Box]) -> "np.ndarray[Any, Any]":
-    """Return the centres of boxes, n × 2."""
-    return np.array([((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2) for box in letters])
 
 
 def _letter_size(letters: Sequence[Box]) -> float:

@@ -8,7 +8,7 @@ about its centre by the remaining angle, and enlarged so that nothing is cut off
 
 import math
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,6 +24,17 @@ class Box(NamedTuple):
     y0: float
     x1: float
     y1: float
+
+
+def bounding_box(boxes: Sequence[Box]) -> Box:
+    """Return the smallest box that contains all boxes; there must be at least one."""
+    left, top = min(box.x0 for box in boxes), min(box.y0 for box in boxes)
+    return Box(left, top, max(box.x1 for box in boxes), max(box.y1 for box in boxes))
+
+
+def overlaps(first: Box, second: Box) -> bool:
+    """Whether two boxes overlap."""
+    return first.x0 < second.x1 and second.x0 < first.x1 and first.y0 < second.y1 and second.y0 < first.y1
 
 
 class Glyph(NamedTuple):
@@ -61,9 +72,7 @@ class Run:
 
     def measure(self) -> None:
         """Recompute the box from the glyphs."""
-        boxes = [glyph.box for glyph in self.glyphs]
-        left, top = min(box.x0 for box in boxes), min(box.y0 for box in boxes)
-        self.box = Box(left, top, max(box.x1 for box in boxes), max(box.y1 for box in boxes))
+        self.box = bounding_box([glyph.box for glyph in self.glyphs])
 
     @property
     def text(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from statistics import median
 
-from .geometry import Box, Glyph, Run
+from .geometry import Glyph, Run, bounding_box
 
 # gaps in font sizes
 WORD = 0.22  # gap that is white space even without a space character
@@ -102,16 +102,10 @@ def _append(left: Run, run: Run) -> None:
     """Append the glyphs of a run. A double print only enlarges the existing boxes."""
     if _is_double_print(left, run):
         pairs = zip(left.glyphs, run.glyphs, strict=True)
-        left.glyphs = [glyph._replace(box=_bounding_box(glyph.box, other.box)) for glyph, other in pairs]
+        left.glyphs = [glyph._replace(box=bounding_box([glyph.box, other.box])) for glyph, other in pairs]
     else:
         left.glyphs += run.glyphs
     left.measure()
-
-
-def _bounding_box(first: Box, second: Box) -> Box:
-    """Return the bounding box of two boxes."""
-    lows = map(min, first[:2], second[:2])
-    return Box(*lows, *map(max, first[2:], second[2:]))
 
 
 def has_space(last: Glyph, glyph: Glyph) -> bool:
@@ -192,7 +186,8 @@ def _column_rows(rows: list[list[Run]], first: int) -> tuple[int, float | None]:
     RETURNS (tuple[int, float | None]): index after the last of these rows and an x coordinate in the gutter, or
         `first` and None.
     """
-    for low, high in _gaps(rows[first]):
+    for before, after in pairwise(rows[first]):
+        low, high = before.box.x1, after.box.x0
         end = first
         left, right = low, high
         for row in rows[first:]:
@@ -205,11 +200,6 @@ def _column_rows(rows: list[list[Run]], first: int) -> tuple[int, float | None]:
         if _is_prose(rows[first:end], gutter):
             return end, gutter
     return first, None
-
-
-def _gaps(row: list[Run]) -> list[tuple[float, float]]:
-    """Return the gaps between the runs of a row."""
-    return [(left.box.x1, right.box.x0) for left, right in pairwise(row)]
 
 
 def _narrow_gutter(row: list[Run], left: float, right: float) -> tuple[float, float] | None:
@@ -226,15 +216,11 @@ def _narrow_gutter(row: list[Run], left: float, right: float) -> tuple[float, fl
     return (left, right) if right - left > 0.6 * smallest else None
 
 
-def _character_count(run: Run) -> int:
-    """Return the number of characters of a run."""
-    return sum(len(glyph.text) for glyph in run.glyphs)
-
-
 def _is_prose(rows: list[list[Run]], gutter: float) -> bool:
     """Whether both sides of a gutter are columns of long lines."""
     sides = [[run for row in rows for run in row if (run.box.x1 <= gutter) == left] for left in (True, False)]
-    return all(len(side) >= ROWS and median(map(_character_count, side)) >= LETTERS for side in sides)
+    lengths = [[sum(len(glyph.text) for glyph in run.glyphs) for run in side] for side in sides]
+    return all(len(side) >= ROWS and median(side) >= LETTERS for side in lengths)
 
 
 def find_wrapped_rows(rows: list[Row]) -> list[bool]:
@@ -249,7 +235,7 @@ def find_wrapped_rows(rows: list[Row]) -> list[bool]:
     full = [False, *(_is_full(last, row) for last, row in pairwise(rows))]
     counts = Counter(row.column for row, is_full in zip(rows, full, strict=True) if is_full)
     return [
-        is_full and (counts[row.column] > 1 or _starts_lower_case(row))
+        is_full and (counts[row.column] > 1 or row.runs[0].glyphs[0].text[:1].islower())
         for row, is_full in zip(rows, full, strict=True)
     ]
 
@@ -262,11 +248,6 @@ def _is_full(last: Row, row: Row) -> bool:
     em = max(above.em, below.em)
     close = abs(above.em - below.em) < 0.25 * em and 0 < below.glyphs[0].base - above.glyphs[-1].base < 2.2 * em
     return close and above.box.x1 + 0.25 * em + _first_word(below) > last.right + 0.1 * em
-
-
-def _starts_lower_case(row: Row) -> bool:
-    """Whether a row starts with a lower-case letter."""
-    return row.runs[0].glyphs[0].text[:1].islower()
 
 
 def _first_word(run: Run) -> float:

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageOps
 from ...errors import Errors, InputError
 from ..document import ExtractedText, ReadSettings, WriteSettings
 from .curved_text import StraightenedImage, count_letters, place_glyphs, straighten_text
-from .geometry import Box, Glyph, Run, page_to_rotated, rotate_upright, rotated_size
+from .geometry import Box, Glyph, Run, bounding_box, overlaps, page_to_rotated, rotate_upright, rotated_size
 from .image_analysis import deskew, estimate_line_angle, estimate_skew, grey_if_colourless
 from .layout import make_runs
 from .page_text import PageContent
@@ -42,7 +42,7 @@ def read_page(
     RAISES: InputError (D718) if Tesseract fails or exceeds the time limit.
     """
     try:
-        if abs(_angle_from_quarter(estimate_line_angle(image))) > MOST:
+        if abs((estimate_line_angle(image) + 45) % 90 - 45) > MOST:
             turned, words = _read_at_best_rotation(image, settings, dpi, sparse=False)
             return PageContent(
                 [words_to_runs(words, scale, turned)], ocr=True, warnings=_quality_warnings(words, number)
@@ -98,7 +98,11 @@ def _read_at_best_rotation(
     """
     direction = estimate_line_angle(image) or -estimate_skew(image)
     turns = [direction, direction + 180]
-    turns += [turn for turn in (0.0, 180.0, 90.0, 270.0) if all(_angle_between(turn, other) > MOST for other in turns)]
+    turns += [
+        turn
+        for turn in (0.0, 180.0, 90.0, 270.0)
+        if all(abs((turn - other + 180) % 360 - 180) > MOST for other in turns)
+    ]
     best: tuple[float, float, list[OcrWord]] = (-1.0, 0.0, [])
     for turn in turns:
         words = read_words(rotate_upright(image, turn), settings, dpi, sparse)
@@ -107,16 +111,6 @@ def _read_at_best_rotation(
         certain = sum((word.confidence / 100) ** 2 * len(word.text) for word in words)
         best = max(best, (certain, turn % 360, words), key=lambda found: found[0])
     return best[1], best[2]
-
-
-def _angle_between(turn: float, other: float) -> float:
-    """Return the difference between two angles, in degrees."""
-    return abs((turn - other + 180) % 360 - 180)
-
-
-def _angle_from_quarter(turn: float) -> float:
-    """Return the difference of an angle from the nearest multiple of 90 degrees."""
-    return (turn + 45) % 90 - 45
 
 
 def _quality_warnings(words: list[OcrWord], number: int) -> list[str]:
@@ -274,8 +268,7 @@ def _read_level_patches(
     image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings
 ) -> list[OcrWord]:
     """Read all patches in one call, since starting Tesseract takes longer than reading a few words."""
-    lows, highs = zip(*(((box.x0, box.y0), (box.x1, box.y1)) for box in patches), strict=True)
-    around = Box(*map(min, zip(*lows, strict=True)), *map(max, zip(*highs, strict=True)))
+    around = bounding_box(patches)
     left, top = (round(value * scale) for value in _corner(around))
     words = read_words(_crop(image, around, scale), settings, round(72 * scale), sparse=True)
     moved = []
@@ -291,17 +284,10 @@ def _join_patches(patches: Sequence[Box], words: Sequence[OcrWord], scale: float
     joined = list(patches)
     for word in words:
         over = Box(*(value / scale for value in word.box))
-        touched = [box for box in joined if _overlap(box, over)]
+        touched = [box for box in joined if overlaps(box, over)]
         if word.confidence >= CONFIDENT and len(touched) > 1:
-            lows, highs = [box[:2] for box in touched], [box[2:] for box in touched]
-            around = Box(*map(min, zip(*lows, strict=True)), *map(max, zip(*highs, strict=True)))
-            joined = [*(box for box in joined if box not in touched), around]
+            joined = [*(box for box in joined if box not in touched), bounding_box(touched)]
     return joined
-
-
-def _overlap(first: Box, second: Box) -> bool:
-    """Whether two boxes overlap."""
-    return first.x0 < second.x1 and second.x0 < first.x1 and first.y0 < second.y1 and second.y0 < first.y1
 
 
 def _is_in(word: OcrWord, patch: Box, scale: float) -> bool:

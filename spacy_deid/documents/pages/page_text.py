@@ -99,7 +99,9 @@ class TextBuilder:
             if last is not None and has_space(last, glyph):
                 self._write(" ")
             starts.append(self.length)
-            self._write(_split_ligature(glyph.text))
+            # ligatures are written as their letters
+            letters = (unicodedata.normalize("NFKC", c) if "\ufb00" <= c <= "\ufb06" else c for c in glyph.text)
+            self._write("".join(letters))
             ends.append(self.length)
             left.append(glyph.box.x0)
             right.append(glyph.box.x1)
@@ -145,11 +147,6 @@ def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
         else:
             out.append(glyph)
     return out
-
-
-def _split_ligature(text: str) -> str:
-    """Replace ligatures by their letters."""
-    return "".join(unicodedata.normalize("NFKC", c) if "\ufb00" <= c <= "\ufb06" else c for c in text)
 
 
 @dataclass(slots=True)

@@ -158,15 +158,13 @@ def _lay_in_row(
     for i, piece in enumerate(pieces):
         if piece.gap and i and at > origin:
             at += GAP * strip.em
-        width = _width(strip, piece) if piece.text is None else smaller * measure(piece.text, strip.em)
+        if piece.text is None:
+            width = max(strip.right[piece.first : piece.last]) - min(strip.left[piece.first : piece.last])
+        else:
+            width = smaller * measure(piece.text, strip.em)
         places.append((at, at + width))
         at += width
     return places, at
-
-
-def _width(strip: LineSegment, piece: LinePiece) -> float:
-    """Return the width of kept glyphs."""
-    return max(strip.right[piece.first : piece.last]) - min(strip.left[piece.first : piece.last])
 
 
 # Bitstream Vera, shipped with reportlab under a free licence; covers western European languages

@@ -253,7 +253,9 @@ def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) ->
             char.text, Box(x - edge, base - ABOVE * em, x + char.advance + edge, base + BELOW * em), base, em, space
         )
     inside = Box(max(box.x0, 0), max(box.y0, 0), min(box.x1, width), min(box.y1, height))
-    return Glyph(char.text, page_to_rotated(inside, turn, width, height), _base(char, view, turn), char.em, space)
+    x, y = view.point(*char.origin)
+    base = page_to_rotated(Box(x, y, x, y), turn, width, height).y0
+    return Glyph(char.text, page_to_rotated(inside, turn, width, height), base, char.em, space)
 
 
 class _Char(NamedTuple):
@@ -318,12 +320,6 @@ class _Char(NamedTuple):
         return 0.1 * self.em < along < end - BEYOND * self.em and abs(across) < BEYOND * self.em
 
 
-def _base(char: _Char, view: PageView, turn: float) -> float:
-    """Return the baseline of a character, in the coordinates of its turn."""
-    x, y = view.point(*char.origin)
-    return page_to_rotated(Box(x, y, x, y), turn, *view.size).y0
-
-
 def _chars(textpage: Any) -> Iterator[_Char]:
     """Yield the characters of a page in the order of the file."""
     numbers = [ctypes.c_double() for _ in range(6)]
@@ -342,7 +338,9 @@ def _chars(textpage: Any) -> Iterator[_Char]:
         em = abs(size) * math.hypot(matrix.c, matrix.d) or 1.0
         covered = _char_box((left, bottom, right, top), loose, matrix)
         generated = raw.FPDFText_IsGenerated(textpage, i) == 1
-        unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1 or _is_private(code)
+        unmapped = raw.FPDFText_HasUnicodeMapError(textpage, i) == 1
+        # code points that are private or undefined
+        unmapped = unmapped or _character(code) == UNKNOWN or 0xE000 <= code <= 0xF8FF
         owner, mode, doubtful = (0, 0, False) if generated else _text_object(textpage, i, modes)
         hyphen = code in (2, 0xAD) or raw.FPDFText_IsHyphen(textpage, i) == 1
         text = "-" if hyphen else _character(code)
@@ -424,11 +422,6 @@ def _text_object(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> t
         mode = raw.FPDFTextObj_GetTextRenderMode(textobject) if key else 0
         modes[key] = mode, bool(key) and has_unreliable_shape(textobject)
     return key, *modes[key]
-
-
-def _is_private(code: int) -> bool:
-    """Whether a code point is private or undefined, so that only the font of the file gives it a meaning."""
-    return _character(code) == UNKNOWN or 0xE000 <= code <= 0xF8FF
 
 
 def _character(code: int) -> str:

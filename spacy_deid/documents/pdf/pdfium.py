@@ -12,7 +12,7 @@ from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import ReadSettings
-from ..pages.geometry import Box
+from ..pages.geometry import Box, bounding_box
 
 DEPTH = 40  # nesting depth of forms, the limit of pdfium
 LARGE = 40.0  # font size in points from which text can be hidden in a glyph
@@ -272,17 +272,13 @@ def _merge_touching(pictures: list[PagePicture]) -> list[PagePicture]:
     for picture in pictures:
         while touching := [other for other in united if _touch(other.box, picture.box)]:
             united = [other for other in united if other not in touching]
-            boxes = [picture.box, *(other.box for other in touching)]
-            lows = [min(box[i] for box in boxes) for i in (0, 1)]
-            around = Box(*lows, *(max(box[i] for box in boxes) for i in (2, 3)))
+            around = bounding_box([picture.box, *(other.box for other in touching)])
             picture = PagePicture(around, max(picture.dpi, *(other.dpi for other in touching)))
         united.append(picture)
     return united
 
 
 def _touch(first: Box, second: Box) -> bool:
-    """Whether two boxes touch or overlap."""
-    apart = (
-        first.x1 + 1 < second.x0 or second.x1 + 1 < first.x0 or first.y1 + 1 < second.y0 or second.y1 + 1 < first.y0
-    )
-    return not apart
+    """Whether two boxes overlap or are at most one point apart."""
+    wide = first.x0 <= second.x1 + 1 and second.x0 <= first.x1 + 1
+    return wide and first.y0 <= second.y1 + 1 and second.y0 <= first.y1 + 1

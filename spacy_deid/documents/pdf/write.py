@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pikepdf
@@ -207,7 +207,7 @@ def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
     scale = (place.right - place.left) / width if width else 1.0
     first = piece.first
     for i in range(first + 1, piece.last + 1):
-        parted = i < piece.last and _has_space_before(strip, i)
+        parted = i < piece.last and strip.start[i] > strip.end[i - 1]  # white space in the text
         if i < piece.last and not parted:
             continue
         left = place.left + (min(strip.left[first:i]) - origin) * scale
@@ -215,11 +215,6 @@ def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
         text = "".join(strip.texts[first:i])
         yield Word(text, Box(left, strip.top, right, strip.bottom), parted)
         first = i
-
-
-def _has_space_before(strip: LineSegment, i: int) -> bool:
-    """Whether white space precedes a glyph in the text."""
-    return strip.start[i] > strip.end[i - 1]
 
 
 def _replaced_words(strip: LineSegment, place: PlacedPiece, text: str) -> Iterator[Word]:
@@ -251,13 +246,6 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
                 image = grey_if_colourless(
                     render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels)
                 )
-            writer.add(*_painted(image, parts, editor, index + 1, settings))
+            painted, lines = paint_page(image, parts, editor, index + 1, settings)
+            writer.add(painted, parts, lines)
     return writer.save()
-
-
-def _painted(
-    image: Image.Image, parts: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
-) -> tuple[Image.Image, PageLayout, list[Any]]:
-    """Return a painted page with the arguments of `PageImageWriter.add`."""
-    painted, lines = paint_page(image, parts, editor, number, settings)
-    return painted, parts, lines

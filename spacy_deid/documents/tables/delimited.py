@@ -99,14 +99,12 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     out = io.StringIO(newline="")
     rows = edit_tables(tables, edits)[0].rows
     # quote headers that contain any candidate delimiter, so that the delimiter is detected again
-    out.writelines(shape.delimiter.join(map(_quoted, row)) + shape.end for row in rows[:1])
+    for row in rows[:1]:
+        quoted = (any(char in _SPECIAL for char in cell) for cell in row)
+        cells = ['"' + cell.replace('"', '""') + '"' if q else cell for cell, q in zip(row, quoted, strict=True)]
+        out.write(shape.delimiter.join(cells) + shape.end)
     csv.writer(out, delimiter=shape.delimiter, lineterminator=shape.end).writerows(rows[1:])
     return encode(shape.mark + out.getvalue(), shape.encoding, document.name)
-
-
-def _quoted(cell: str) -> str:
-    """Quote a cell if it contains a special character."""
-    return '"' + cell.replace('"', '""') + '"' if any(delimiter in cell for delimiter in _SPECIAL) else cell
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:

@@ -62,12 +62,11 @@ def as_text(value: Any) -> str:
         return str(int(value)) if value == int(value) else str(value)
     if isinstance(value, datetime):
         return value.date().isoformat()
-    return value.isoformat() if isinstance(value, date) else str(value).strip() if _is_plain(value) else ""
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether `str(value)` is the value itself, as for a UUID, in contrast to bytes and containers."""
-    return not isinstance(value, bytes | bytearray | memoryview | list | dict | set | tuple)
+    if isinstance(value, date):
+        return value.isoformat()
+    # the text of a UUID is its value, that of bytes and containers is not
+    is_opaque = isinstance(value, bytes | bytearray | memoryview | list | dict | set | tuple)
+    return "" if is_opaque else str(value).strip()
 
 
 def clean(

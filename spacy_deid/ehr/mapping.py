@@ -261,7 +261,8 @@ def _column(path: Path, table: str, name: str, data: Any, of_table: Mapping[str,
     if role in KINDS or kind in ROLES:
         role, whose, kind = ("relative", kind, "full") if kind == "relative" else (role, whose, kind)
     if kind not in KINDS or role not in ROLES:
-        raise ConfigError(Errors.D172.format(path=path, place=place, kind=what, known=_known()))
+        known = f"{', '.join(KINDS)}; before a name's kind may stand {', '.join(f'{role}.' for role in ROLES)}"
+        raise ConfigError(Errors.D172.format(path=path, place=place, kind=what, known=known))
     default = _LABELS.get(kind) or (ROLES[role] if whose or of_table.get("patient_id") else "PERSON")
     if label and label not in LABELS:
         raise ConfigError(Errors.D001.format(label=label, scheme="canonical", known=", ".join(LABELS)))
@@ -270,11 +271,6 @@ def _column(path: Path, table: str, name: str, data: Any, of_table: Mapping[str,
     return Column(
         name, kind, label or default, person, f"{table}.{name}", spec.get("separator", ""), date_format=dates
     )
-
-
-def _known() -> str:
-    """List the kinds and roles for an error."""
-    return f"{', '.join(KINDS)}; before a name's kind may stand {', '.join(f'{role}.' for role in ROLES)}"
 
 
 def _check_keys(path: Path, place: str, data: Mapping[str, Any], known: Sequence[str]) -> None:

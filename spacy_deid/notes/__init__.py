@@ -31,7 +31,7 @@ def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> Note
     if where.startswith("env:"):
         where = _variable(where)
     if "://" in where:
-        return _open_url(where, table)
+        return _with_table(SqlSource, SqlConnector(where), table)
     path = Path(where)
     if path.suffix.lower() in _SQLITE | _DUCKDB:
         return _open_embedded(path, table)
@@ -47,12 +47,6 @@ def _variable(where: str) -> str:
     if not value:
         raise InputError(Errors.D740.format(source=where, reason="no such variable, or empty"))
     return value
-
-
-def _open_url(url: str, table: str) -> NoteSource:
-    """Open a table of a database server."""
-    connector = SqlConnector(url)
-    return _with_table(SqlSource, connector, table)
 
 
 def _open_embedded(path: Path, table: str) -> NoteSource:

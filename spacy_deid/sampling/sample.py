@@ -244,6 +244,7 @@ class Sample:
 
         RETURNS (dict[str, Any]): plain values for JSON, without ids.
         """
+        searched = any(note.identified is not None for note in self.notes)
         groups = [asdict(group) | {"mean_words": round(group.mean_words, 2)} for group in self.groups]
         return {
             "settings": asdict(self.settings),
@@ -252,10 +253,6 @@ class Sample:
             "documents": sum(group.documents for group in self.groups),
             "drawn": len(self.notes),
             "patients": len({note.patient_id for note in self.notes if note.patient_id}),
-            "with_identifiers": sum(bool(note.identified) for note in self.notes) if self._looked() else None,
+            "with_identifiers": sum(bool(note.identified) for note in self.notes) if searched else None,
             "groups": groups,
         }
-
-    def _looked(self) -> bool:
-        """Whether any note was searched for identifiers."""
-        return any(note.identified is not None for note in self.notes)

@@ -47,7 +47,9 @@ def claim_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not all(path.name == _LOCK or _is_build(path) or _is_manifest(path) for path in folder.iterdir()):
-            raise ConfigError(Errors.D160.format(path=folder, reason="holds other files, so it is not replaced"))
+            raise ConfigError(
+                Errors.D160.format(path=folder, reason="the folder contains other files, so it is not replaced")
+            )
         folder.chmod(0o700)
     except OSError as error:
         raise ConfigError(Errors.D160.format(path=folder, reason=os.strerror(error.errno or 0))) from None
@@ -69,7 +71,7 @@ def lock_folder(folder: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
-        raise ConfigError(Errors.D160.format(path=folder, reason="another process is writing them")) from None
+        raise ConfigError(Errors.D160.format(path=folder, reason="another process is writing to them")) from None
     return handle
 
 
@@ -116,7 +118,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     meta = _read_json(folder)
     if not meta:
-        raise ConfigError(Errors.D160.format(path=folder, reason="there are none"))
+        raise ConfigError(Errors.D160.format(path=folder, reason="no dictionaries found in this folder"))
     if meta.get("version") != VERSION:
         raise ConfigError(Errors.D162.format(path=folder, reason="version"))
     paths = {name: folder / meta["build"] / name for name in meta["files"]}
@@ -290,7 +292,7 @@ class StoreWriter:
         """
         patient_id = normal_id(patient_id)
         if not patient_id:
-            raise ConfigError(Errors.D160.format(path=self.folder, reason="a patient without an id"))
+            raise ConfigError(Errors.D160.format(path=self.folder, reason="a patient has no id"))
         ready = list(prepare_entries(entries, self._tags, self.skipped))
         if self._old and patient_id not in self._replaced:
             ready = self._old.patients.tagged_terms(patient_id) + ready

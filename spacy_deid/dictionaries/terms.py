@@ -106,7 +106,7 @@ def _some(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator
     for row, values in rows:
         yield row, values
     if not row:
-        raise _broken(path, 1, "no terms follow")
+        raise _broken(path, 1, "the list contains no terms")
 
 
 def _check(
@@ -135,9 +135,9 @@ def _check(
         if len(entry.term) > MAX_LENGTH:
             raise _broken(source, row, f"the term is longer than {MAX_LENGTH} characters")
         if values.get("rule") and normal_form(entry.rule) == entry.term:
-            raise _broken(source, row, "the rule repeats the term, and rules are written to logs")
+            raise _broken(source, row, "the rule must not be the term itself, because rules are written to logs")
         if any("\ud800" <= char <= "\udfff" for char in entry.term):
-            raise _broken(source, row, "the term holds half of a surrogate pair")
+            raise _broken(source, row, "the term contains half of a surrogate pair")
         if is_too_general(entry.term):
             general.append(row)
         elif labels is not None and labels.setdefault(entry.term, entry.label) != entry.label:
@@ -169,12 +169,12 @@ def _read_csv(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             if not cells:
                 continue
             if len(cells) != len(header):
-                reason = f"{len(cells)} columns where the header has {len(header)}; quote a term that holds a comma"
+                reason = f"{len(cells)} columns where the header has {len(header)}; quote terms with a comma"
                 raise _broken(path, reader.line_num, reason)
             values = dict(zip(header, cells, strict=True))
             yield reader.line_num, values | {key: values[key].strip() for key in values if key != "term"}
     except csv.Error:
-        raise _broken(path, reader.line_num, "not CSV: a quote is missing, or a character does not belong") from None
+        raise _broken(path, reader.line_num, "invalid CSV: a quote is missing or misplaced") from None
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -185,9 +185,9 @@ def _read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             values = json.loads(line)
         except ValueError:
-            raise _broken(path, row, "not JSON") from None
+            raise _broken(path, row, "invalid JSON") from None
         if not isinstance(values, dict) or "term" not in values or not set(values) <= set(_COLUMNS):
-            raise _broken(path, row, "not an object with 'term' and at most 'label' and 'rule'")
+            raise _broken(path, row, "must be an object with the key 'term' and optionally 'label' and 'rule'")
         yield row, values
 
 
@@ -332,9 +332,9 @@ def _check_tag(tag: Tag) -> None:
     if tag.label not in LABELS:
         reason = "unknown label"
     elif not tag.rule or tag.rule.startswith(OWN_PREFIX):
-        reason = f"a rule is table.column and does not begin with '{OWN_PREFIX}'"
+        reason = f"the rule must be table.column and must not start with '{OWN_PREFIX}'"
     elif tag.condition not in CONDITIONS:
-        reason = f"a condition is one of {CONDITIONS}"
+        reason = f"the condition must be one of {CONDITIONS}"
     else:
         return
     raise ConfigError(Errors.D163.format(rule=tag.rule, label=tag.label, reason=reason))

@@ -183,7 +183,7 @@ def read_mapping(path: str | Path) -> EhrMapping:
     tables = [_table(path, name, value, sources, lang) for name, value in _section(path, data, "tables").items()]
     words = data.get("placeholders", [])
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        raise _wrong(path, "'placeholders' is not a list of strings")
+        raise _wrong(path, "'placeholders' must be a list of strings")
     return EhrMapping(
         path, tuple(sorted(tables, key=lambda t: bool(t.patient_id))), frozenset(map(normal_form, words))
     )
@@ -205,7 +205,7 @@ def _section(path: Path, data: Mapping[str, Any], key: str) -> Mapping[str, Any]
     """Return the tables of a section; there must be at least one."""
     section = data.get(key)
     if not isinstance(section, dict) or not section or not all(isinstance(value, dict) for value in section.values()):
-        raise _wrong(path, f"it needs at least one [{key}.NAME]")
+        raise _wrong(path, f"at least one [{key}.NAME] is required")
     return section
 
 
@@ -219,7 +219,7 @@ def _source(path: Path, name: str, data: Mapping[str, Any]) -> Source:
     if "url_env" in data and ("table" in data) == ("query" in data):
         raise _wrong(path, f"{place} needs either 'table' or 'query'")
     if "://" in data.get("url_env", ""):
-        raise _wrong(path, f"{place}: 'url_env' is the name of an environment variable, not an address")
+        raise _wrong(path, f"{place}: 'url_env' must be the name of an environment variable, not a URL")
     values = {key: value for key, value in data.items() if key != "path"}
     return Source(name, path=path.parent / data["path"] if "path" in data else None, **values)
 
@@ -235,7 +235,7 @@ def _table(path: Path, name: str, data: Mapping[str, Any], sources: Mapping[str,
         )
     duplicates = data.get("duplicates", "merge")
     if duplicates not in DUPLICATES:
-        raise _wrong(path, f"{place}: 'duplicates' is one of {', '.join(DUPLICATES)}")
+        raise _wrong(path, f"{place}: 'duplicates' must be one of {', '.join(DUPLICATES)}")
     lang = data.get("lang", lang)
     if not lang:
         raise _wrong(path, f"{place} has no language: set 'lang' there or at the top")
@@ -261,7 +261,7 @@ def _column(path: Path, table: str, name: str, data: Any, of_table: Mapping[str,
     if role in KINDS or kind in ROLES:
         role, whose, kind = ("relative", kind, "full") if kind == "relative" else (role, whose, kind)
     if kind not in KINDS or role not in ROLES:
-        known = f"{', '.join(KINDS)}; before a name's kind may stand {', '.join(f'{role}.' for role in ROLES)}"
+        known = f"{', '.join(KINDS)}; names can have a prefix: {', '.join(f'{role}.' for role in ROLES)}"
         raise ConfigError(Errors.D172.format(path=path, place=place, kind=what, known=known))
     default = _LABELS.get(kind) or (ROLES[role] if whose or of_table.get("patient_id") else "PERSON")
     if label and label not in LABELS:
@@ -288,7 +288,7 @@ def _check_types(
         wanted = bool if key in flags else dict if key in tables else str
         if not isinstance(value, wanted):
             word = {bool: "true or false", dict: "a table", str: "text"}[wanted]
-            raise _wrong(path, f"{place}: '{key}' is not {word}")
+            raise _wrong(path, f"{place}: '{key}' must be {word}")
 
 
 def _wrong(path: Path, reason: str) -> ConfigError:

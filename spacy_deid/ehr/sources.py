@@ -115,7 +115,7 @@ def read_database(table: Table) -> Rows:
     with _withheld(source):
         engine = sql.create_engine(url)
     if is_missing_sqlite_file(engine.url):
-        raise source_error(source, f"no such SQLite file, in {source.url_env}")
+        raise source_error(source, f"the SQLite file in {source.url_env} does not exist")
     # Without streaming, psycopg would fetch the whole result.
     options = {"stream_results": True, "max_row_buffer": BATCH}
     options |= {"postgresql_readonly": True} if engine.dialect.name == "postgresql" else {}
@@ -148,7 +148,7 @@ def _read_duckdb(table: Table, path: str) -> Rows:
     source = table.source
     duckdb = import_package(source, "duckdb", "duckdb")
     if not Path(path).is_file():
-        raise source_error(source, "no such DuckDB file")
+        raise source_error(source, "the DuckDB file does not exist")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in source.table.split("."))
     with _withheld(source), closing(duckdb.connect(path, read_only=True)) as connection:
         result = connection.execute(source.query or f"SELECT * FROM {quoted}")
@@ -213,13 +213,13 @@ def _read_files(table: Table) -> Rows:
         name = path.name.removesuffix(".gz")
         suffix = Path(name).suffix.lower()
         if not path.is_file():
-            raise source_error(source, f"no such file: {path.name}")
+            raise source_error(source, f"file not found: {path.name}")
         if suffix == ".parquet":
             yield from _read_parquet(table, path)
         elif suffix in _CSV:
             yield from _read_csv(table, path, source.delimiter or _CSV[suffix])
         else:
-            raise source_error(source, f"{path.name} is neither a .csv, .csv.gz, .tsv nor a .parquet file")
+            raise source_error(source, f"{path.name}: unsupported file type. Use .csv, .csv.gz, .tsv or .parquet")
 
 
 def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
@@ -245,7 +245,7 @@ def _read_csv(table: Table, path: Path, delimiter: str) -> Rows:
                 yield Batch(path.name, first, rows)
                 rows, first = [], reader.line_num + 1
     except csv.Error:
-        reason = "not CSV: a quote is missing, or a character does not belong"
+        reason = "invalid CSV: a quote is missing or misplaced"
         raise InputError(_row_message(source, path, reader.line_num, reason)) from None
     if rows:
         yield Batch(path.name, first, rows)
@@ -278,7 +278,7 @@ def _decode(source: Source, path: Path) -> Iterator[str]:
     except OSError as error:
         raise source_error(source, f"{path.name}: {_system_reason(error)}") from None
     except EOFError:
-        raise source_error(source, f"{path.name}: not a whole .gz file") from None
+        raise source_error(source, f"{path.name}: incomplete .gz file") from None
 
 
 def _open_file(path: Path) -> IO[bytes]:

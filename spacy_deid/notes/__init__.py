@@ -45,14 +45,14 @@ def _variable(where: str) -> str:
     """Read the location from an environment variable ("env:NAME")."""
     value = os.environ.get(where.removeprefix("env:"), "")
     if not value:
-        raise InputError(Errors.D740.format(source=where, reason="no such variable, or empty"))
+        raise InputError(Errors.D740.format(source=where, reason="the environment variable is not set"))
     return value
 
 
 def _open_embedded(path: Path, table: str) -> NoteSource:
     """Open a table of a database file. A file that does not exist is an error, it is never created."""
     if not path.is_file():
-        raise InputError(Errors.D740.format(source=path, reason="no such file"))
+        raise InputError(Errors.D740.format(source=path, reason="file not found"))
     if path.suffix.lower() in _DUCKDB:
         return _with_table(SqlSource, DuckConnector(path), table)
     return _with_table(SqlSource, SqlConnector(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true", str(path)), table)
@@ -62,7 +62,9 @@ def _with_table(make: type[SqlSource], connector: SqlConnector | DuckConnector, 
     """Make the source, and close the connection if the table does not exist."""
     if not table:
         connector.close()
-        raise InputError(Errors.D740.format(source=connector.name, reason="a database needs the name of a table"))
+        raise InputError(
+            Errors.D740.format(source=connector.name, reason="the name of a table is required for a database")
+        )
     try:
         return make(connector, table)
     except BaseException:
@@ -75,12 +77,12 @@ def _find(path: Path) -> tuple[list[Path], str]:
     if path.is_dir():
         files = sorted(f for f in path.iterdir() if f.suffix.lower() in _FILES and not f.name.startswith("."))
         if len({file.suffix.lower() for file in files}) != 1:
-            reason = "not a folder of .csv, .jsonl or .parquet files, all of one kind"
+            reason = "the folder must contain .csv, .jsonl or .parquet files, all of one type"
             raise InputError(Errors.D740.format(source=path, reason=reason))
         return files, files[0].suffix.lower()
     if not path.is_file():
-        raise InputError(Errors.D740.format(source=path, reason="no such file or folder"))
+        raise InputError(Errors.D740.format(source=path, reason="file or folder not found"))
     if path.suffix.lower() not in _FILES:
-        reason = "neither a .csv, .jsonl, .parquet, .duckdb, .db or .sqlite file nor a database URL"
+        reason = "unsupported source. Use a .csv, .jsonl, .parquet, .duckdb, .db or .sqlite file, or a database URL"
         raise InputError(Errors.D740.format(source=path, reason=reason))
     return [path], path.suffix.lower()

@@ -70,11 +70,11 @@ class SqlConnector:
         try:
             made = sqlalchemy.make_url(url)
         except Exception:
-            raise InputError(Errors.D740.format(source="the database URL", reason="not a URL")) from None
+            raise InputError(Errors.D740.format(source="the database URL", reason="invalid URL")) from None
         self.name = name or f"{made.get_backend_name()}://{made.host or ''}/{made.database or ''}"
         self._text = sqlalchemy.text
         if is_missing_sqlite_file(made):
-            raise InputError(Errors.D740.format(source=self.name, reason="no such file"))
+            raise InputError(Errors.D740.format(source=self.name, reason="file not found"))
         try:
             self._engine = sqlalchemy.create_engine(made)
             self._connection = self._engine.connect().execution_options(**self._options(made.get_backend_name()))
@@ -197,7 +197,7 @@ class SqlSource:
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
         """See `NoteSource.texts`. If an id occurs in several rows, each of them is yielded."""
         if not columns.note_id:
-            raise InputError(Errors.D740.format(source=self.name, reason="a database needs a column of note ids"))
+            raise InputError(Errors.D740.format(source=self.name, reason="a database requires a column with note ids"))
         ident, text = self._connector.quote(columns.note_id), self._connector.quote(columns.text)
         for first in range(0, len(keys), _KEYS):
             part = keys[first : first + _KEYS]

@@ -53,7 +53,7 @@ class _Files:
             except OSError as error:
                 raise self._broken(file, os.strerror(error.errno or 0)) from None
             except UnicodeError:
-                raise self._broken(file, self._not_text(f" behind row {row}")) from None
+                raise self._broken(file, self._not_text(f" after row {row}")) from None
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """See `NoteSource.scan`."""
@@ -75,7 +75,7 @@ class _Files:
 
     def _not_text(self, where: str = "") -> str:
         """Describe a decoding error."""
-        return f"not {self._named} text{where}. Name the encoding with --encoding"
+        return f"not valid {self._named}{where}. Set the encoding with --encoding"
 
     @staticmethod
     def _broken(file: Path, reason: str) -> InputError:
@@ -102,11 +102,11 @@ class CsvSource(_Files):
             except UnicodeError:
                 raise self._broken(file, self._not_text()) from None
             except csv.Error:
-                raise self._broken(file, "the header is not CSV") from None
+                raise self._broken(file, "the header is not valid CSV") from None
         if any(head != heads[0] for head in heads):
             raise self._broken(Path(self.name), "the files have different columns")
         if len(set(heads[0])) != len(heads[0]):
-            raise self._broken(self._files[0], "a column stands twice in the header")
+            raise self._broken(self._files[0], "the header has a repeated column")
         return heads[0]
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
@@ -122,7 +122,9 @@ class CsvSource(_Files):
                     if cells:
                         yield {name: cell or None for name, cell in zip(self.columns, cells, strict=True)}
             except csv.Error:
-                raise self._broken(file, f"line {reader.line_num}: not CSV, or a quote is missing") from None
+                raise self._broken(
+                    file, f"line {reader.line_num}: invalid CSV: a quote is missing or misplaced"
+                ) from None
 
 
 class JsonlSource(_Files):
@@ -193,7 +195,7 @@ class ParquetSource:
                 self._files.append(ParquetFile(file))
             except Exception:  # pyarrow's messages may quote values
                 self.close()
-                raise InputError(Errors.D740.format(source=file, reason="not a Parquet file")) from None
+                raise InputError(Errors.D740.format(source=file, reason="not a valid Parquet file")) from None
         names = [file.schema_arrow.names for file in self._files]
         self.columns: Sequence[str] = [name for name in names[0] if all(name in other for other in names)]
 
@@ -237,7 +239,7 @@ class ParquetSource:
         try:
             yield from tables
         except Exception:
-            raise InputError(Errors.D740.format(source=self.name, reason="a damaged Parquet file")) from None
+            raise InputError(Errors.D740.format(source=self.name, reason="damaged Parquet file")) from None
 
     def close(self) -> None:
         """See `NoteSource.close`."""
@@ -293,7 +295,7 @@ class FolderSource:
             if path.resolve().is_relative_to(self._folder.resolve()):
                 return path.read_bytes().decode(self._encoding)
         except UnicodeError:
-            reason = f"its file is not {self._encoding} text"
+            reason = f"its file is not valid {self._encoding}"
         except (OSError, ValueError):  # ValueError: the name contains a NUL
             pass
         raise InputError(Errors.D742.format(source=self._index.name, row=row, reason=reason))

@@ -71,7 +71,7 @@ def require_columns(source: NoteSource, names: Iterable[str]) -> None:
     RAISES: InputError (D741) naming the first missing column, or (D740) if the file is empty.
     """
     if not source.columns:
-        raise InputError(Errors.D740.format(source=source.name, reason="empty: it has neither columns nor rows"))
+        raise InputError(Errors.D740.format(source=source.name, reason="the source is empty: no columns and no rows"))
     for name in names:
         if name not in source.columns:
             known = ", ".join(source.columns)

@@ -261,7 +261,7 @@ class _Drawing:
                 text = as_text(value)
                 text.encode("utf-8")  # JSON can contain half of a surrogate pair, which cannot be exported
             except (TypeError, UnicodeEncodeError):
-                reason = "the text is not a string, or holds half of a surrogate pair"
+                reason = "the text is not a string or contains half of a surrogate pair"
                 raise InputError(Errors.D742.format(source=self._source.name, row=row, reason=reason)) from None
             yield row, text
         if missing := len(keys) - len(seen):

@@ -137,7 +137,7 @@ def test_what_cannot_be_audited_is_counted(store, notes):
 @pytest.mark.parametrize(
     ("rows", "columns", "by", "message"),
     [
-        ([], Columns(), (), "empty: it has neither columns nor rows"),
+        ([], Columns(), (), "the source is empty"),
         ([("P99", "x")], Columns(), (), r"no notes to audit \(1 patient not in the index\)"),
         ([("P1", "")], Columns(), (), r"no notes to audit \(1 empty\)"),
         ([("P1", "x"), ("P1", ["x"])], Columns(), (), "row 2: the text is not a string"),

@@ -166,7 +166,7 @@ def test_notes_of_nobody_and_of_unknown_patients_are_counted(cli, store, tmp_pat
 @pytest.mark.parametrize(
     ("rows", "args", "message"),
     [
-        ([], [], "empty: it has neither columns nor rows"),
+        ([], [], "the source is empty"),
         (
             [{"note_id": "1", "patient_id": "P99", "note_type": "a", "text": "x"}],
             [],

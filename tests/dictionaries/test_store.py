@@ -227,7 +227,7 @@ def test_damaged_dictionaries_are_refused(store, folder, damage):
 
 def test_a_folder_of_something_else_is_neither_opened_nor_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(ConfigError, match="there are none"):
+    with pytest.raises(ConfigError, match="no dictionaries found"):
         LocalStore.open(tmp_path)
     with pytest.raises(ConfigError, match="other files"):
         StoreWriter(tmp_path)

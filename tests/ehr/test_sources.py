@@ -89,11 +89,11 @@ def test_a_broken_file_is_named_by_row_and_column(mapping, tmp_path, data, messa
             "patients.csv.gz",
             gzip.compress(b"mrn,given,surname,born,phone\n", mtime=0)[:-9],
             "",
-            "not a whole .gz file",
+            "incomplete .gz file",
         ),
-        ("patients.xlsx", b"x", "", "neither a .csv"),
+        ("patients.xlsx", b"x", "", "unsupported file type"),
         ("patients.parquet", b"Zarzaquemada", "", "not a Parquet file"),
-        ("other.csv", b"x", 'path = "nowhere.csv"', "no such file: nowhere.csv"),
+        ("other.csv", b"x", 'path = "nowhere.csv"', "file not found: nowhere.csv"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(mapping, tmp_path, name, data, keys, message):
@@ -130,8 +130,8 @@ def test_an_address_that_is_not_set_is_named(mapping, monkeypatch):
         ("sqlite:///{path}", "query = \"SELECT surname FROM patients WHERE x = 'geheim'\"", "OperationalError"),
         ("sqlite:///{path}", 'query = "SELECT * FROM patients WHERE 1 = 2"', "has no rows"),
         ("sqlite:///{path}", 'query = "SELECT mrn FROM patients"', "has no column 'given'"),
-        ("sqlite:////nowhere/missing.db", 'table = "patients"', "no such SQLite file, in EHR_URL"),
-        ("duckdb:////nowhere/x.duckdb", 'table = "patients"', "no such DuckDB file"),
+        ("sqlite:////nowhere/missing.db", 'table = "patients"', "the SQLite file in EHR_URL does not exist"),
+        ("duckdb:////nowhere/x.duckdb", 'table = "patients"', "the DuckDB file does not exist"),
     ],
 )
 def test_a_database_that_gives_nothing_is_named_and_its_message_withheld(

@@ -61,13 +61,13 @@ def test_a_parquet_scan_reads_no_other_column(tmp_path):
     [
         ("a.csv", b"note_id,text\n1,a,b\n", "line 2: 3 cells"),
         ("a.csv", b'note_id,text\n1,"' + CANARY.encode(), "a quote is missing"),
-        ("a.csv", b"note_id,text\n1,\xff\n", "not utf-8 text"),
-        ("a.csv", b"note_id,note_id\n", "stands twice"),
+        ("a.csv", b"note_id,text\n1,\xff\n", "not valid utf-8"),
+        ("a.csv", b"note_id,note_id\n", "repeated column"),
         ("a.jsonl", b"[1]\n", "line 1: not a JSON object"),
         ("a.jsonl", b'{"a": 1}\n{"' + CANARY.encode() + b"\n", "line 2: not a JSON object"),
-        ("a.jsonl", b'{"a": 1}\n\xff\n', "not utf-8 text"),
-        ("a.parquet", b"PAR1" + CANARY.encode(), "not a Parquet file"),
-        ("a.doc", b"x", "neither a .csv"),
+        ("a.jsonl", b'{"a": 1}\n\xff\n', "not valid utf-8"),
+        ("a.parquet", b"PAR1" + CANARY.encode(), "not a valid Parquet file"),
+        ("a.doc", b"x", "unsupported source"),
         ("a.db", CANARY.encode() * 200, "the database rejected the query (DatabaseError)"),
         ("a.duckdb", CANARY.encode() * 200, "the database rejected the query"),
     ],
@@ -128,7 +128,7 @@ def test_files_of_a_folder_must_agree(tmp_path):
 
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         open_source(str(tmp_path / "a.db"), table="notes")
     assert list(tmp_path.iterdir()) == []
 
@@ -136,7 +136,7 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path):
 def test_a_database_needs_a_table_that_it_has(tmp_path):
     sqlite3.connect(tmp_path / "a.db").close()
     (tmp_path / "a.db").touch()
-    with pytest.raises(InputError, match="needs the name of a table"):
+    with pytest.raises(InputError, match="the name of a table is required"):
         open_source(str(tmp_path / "a.db"))
     with pytest.raises(InputError, match="the database rejected the query"):
         open_source(str(tmp_path / "a.db"), table=CANARY)
@@ -149,7 +149,7 @@ def test_an_unreachable_server_is_told_without_its_password(monkeypatch):
         open_source("env:NOTES_URL", table="notes")
     assert "postgresql://127.0.0.1/db: the database rejected the query (OperationalError)" in str(caught.value)
     assert CANARY not in str(caught.value)
-    with pytest.raises(InputError, match="no such variable"):
+    with pytest.raises(InputError, match="environment variable is not set"):
         open_source("env:NO_SUCH_URL", table="notes")
 
 

@@ -63,7 +63,7 @@ def test_update_and_replace(cli, mapping, tmp_path):
     [
         ('phone = "phone"', 'fax = "phone"', "no column 'fax'"),
         ('path = "patients.csv"', 'path = "nowhere.csv"', "file not found"),
-        ('path = "patients.csv"', 'url_env = "NO_SUCH_URL"\ntable = "t"', "NO_SUCH_URL is not set"),
+        ('path = "patients.csv"', 'url_env = "NO_SUCH_URL"\ntable = "t"', "environment variable NO_SUCH_URL"),
         ('"surname"', '"phone"', "column 'surname'"),
         ('"surname"', '"name"', "unknown kind"),
     ],

@@ -198,7 +198,7 @@ def test_what_cannot_be_looked_for_is_counted_by_its_reason(folder):
         (LocalEntry(CANARY, "NAME", "a.b"), "unknown label"),
         (LocalEntry(CANARY, "PATIENT", ""), "table.column"),
         (LocalEntry(CANARY, "PATIENT", "patient:a.b"), "table.column"),
-        (LocalEntry(CANARY, "PATIENT", "a.b", "never"), "a condition is one of"),
+        (LocalEntry(CANARY, "PATIENT", "a.b", "never"), "the condition must be one of"),
     ],
 )
 def test_a_wrong_entry_is_refused_without_its_term(folder, entry, message):

@@ -63,7 +63,7 @@ def test_columns_are_found_in_any_order_and_case_among_others(mapping, tmp_path)
         (b"mrn,given,surname,born\n1000234,Olalla,Zarzaquemada,1957-03-12\n", "has no column 'phone'"),
         (b"1000234,Olalla,Zarzaquemada,1957-03-12,612345678\n", "is its first line a header"),
         (b"mrn,given,surname,born,phone\n1000234,Olalla,Zarzaquemada\n", "row 2: 3 columns where the header has 5"),
-        (b'mrn,given,surname,born,phone\n"1000234,Olalla,Zarzaquemada\n', "row .: not CSV"),
+        (b'mrn,given,surname,born,phone\n"1000234,Olalla,Zarzaquemada\n', "row .: invalid CSV"),
         ("mrn,given,surname,born,phone\n1000234,Íker,Zarzaquemada,,\n".encode("cp1252"), "row 2: not valid utf-8"),
         (b"mrn,given,surname,born,phone\n", "has no rows"),
         (b"", "has no column"),
@@ -163,6 +163,6 @@ def test_a_missing_database_is_not_made(mapping, tmp_path, monkeypatch, address)
     path = tmp_path / "missing.db"
     monkeypatch.setenv("EHR_URL", address.format(path=path))
     said = failure(mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0])
-    assert "no such SQLite file" in said
+    assert "the SQLite file in EHR_URL does not exist" in said
     assert "missing.db" not in said
     assert not path.exists()

@@ -112,7 +112,7 @@ def test_a_note_in_the_place_of_the_header_is_not_quoted(tmp_path):
 def test_a_latin_1_table_is_read_by_its_encoding(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("note_id,text\n1,Señora Núñez\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"not utf-8 text\. Name the encoding with --encoding"):
+    with pytest.raises(InputError, match=r"not valid utf-8\. Set the encoding with --encoding"):
         list(open_source(str(path)).scan(["text"]))
     assert list(open_source(str(path), encoding="latin-1").scan(["text"])) == [("Señora Núñez",)]
 
@@ -123,7 +123,7 @@ def test_files_of_a_folder_must_agree(tmp_path):
     with pytest.raises(InputError, match="different columns"):
         open_source(str(tmp_path))
     (tmp_path / "c.jsonl").write_text("{}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="all of one kind"):
+    with pytest.raises(InputError, match="all of one type"):
         open_source(str(tmp_path))
 
 

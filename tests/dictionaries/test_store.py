@@ -170,7 +170,7 @@ def test_a_term_with_several_rules_keeps_them_through_an_update(folder):
 @pytest.mark.parametrize("patient_id", ["", "Ü-1", "a\nb", "0001", "1" * 500])
 def test_an_id_is_any_text_but_none(folder, patient_id):
     if not patient_id:
-        with pytest.raises(ConfigError, match="without an id"):
+        with pytest.raises(ConfigError, match="has no id"):
             write(folder, [], {patient_id: [patient("x")]})
         return
     store = write(folder, [], {patient_id: [patient(CANARY)]})

@@ -1,8 +1,9 @@
-"""The canonical label scheme, and its maps to and from the schemes of corpora and papers.
+"""The canonical label scheme, and its mappings to and from the schemes of corpora and papers.
 
-One label names one kind of identifier. Every label of MEDDOCAN (29) and of i2b2-2014 has its own canonical label, so
-both schemes map in and back without loss. A canonical label that a scheme does not know maps to the nearest label
-that it does (``CITY`` is a ``TERRITORIO`` in MEDDOCAN), never to nothing.
+A label names one kind of identifier. Every label of MEDDOCAN (29) and of i2b2-2014 has its own canonical label, so
+both schemes map without loss in both directions. A canonical label that a scheme does not have maps to the nearest
+label of
+the scheme (``CITY`` is ``TERRITORIO`` in MEDDOCAN).
 
 Sources: MEDDOCAN annotation guidelines (Marimon et al. 2019); i2b2-2014 track 1 (Stubbs and Uzuner 2015); HIPAA Safe
 Harbor, 45 CFR 164.514(b)(2)(i), letters (A) to (R); Text Anonymization Benchmark (Pilán et al. 2022); GraSCCo_PHI, the
@@ -43,13 +44,13 @@ HIPAA: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One kind of identifier.
+    """A kind of identifier.
 
     name (str): canonical name, upper case.
-    hipaa (str): letter of the Safe Harbor category, or "" for what the papers protect beyond HIPAA.
-    meddocan, i2b2, conll, tab (str): the nearest label of that scheme.
-    description (str): what it covers, in one line.
-    grascco (str): the nearest label of that scheme.
+    hipaa (str): letter of the Safe Harbor category; "" for identifiers beyond HIPAA.
+    meddocan, i2b2, conll, tab (str): nearest label of the scheme.
+    description (str): what the label covers, in one line.
+    grascco (str): nearest label of GraSCCo_PHI.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Label:
 
     @property
     def beyond_hipaa(self) -> bool:
-        """Whether the label is protected by the papers but not listed by Safe Harbor."""
+        """bool: Whether the label is protected in the papers but not listed by Safe Harbor."""
         return not self.hipaa
 
 
@@ -199,11 +200,11 @@ SCHEMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 
 def get_label(name: str) -> Label:
-    """Look a canonical label up.
+    """Return a canonical label.
 
     name (str): canonical name.
     RETURNS (Label): the label.
-    RAISES: ConfigError (D001) if there is no such label.
+    RAISES: ConfigError (D001) for an unknown name.
     """
     try:
         return LABELS[name]
@@ -212,12 +213,12 @@ def get_label(name: str) -> Label:
 
 
 def from_scheme(label: str, scheme: str) -> str:
-    """Map a label of a scheme to its canonical label.
+    """Convert a label of a scheme to its canonical label.
 
-    label (str): label as the corpus writes it.
+    label (str): label as written in the corpus.
     scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab" or "grascco".
     RETURNS (str): canonical name.
-    RAISES: ConfigError if the scheme (D002) or the label (D001) is unknown.
+    RAISES: ConfigError for an unknown scheme (D002) or label (D001).
     """
     known = _scheme(scheme)
     try:
@@ -227,12 +228,12 @@ def from_scheme(label: str, scheme: str) -> str:
 
 
 def to_scheme(name: str, scheme: str) -> str:
-    """Map a canonical label to the nearest label of a scheme.
+    """Convert a canonical label to the nearest label of a scheme.
 
     name (str): canonical name.
     scheme (str): "canonical", "meddocan", "i2b2", "conll", "tab" or "grascco".
     RETURNS (str): label of the scheme.
-    RAISES: ConfigError if the scheme (D002) or the label (D001) is unknown.
+    RAISES: ConfigError for an unknown scheme (D002) or label (D001).
     """
     _scheme(scheme)
     label = get_label(name)
@@ -240,7 +241,7 @@ def to_scheme(name: str, scheme: str) -> str:
 
 
 def _scheme(scheme: str) -> Mapping[str, str]:
-    """Look a scheme up by name."""
+    """Return the labels of a scheme."""
     try:
         return SCHEMES[scheme]
     except KeyError:

@@ -1,6 +1,6 @@
-"""Edits of a text, and the map between the offsets of the two sides. Knows nothing of spaCy.
+"""Edits of a text, and the mapping between offsets of the original and the released text. Independent of spaCy.
 
-All offsets are characters (Unicode code points), end exclusive, as Python slices count them.
+All offsets are characters (Unicode code points), end exclusive, as in Python slices.
 """
 
 from bisect import bisect_right
@@ -17,11 +17,11 @@ Side = Literal["original", "released"]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace ``text[start:end]`` by ``replacement``. Holds no original text.
+    """Replaces ``text[start:end]`` by ``replacement``. It contains no original text.
 
     start, end (int): characters in the original.
-    label (str): canonical label of what stood there; "" for a word that goes with a value, as "an" with "Irish".
-    replacement (str): what the released text holds instead.
+    label (str): canonical label of the replaced text; "" for a word that agrees with a surrogate, such as "an".
+    replacement (str): text in the released version.
     """
 
     start: int
@@ -31,11 +31,11 @@ class Edit:
 
 
 def check_edits(edits: Sequence[Edit], length: int) -> None:
-    """Make sure that edits are in order, do not overlap and lie within a text.
+    """Check that edits are in order, do not overlap and lie within the text.
 
     edits (Sequence[Edit]): edits in the order of the text.
-    length (int): characters of the original.
-    RAISES: DeidError for an edit outside the text (D003) or two that overlap or stand in the wrong order (D004).
+    length (int): length of the original in characters.
+    RAISES: DeidError for an edit outside the text (D003), or edits that overlap or are out of order (D004).
     """
     last = 0
     for i, edit in enumerate(edits):
@@ -49,12 +49,12 @@ def check_edits(edits: Sequence[Edit], length: int) -> None:
 def find_uncovered(
     text: str, spans: Sequence[tuple[int, int]], cover: Sequence[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """Find the first characters of some spans that other spans do not cover. White space does not count.
+    """Find the first characters of some spans that other spans do not cover, ignoring white space.
 
     text (str): the original.
     spans (Sequence[tuple[int, int]]): start and end, ordered by start; they may overlap.
     cover (Sequence[tuple[int, int]]): start and end, ordered by start; they may overlap.
-    RETURNS (Optional[tuple[int, int]]): start and end of a stretch that is not covered; None if there is none.
+    RETURNS (Optional[tuple[int, int]]): start and end of uncovered text; None if everything is covered.
     """
     seen, reach, i = 0, 0, 0  # everything before `seen` was looked at; the cover leaves no gap up to `reach`
     for start, end in spans:
@@ -73,11 +73,11 @@ def find_uncovered(
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Write the released text.
+    """Apply edits to a text.
 
     text (str): the original.
     edits (Sequence[Edit]): edits in the order of the text.
-    RETURNS (str): the text with every edit made.
+    RETURNS (str): the released text.
     RAISES: DeidError as `check_edits`.
     """
     check_edits(edits, len(text))
@@ -89,23 +89,23 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def map_offset(edits: Sequence[Edit], offset: int, length: int, side: Side = "original") -> int:
-    """Carry an offset from one side to the other.
+    """Convert an offset between the original and the released text.
 
-    Offsets in unchanged text map exactly, there and back. An offset strictly inside a changed stretch maps to the
-    start of the stretch on the other side, because nothing in between corresponds.
+    Offsets in unchanged text map exactly in both directions. An offset inside changed text maps to the start of the
+    changed text on the other side, because there is no exact correspondence.
 
     edits (Sequence[Edit]): edits in the order of the text.
-    offset (int): characters from the start of the side that is named, 0 to its length inclusive.
-    length (int): characters of the original.
-    side (str): the side that `offset` counts on, "original" or "released".
-    RETURNS (int): the offset on the other side.
-    RAISES: DeidError if the offset lies outside the text (D005) or the edits are wrong (D003, D004).
+    offset (int): offset from 0 to the length of its text, inclusive.
+    length (int): length of the original in characters.
+    side (str): text that `offset` refers to, "original" or "released".
+    RETURNS (int): offset in the other text.
+    RAISES: DeidError if the offset is outside the text (D005), or the edits are invalid (D003, D004).
     """
     return map_offsets(edits, [offset], length, side)[0]
 
 
 def map_offsets(edits: Sequence[Edit], offsets: Sequence[int], length: int, side: Side = "original") -> list[int]:
-    """Carry many offsets from one side to the other, as `map_offset` does one, in one go through the edits."""
+    """Convert many offsets in one pass through the edits; see `map_offset`."""
     check_edits(edits, length)
     starts, ends, shifted = _table(edits)
     total = length if side == "original" else length + (shifted[-1][1] - ends[-1] if edits else 0)
@@ -123,11 +123,11 @@ def map_offsets(edits: Sequence[Edit], offsets: Sequence[int], length: int, side
 
 
 def move_spans(edits: Sequence[Edit], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Carry the spans that were decided on to the released text.
+    """Convert decided spans to offsets in the released text.
 
     edits (Sequence[Edit]): edits in the order of the text.
     spans (Sequence[tuple]): start and end in the original, in order. Each is a whole edit or unchanged text.
-    RETURNS (list[tuple]): start and end in the released text; a span of which nothing is left is empty.
+    RETURNS (list[tuple]): start and end in the released text; a removed span is empty.
     """
     starts, ends, shifted = _table(edits)
     out = []
@@ -142,7 +142,7 @@ def move_spans(edits: Sequence[Edit], spans: Sequence[tuple[int, int]]) -> list[
 
 
 def _table(edits: Sequence[Edit]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-    """Starts and ends of the edits in the original, and (start, end) of each replacement in the released text."""
+    """Return starts and ends of the edits in the original, and (start, end) of each replacement after release."""
     shifted, shift = [], 0
     for edit in edits:
         start = edit.start + shift

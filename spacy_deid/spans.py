@@ -1,8 +1,8 @@
-"""Evidence in span groups: how detectors write it, and how it is united without uncovering a token.
+"""Evidence in span groups: how detectors write it, and how it is merged without uncovering a token.
 
-A detector returns a list of `Evidence` and calls `write_evidence`, the one writer. The group's spans are the evidence
-widened to whole tokens; the records keep the exact characters. Groups survive ``to_bytes`` and ``DocBin``; their
-records are plain values because a dataclass would break both.
+A detector makes a list of `Evidence` and writes it with `write_evidence`. The spans of the group are the evidence
+widened to whole tokens; the records keep the exact characters. Groups survive ``to_bytes`` and ``DocBin``; the records
+are plain values, because dataclasses would break both.
 """
 
 from bisect import bisect_right
@@ -50,15 +50,15 @@ SCORES = "deid/surprisal"  # of doc.user_data: what a language model says of eve
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One detection. Holds offsets, never text.
+    """One detection. It contains offsets, never text.
 
-    start, end (int): characters in the Doc's text, end exclusive.
+    start, end (int): characters in the text of the Doc, end exclusive.
     label (str): canonical label.
-    source (str): name of the component that found it.
-    score (float): calibrated probability that the span is PHI, 0 to 1; 1.0 for a rule or a dictionary.
-    rule (str): name of the rule, list or model that fired.
-    validated (bool): whether more than a form or a guess stands behind it: a right check digit, an exact hit of a
-        dictionary, a person's decision. `deid_merge` lets it win whole where detections overlap.
+    source (str): name of the component that made it.
+    score (float): calibrated probability that the span is PHI, 0 to 1; 1.0 for a rule or a list.
+    rule (str): name of the rule, list or model.
+    validated (bool): whether there is proof beyond form and context: a correct check digit, an exact match of a
+        dictionary, or a reviewer's decision. `deid_merge` prefers validated evidence where detections overlap.
     """
 
     start: int
@@ -70,17 +70,17 @@ class Evidence:
     validated: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Plain msgpack values for ``SpanGroup.attrs``; "validated" only where it is true."""
+        """Return plain msgpack values for ``SpanGroup.attrs``; "validated" only if it is True."""
         return {slot: getattr(self, slot) for slot in self.__slots__ if slot != "validated" or self.validated}
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A token span that takes part in merging: ``doc[start:end]`` with a label and its place in the order.
+    """A token span to merge: ``doc[start:end]`` with a label and a rank.
 
-    start, end (int): tokens.
+    start, end (int): token indices, end exclusive.
     label (str): canonical label.
-    rank (tuple): candidates with the smaller rank win where two overlap.
+    rank (tuple): where candidates overlap, the one with the smaller rank wins.
     """
 
     start: int
@@ -93,11 +93,11 @@ SpansFilter = Callable[[Sequence[Candidate]], list[Candidate]]
 
 
 def check_key(key: str) -> str:
-    """Make sure that a span group key survives a config.
+    """Check that a span group key can be used in a config.
 
     key (str): "deid/" and a name without "." and ":".
     RETURNS (str): the key.
-    RAISES: ConfigError (D007).
+    RAISES: ConfigError (D007) for another key.
     """
     if not key.startswith(PREFIX) or len(key) == len(PREFIX) or {".", ":"} & set(key):
         raise ConfigError(Errors.D007.format(key=key))
@@ -105,19 +105,21 @@ def check_key(key: str) -> str:
 
 
 def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version: str = "", **receipt: Any) -> None:
-    """Write a detector's group: the spans, their records and the receipt that it ran. The only writer of groups.
+    """Write the span group of a detector: spans, records, and the receipt that the detector ran. No other code writes
+    groups.
 
-    Spans are widened to token edges, so a detection that does not align is never lost. The records stand in the order
-    of the spans: ``attrs["evidence"][i]`` belongs to ``group[i]``. Writing an empty group is the receipt of a detector
-    that found nothing.
+    Spans are widened to whole tokens, so that a detection that does not align is not lost. The records have the order
+    of the
+    spans: ``attrs["evidence"][i]`` belongs to ``group[i]``. A detector without detections writes an empty group, which
+    is its receipt.
 
-    doc (Doc): the Doc to write to.
+    doc (Doc): the Doc.
     key (str): span group key, "deid/…".
     evidence (Iterable[Evidence]): detections in any order.
     version (str): version of the rules, list or model, for the trace.
-    receipt (Any): more plain values to keep in ``attrs``.
-    RAISES: DeidError if evidence lies outside the text (D006) or has no probability as its score (D009);
-        ConfigError for a bad key (D007) or an unknown label (D001).
+    receipt (Any): further plain values for ``attrs``.
+    RAISES: DeidError for evidence outside the text (D006) or a score that is not between 0 and 1 (D009); ConfigError
+        for an invalid key (D007) or an unknown label (D001).
     """
     ordered = sorted(evidence, key=lambda e: (e.start, e.end, e.label, e.source, e.rule))
     spans = [_span(doc, item) for item in ordered]
@@ -142,9 +144,9 @@ def _span(doc: Doc, item: Evidence) -> Span:
 def read_evidence(doc: Doc, key: str) -> list[Evidence]:
     """Read the records of a group, in the order of its spans.
 
-    doc (Doc): the Doc to read.
+    doc (Doc): the Doc.
     key (str): span group key.
-    RETURNS (list[Evidence]): the detections; exact characters, not widened.
+    RETURNS (list[Evidence]): detections with their exact characters.
     RAISES: NotDeidentified as `require_groups`.
     """
     require_groups(doc, [key])
@@ -152,12 +154,12 @@ def read_evidence(doc: Doc, key: str) -> list[Evidence]:
 
 
 def require_groups(doc: Doc, keys: Iterable[str]) -> None:
-    """Make sure that detectors have run.
+    """Check that detectors ran.
 
-    doc (Doc): the Doc to check.
-    keys (Iterable[str]): keys of the groups that must be there, found nothing or not.
-    RAISES: NotDeidentified naming the groups that are missing (D501), have lost their records (D511), or were not
-        written by a detector (D518).
+    doc (Doc): the Doc.
+    keys (Iterable[str]): keys of the groups that must exist; they may be empty.
+    RAISES: NotDeidentified with the groups that are missing (D501), lost their records (D511), or were not written by
+        a detector (D518).
     """
     keys = list(keys)
     if missing := [key for key in keys if key not in doc.spans]:
@@ -171,7 +173,7 @@ def require_groups(doc: Doc, keys: Iterable[str]) -> None:
 
 
 def close_groups(doc: Doc, keys: Iterable[str]) -> None:
-    """Mark the groups of detectors as merged. A detector that runs again writes its group anew, without the mark.
+    """Mark the groups of detectors as merged. A detector that runs again writes its group without the mark.
 
     doc (Doc): the Doc whose detections were merged.
     keys (Iterable[str]): keys of the groups.
@@ -181,32 +183,32 @@ def close_groups(doc: Doc, keys: Iterable[str]) -> None:
 
 
 def refuse_closed(doc: Doc, keys: Iterable[str]) -> None:
-    """Make sure that each detector has run since the last merging, and left no group of an earlier run.
+    """Check that each detector ran since the last merge, so that no group is left from an earlier run.
 
-    doc (Doc): the Doc to check.
-    keys (Iterable[str]): keys of the groups that are to be merged.
-    RAISES: NotDeidentified (D519) naming the groups that were merged before.
+    doc (Doc): the Doc.
+    keys (Iterable[str]): keys of the groups to merge.
+    RAISES: NotDeidentified (D519) with the groups that were merged before.
     """
     if closed := [key for key in keys if doc.spans[key].attrs.get(_CLOSED)]:
         raise NotDeidentified(Errors.D519.format(keys=", ".join(closed)))
 
 
 def reopen_groups(doc: Doc) -> None:
-    """Let the detections of an earlier run be merged again, as to compare settings of the merging.
+    """Allow the detections of an earlier run to be merged again, for example to compare settings of `deid_merge`.
 
-    doc (Doc): a Doc that was merged. The detections must be those that its text is to be released with.
+    doc (Doc): a merged Doc. The detections must be those that its text is to be released with.
     """
     for key in doc.spans:
         doc.spans[key].attrs.pop(_CLOSED, None)
 
 
 def refuse_groups(doc: Doc, sources: Iterable[str], name: str) -> None:
-    """Make sure that no detector has run whose detections are not merged.
+    """Check that every detector that ran is merged.
 
-    doc (Doc): the Doc to check.
-    sources (Iterable[str]): keys of the groups that are merged.
+    doc (Doc): the Doc.
+    sources (Iterable[str]): keys of the merged groups.
     name (str): name of the merging component.
-    RAISES: NotDeidentified (D503) naming the groups that are there and are no source.
+    RAISES: NotDeidentified (D503) with the groups that are not among the sources.
     """
     sources = list(sources)
     groups = {key for key in doc.spans if key.startswith(PREFIX)}
@@ -215,11 +217,12 @@ def refuse_groups(doc: Doc, sources: Iterable[str], name: str) -> None:
 
 
 def refuse_entities(doc: Doc, decided: Sequence[tuple[int, int]]) -> None:
-    """Make sure that no identifier came into ``doc.ents`` after the decision, as from an ``entity_ruler`` at the end.
+    """Check that no identifier was added to ``doc.ents`` after the decision, for example by an ``entity_ruler`` at the
+    end.
 
-    doc (Doc): the Doc to check. Entities with other labels, as of diseases, do not count.
-    decided (Sequence[tuple[int, int]]): what was decided on: start and end in characters, disjoint and in order.
-    RAISES: NotDeidentified (D513).
+    doc (Doc): the Doc. Entities with other labels, such as diseases, are ignored.
+    decided (Sequence[tuple[int, int]]): start and end (characters) of the decided spans, disjoint and in order.
+    RAISES: NotDeidentified (D513) if there is one.
     """
     starts, ends = [start for start, _ in decided], [end for _, end in decided]
     for ent in doc.ents:
@@ -230,26 +233,27 @@ def refuse_entities(doc: Doc, decided: Sequence[tuple[int, int]]) -> None:
 
 
 def settle_label(start: int, end: int, label: str, cues: Mapping[int, str]) -> str:
-    """Choose the label of a guess where a cue in the note names what stands there, as "Col." names a licence number.
+    """Choose the label of a prediction where a cue in the note determines it: "Col." precedes a licence number.
 
-    start, end (int): tokens of the guess.
-    label (str): canonical label of the guess.
-    cues (Mapping[int, str]): token → canonical label, for the tokens of detections whose rule is decisive.
-    RETURNS (str): the label of the cues if they agree and hold more than three quarters of the guess, else `label`.
+    start, end (int): tokens of the prediction.
+    label (str): canonical label of the prediction.
+    cues (Mapping[int, str]): token → canonical label, for detections by decisive rules.
+    RETURNS (str): the label of the cues if they agree and cover more than three quarters of the prediction, else
+        `label`.
     """
     named = [cues[i] for i in range(start, end) if i in cues]
     return named[0] if 4 * len(named) > 3 * (end - start) and len(set(named)) == 1 else label
 
 
 def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Make candidates disjoint without uncovering a token: losers are trimmed, never dropped.
+    """Make candidates disjoint without uncovering a token: overlapping ones are trimmed, never dropped.
 
-    The candidates are taken by rank. Each keeps the tokens that no earlier one holds; what is left of it, in one or
-    more pieces, stays with its own label. A piece that touches the winner that cut it and has the same label is joined
-    to it, so that "Ana" and "Ana María" become one person and not two.
+    Candidates are processed by rank. Each keeps the tokens that no earlier one has; its remaining parts keep its
+    label. A part that touches the candidate it was cut by, and has the same label, is joined with it, so that "Ana"
+    and "Ana María" are one person.
 
     candidates (Sequence[Candidate]): in any order.
-    RETURNS (list[Candidate]): disjoint, in the order of the text; the union of their tokens is that of the input.
+    RETURNS (list[Candidate]): disjoint, in the order of the text; they cover the same tokens as the input.
     """
     owner: dict[int, int] = {}
     kept: list[Candidate] = []
@@ -264,7 +268,7 @@ def union_filter(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _runs(owner: Mapping[int, int], kept: Sequence[Candidate]) -> list[Candidate]:
-    """Turn "token → candidate" into maximal runs."""
+    """Convert token → candidate to maximal runs."""
     runs: list[Candidate] = []
     last = None
     for i in sorted(owner):

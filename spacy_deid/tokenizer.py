@@ -1,8 +1,9 @@
-"""A tokenizer for clinical notes: every mark of punctuation is a token, and digits part from letters.
+"""A tokenizer for clinical notes: every punctuation mark is a token, and digits are separated from letters.
 
-Notes run words together ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at a
-token's edge. Finer tokens cost speed and gain exact offsets. spaCy's `Tokenizer` does the work; only its expressions
-are ours, so it keeps its cache, its serialization and its guarantee that the tokens add up to the text.
+Notes join words ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at token
+    boundaries.
+Finer tokens cost speed and give exact offsets. The tokenizer is spaCy's `Tokenizer` with other expressions, so its
+cache, its serialization and the guarantee that the tokens add up to the text are unchanged.
 """
 
 from collections.abc import Callable
@@ -31,9 +32,9 @@ _INFIXES = [
 
 @registry.tokenizers("spacy_deid.ClinicalTokenizer.v1")
 def make_clinical_tokenizer() -> Callable[[Language], Tokenizer]:
-    """Make a tokenizer that splits at every mark and between letters and digits, in any language.
+    """Make a tokenizer that splits at every punctuation mark and between letters and digits, in any language.
 
-    RETURNS (Callable[[Language], Tokenizer]): builds the tokenizer on a pipeline's vocab.
+    RETURNS (Callable[[Language], Tokenizer]): makes the tokenizer for the vocab of a pipeline.
     """
 
     def create(nlp: Language) -> Tokenizer:

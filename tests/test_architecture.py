@@ -42,7 +42,7 @@ ARROWS = {
     "surrogates": "errors labels patient_ids",
     "vault": "errors offsets patient_ids surrogates",
     "registries": "errors",
-    "lemmatizers": "errors registries surrogates",  # a form is undone by what makes forms
+    "lemmatizers": "errors registries",
     "evaluation": "errors labels offsets spans",
     "notes": "errors",
     "documents": "errors io offsets",

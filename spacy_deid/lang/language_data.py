@@ -79,6 +79,7 @@ class LanguageData:
     phones (PhoneConventions): numbering plans.
     places (PlaceConventions): how places, streets and institutions are written.
     postal_codes (PostalCodes): the system of postal codes.
+    lemmatize (Optional[Callable]): words of a note in order → one lemma per word, by rules; None: simplemma is used.
     replace_profession (Optional[Callable]): (profession, text before it) → what can replace it; None: no surrogates.
     inflector (Optional[Inflector]): grammatical cases of names and nouns; None for a language that does not inflect.
     validators (Mapping[str, Validator]): name → test of the check digit (or of the number range) of an identifier of
@@ -110,6 +111,7 @@ class LanguageData:
     inflector: Inflector | None = None
 
     # --- lemmas ---
+    lemmatize: Callable[[Sequence[str]], list[str]] | None = None
 
     # --- entries of an EHR and how notes write them ---
 

@@ -1,6 +1,6 @@
 """Choosing a lemmatizer by name, and combining several."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,14 +8,12 @@ from typing import Any
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
+from ..lang import all_languages, get_language
 from ..registries import choose_part, registry
 from .external import make_lookup_lemmatizer, make_simplemma_lemmatizer, make_voikko_lemmatizer, read_lemmas
-from .finnish_names import lemmatize
 from .forms import Lemmatizer, fill, lower_form
 
 _STOPS = frozenset(".!?:;•")
-RULES: Mapping[str, Callable[[Sequence[str]], list[str]]] = {"fi": lemmatize}
-"""Language → rule-based lemmatizer: words → lemmas."""
 
 
 def choose_lemmatizer(lemmatizer: Any, lang: str) -> Lemmatizer:
@@ -30,7 +28,7 @@ def choose_lemmatizer(lemmatizer: Any, lang: str) -> Lemmatizer:
         packages that are missing or do not support the language (D820 – D823).
     """
     if lemmatizer is None:
-        lemmatizer = "rules" if lang in RULES else "simplemma"
+        lemmatizer = "rules" if get_language(lang).lemmatize else "simplemma"
     if isinstance(lemmatizer, list | tuple):
         if not lemmatizer:
             raise ConfigError(Errors.D824)
@@ -57,7 +55,8 @@ class RuleLemmatizer:
 
     def __call__(self, doc: Doc) -> list[str]:
         """Return one lemma per token of a Doc."""
-        return RULES[self.lang]([token.text for token in doc])
+        lemmatize = get_language(self.lang).lemmatize
+        return lemmatize([token.text for token in doc]) if lemmatize else [lower_form(token.text) for token in doc]
 
 
 def make_rule_lemmatizer(lang: str) -> Lemmatizer:
@@ -67,8 +66,9 @@ def make_rule_lemmatizer(lang: str) -> Lemmatizer:
     RETURNS (Lemmatizer): the lemmatizer.
     RAISES: ConfigError (D825) for a language without rules.
     """
-    if lang not in RULES:
-        raise ConfigError(Errors.D825.format(lang=lang, known=", ".join(sorted(RULES))))
+    if not get_language(lang).lemmatize:
+        known = ", ".join(language.code for language in all_languages() if language.lemmatize)
+        raise ConfigError(Errors.D825.format(lang=lang, known=known))
     return RuleLemmatizer(lang)
 
 

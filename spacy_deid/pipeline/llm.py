@@ -1,4 +1,4 @@
-"""deid_llm: asks a local large language model for identifiers, and finds what it says in the note."""
+"""deid_llm: asks a local large language model for identifiers, and finds its answers in the note."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -129,13 +129,13 @@ def _read_grammar(path: str | None) -> str | None:
 
 
 class LLM:
-    """Writes what a language model said, where the note says it, to a span group.
+    """Writes the identifiers that a language model returned to a span group, where the note contains them.
 
-    A note with a part that the model did not answer gets no group, so there is no de-identified text of it.
+    If a part of a note has no answer, its group is not written, so there is no de-identified text.
 
-    counts (Counter): since the component was made: "notes", "failed", and of the others "parts", "tries", "strings",
-        "ungrounded" (what the model said that stands nowhere in the note), "unplaced" (bare numbers that stand there,
-        but not beside what they could belong to).
+    counts (Counter): totals since the component was created: "notes", "failed", "parts", "tries", "strings",
+        "ungrounded" (strings that the note does not contain), "unplaced" (bare numbers that are never next to what
+        they could belong to).
     """
 
     def __init__(
@@ -185,28 +185,31 @@ class LLM:
         self._error_handler: Any = raise_error
 
     def _check(self, setting: str, holds: bool, wanted: str) -> None:
-        """RAISES: ConfigError (D812) unless a setting holds."""
+        """Check a setting.
+
+        RAISES: ConfigError (D812) if `holds` is False.
+        """
         if not holds:
             raise ConfigError(Errors.D812.format(name=self.name, setting=setting, wanted=wanted))
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process opens the model itself."""
+        """Pickle without the model; the copy opens it again."""
         return {**self.__dict__, "_extractor": None}
 
     def set_error_handler(self, handler: Any) -> None:
-        """Take the pipeline's error handler, as spaCy has it."""
+        """Set the error handler of the pipeline; see spaCy."""
         self._error_handler = handler
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels that are asked for."""
+        """tuple[str, ...]: Labels that the model is asked for."""
         return tuple(self._extractor_settings["labels"])
 
     @property
     def extractor(self) -> Extractor:
-        """What asks, with the model, which is opened when it is first needed.
+        """Extractor: Asks the model, which is opened on first use.
 
-        RAISES: ConfigError if there is none (D730) or it cannot be opened (D731, D733, D737).
+        RAISES: ConfigError if no model is set (D730) or it cannot be opened (D731, D733, D737).
         """
         if self._extractor is None:
             if not self._location:
@@ -215,19 +218,21 @@ class LLM:
         return self._extractor
 
     def use_backend(self, backend: Backend) -> None:
-        """Ask a model that is open already, for as long as the component lives.
+        """Use a model that is already open. It is not saved.
 
         backend (Backend): the model.
         """
         self._extractor = self._make(backend)
 
     def _make(self, backend: Backend) -> Extractor:
-        """What asks a model."""
+        """Return an extractor that uses a model."""
         return Extractor(backend, **self._extractor_settings)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Ask about a note and write the group.
+        """Ask for the identifiers of a note and write the span group.
 
+        doc (Doc): the note.
+        RETURNS (Doc): the same Doc.
         RAISES: NotDeidentified (D736) if a part has no answer; ConfigError if the model cannot be opened.
         """
         pool = self._pool()
@@ -237,11 +242,12 @@ class LLM:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
-        """Ask about notes. Those that follow are asked about while an answer is awaited, so that no slot is idle.
+        """Ask for the identifiers of notes. The next notes are processed while an answer is pending, so that no slot
+        is idle.
 
         stream (Iterable[Doc]): the notes.
-        batch_size (int): has no part in it.
-        YIELDS (Doc): the notes in order, without those that failed if the error handler lets them go.
+        batch_size (int): ignored.
+        YIELDS (Doc): the notes in order, without those that failed, if the error handler ignores the error.
         """
         pool, waiting = self._pool(), deque[tuple[Doc, Questions]]()
         try:
@@ -259,22 +265,22 @@ class LLM:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _pool(self) -> ThreadPoolExecutor:
-        """Threads, one for each question that may be open. The model is opened before, by one thread alone."""
+        """Return a pool with one thread per simultaneous question. The model is opened first, by a single thread."""
         return ThreadPoolExecutor(self.extractor.backend.slots or self._slots, thread_name_prefix=self.name)
 
     def _ask(self, pool: ThreadPoolExecutor, text: str) -> Questions:
-        """Ask about the parts of a text."""
+        """Start the questions about the parts of a text."""
         return Questions(self.extractor, pool, text, size=self.size, overlap=self.overlap)
 
     def _attempt(self, doc: Doc, asked: Questions) -> Iterator[Doc]:
-        """A note that is answered, or none if the error handler lets it go."""
+        """Yield a processed note; nothing if it failed and the error handler ignores the error."""
         try:
             yield self._finish(doc, asked)
         except DeidError as error:
             self._error_handler(self.name, self, [doc], error)
 
     def _finish(self, doc: Doc, asked: Questions) -> Doc:
-        """Wait for the answers about a note and write the group."""
+        """Wait for the answers about a note and write the span group."""
         self.counts["notes"] += 1
         try:
             answers = self._gather(asked)
@@ -286,9 +292,9 @@ class LLM:
         return doc
 
     def _gather(self, asked: Questions) -> dict[str, list[str]]:
-        """The strings of all parts.
+        """Return the strings of all parts by label.
 
-        RAISES: NotDeidentified (D736) if a part has none.
+        RAISES: NotDeidentified (D736) if a part has no answer.
         """
         try:
             extractions = asked.gather()
@@ -299,7 +305,7 @@ class LLM:
         return {label: [s for found in extractions for s in found.answers[label]] for label in self.labels}
 
     def _write(self, doc: Doc, grounded: Grounding, version: str, parts: int) -> None:
-        """Write what stands in the note, and count what does not."""
+        """Write the strings that the note contains to the span group, and count the others."""
         counts = {"parts": parts, "strings": grounded.strings}
         counts |= {"ungrounded": grounded.ungrounded, "unplaced": grounded.unplaced}
         self.counts.update(counts)

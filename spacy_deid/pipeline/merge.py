@@ -1,4 +1,4 @@
-"""deid_merge: unites what the detectors found into ``doc.ents``, without uncovering a token."""
+"""deid_merge: unites the detections of all detectors in ``doc.ents``, without uncovering a token."""
 
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -33,11 +33,12 @@ from ..spans import (
 
 
 def read_label_priority(path: str | None = None) -> dict[str, int]:
-    """Read the order of labels: where two overlap, the smaller number wins; a label that is not listed has 0.
+    """Read the label priority: where detections overlap, the label with the smaller number wins; unlisted labels have
+    0.
 
-    path (Optional[str]): JSON file, an object of canonical label → whole number; None for the one that ships.
+    path (Optional[str]): JSON file with an object of canonical label → integer; None for the one that ships.
     RETURNS (dict[str, int]): label → number.
-    RAISES: ConfigError for a file that is not such an object (D509) or an unknown label (D001).
+    RAISES: ConfigError if the file does not contain such an object (D509), or for an unknown label (D001).
     """
     source = files("spacy_deid") / "resources" / "label_priority.json"
     try:
@@ -68,10 +69,10 @@ def make_merge(
 ) -> "Merge":
     """Make the component.
 
-    sources (Optional[list[str]]): group keys in the order of trust; None for those of the detectors that stand in the
-        pipeline when this component is added.
-    label_priority (Optional[Union[dict[str, int], str]]): canonical label → number, or a JSON file of it; where
-        detections overlap, the label with the smaller number wins. None for the priority that ships.
+    sources (Optional[list[str]]): span groups to merge, the most trusted first; None for those of the detectors that
+        are in the pipeline when this component is added.
+    label_priority (Optional[Union[dict[str, int], str]]): canonical label → number, or a JSON file with such an
+        object; where detections overlap, the label with the smaller number wins. None for the priority that ships.
     spans_filter (Optional[SpansFilter]): makes the candidates disjoint; None for `spans.union_filter`, which trims
         overlapping spans and never uncovers a token.
     """
@@ -86,13 +87,21 @@ def make_merge(
 class Merge:
     """Unites the evidence of the detectors.
 
-    ``doc.spans["deid/merged"]`` holds the decision with the receipt of its sources, ``doc.spans["deid/discarded"]``
-    the detections that were trimmed, relabelled or swallowed.
+    ``doc.spans["deid/merged"]`` contains the decision with its sources, and ``doc.spans["deid/discarded"]`` the
+    detections that were trimmed, relabelled or covered by others.
     """
 
     def __init__(
         self, name: str, *, sources: Iterable[str], label_priority: Mapping[str, int], spans_filter: SpansFilter
     ) -> None:
+        """Initialize the component; see `make_merge`.
+
+        name (str): name of the component.
+        sources (Iterable[str]): span groups to merge, the most trusted first.
+        label_priority (Mapping[str, int]): canonical label → number.
+        spans_filter (SpansFilter): makes the candidates disjoint.
+        RAISES: ConfigError for an invalid key (D007), or without sources (D504).
+        """
         self.name = name
         self.sources = [check_key(key) for key in sources]
         self.label_priority = label_priority
@@ -103,13 +112,13 @@ class Merge:
             raise ConfigError(Errors.D504.format(name=name))
 
     def add_source(self, key: str) -> None:
-        """Merge one more group, trusted less than those before it.
+        """Add a span group with the lowest trust.
 
-        It lasts as long as the pipeline in memory: a saved one has the sources of its config, and refuses a Doc that
-        has a group more.
+        The change is not saved: a saved pipeline merges the sources of its config, and refuses a Doc with another
+        group.
 
-        key (str): span group key of a detector that was added.
-        RAISES: ConfigError for a bad key (D007).
+        key (str): span group of a detector that was added.
+        RAISES: ConfigError (D007) for an invalid key.
         """
         if check_key(key) not in self.sources:
             self.sources.append(key)
@@ -117,18 +126,21 @@ class Merge:
     def __call__(self, doc: Doc) -> Doc:
         """Unite the evidence on a Doc and write ``doc.ents``.
 
-        RAISES: NotDeidentified if a source did not run (D501), its group was set by hand (D518) or is left from an
-            earlier run (D519), or a group is there that is no source (D503).
+        doc (Doc): a Doc that the detectors ran on.
+        RETURNS (Doc): the same Doc.
+        RAISES: NotDeidentified if a source did not run (D501), its group was not written by a detector (D518) or is
+            left from an earlier run (D519), or there is a group that is not a source (D503).
         """
         merged = self.match(doc)
         self.set_annotations(doc, merged)
         return doc
 
     def match(self, doc: Doc) -> list[Candidate]:
-        """Unite the evidence of all sources; changes nothing.
+        """Unite the evidence of all sources, without changing the Doc.
 
-        doc (Doc): a Doc that the detectors have run on.
+        doc (Doc): a Doc that the detectors ran on.
         RETURNS (list[Candidate]): disjoint token spans in the order of the text.
+        RAISES: NotDeidentified as `__call__`.
         """
         require_groups(doc, self.sources)
         refuse_groups(doc, self.sources, self.name)
@@ -153,11 +165,13 @@ class Merge:
         return self.spans_filter(candidates)
 
     def _rank(self, source: int, label: str, length: int, validated: bool) -> tuple[float, ...]:
-        """Order of the candidates: the validated, the longest first; then label priority, source, length."""
+        """Return the sort key of a candidate: validated ones first, the longest first; then label priority, source and
+        length.
+        """
         return (not validated, -length if validated else 0, self.label_priority.get(label, 0), source, -length)
 
     def set_annotations(self, doc: Doc, merged: list[Candidate]) -> None:
-        """Write the decision: ``doc.ents``, the merged and the discarded group."""
+        """Write the decision to ``doc.ents`` and to the merged and discarded groups."""
         found = [
             (span.start, span.end, item)
             for key in self.sources
@@ -177,7 +191,7 @@ class Merge:
         doc.set_ents(list(doc.spans[MERGED]), default="outside")
 
     def _decided(self, doc: Doc, candidate: Candidate, best: np.ndarray) -> Evidence:
-        """The evidence of a merged span: its characters, and the best score that any of its tokens has."""
+        """Return the evidence of a merged span, with the highest score of its tokens."""
         span = doc[candidate.start : candidate.end]
         score = float(best[candidate.start : candidate.end].max())
         return Evidence(span.start_char, span.end_char, candidate.label, self.name, score, "union")

@@ -1,4 +1,4 @@
-"""deid_ner: a trainable token classifier for PHI over any tok2vec or transformer."""
+"""deid_ner: a trainable token classifier for identifiers, on any tok2vec or transformer."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -69,13 +69,13 @@ def make_ner(
 ) -> "DeidNER":
     """Make the component.
 
-    model (Model[List[Doc], List[Floats2d]]): scores of the BIOES tags, shape (tokens, tags) for each Doc, or
-        (members, tokens, tags) for a committee.
-    key (str): span group to write, "deid/…".
-    threshold (Union[float, dict[str, float]]): a probability: tokens that are PHI with at least this probability are
-        covered. 0.5 follows the best path; lower values find more and are wrong more often. For thresholds by label
-        give ``{"default": 0.3, "PATIENT": 0.1}``.
-    operating_point (Optional[str]): a named point of `spacy-deid calibrate`; it takes the place of the threshold.
+    model (Model[List[Doc], List[Floats2d]]): Docs → scores of the BIOES tags, shape (tokens, tags), or (members,
+        tokens, tags) for a committee.
+    key (str): span group to write.
+    threshold (Union[float, dict[str, float]]): probability of being PHI from which on a token is covered. 0.5 follows
+        the best path; lower values find more with more false positives. For thresholds by label: ``{"default": 0.3,
+        "PATIENT": 0.1}``.
+    operating_point (Optional[str]): named operating point of `spacy-deid calibrate`, instead of the threshold.
     propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
     scorer (Optional[Callable]): registered scorer.
     """
@@ -85,7 +85,7 @@ def make_ner(
 
 
 class DeidNER(TrainablePipe):  # type: ignore[misc]
-    """BIOES token classifier with constrained decoding and calibrated span scores."""
+    """BIOES token classifier with constrained decoding and calibrated probabilities."""
 
     def __init__(
         self,
@@ -117,20 +117,20 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Canonical labels, in the order of the model's tags."""
+        """tuple[str, ...]: Canonical labels, in the order of the model's tags."""
         return tuple(self.cfg["labels"])
 
     @property
     def label_data(self) -> list[str]:
-        """Labels for ``spacy init labels``."""
+        """list[str]: Labels for ``spacy init labels``."""
         return list(self.labels)
 
     def set_threshold(self, threshold: float | Mapping[str, float]) -> None:
-        """Choose the operating point by numbers.
+        """Set the operating point by numbers.
 
-        threshold (Union[float, Mapping[str, float]]): a probability above 0 and below 1; for thresholds by label
+        threshold (Union[float, Mapping[str, float]]): a probability between 0 and 1, or thresholds by label such as
             ``{"default": 0.3, "PATIENT": 0.1}``.
-        RAISES: ConfigError for anything else (D200, D340) or an unknown label (D001).
+        RAISES: ConfigError for other values (D200, D340) or an unknown label (D001).
         """
         point = make_point(threshold, self.name)
         for label in point.labels:
@@ -138,19 +138,19 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.threshold, self.operating_point = threshold, None
 
     def set_operating_point(self, name: str) -> None:
-        """Choose a named operating point.
+        """Set a named operating point.
 
-        name (str): "balanced", "high_recall", "max_recall", or what `spacy-deid calibrate` added.
-        RAISES: ConfigError (D341) naming the points that there are.
+        name (str): "balanced", "high_recall", "max_recall", or a point that `spacy-deid calibrate` added.
+        RAISES: ConfigError (D341) for an unknown point.
         """
         self.operating_point = self.get_point(name).name
 
     def get_point(self, name: str | None = None) -> OperatingPoint:
-        """Look an operating point up.
+        """Return an operating point.
 
-        name (Optional[str]): its name; None for the point in force.
+        name (Optional[str]): its name; None for the current one.
         RETURNS (OperatingPoint): the thresholds.
-        RAISES: ConfigError (D341) naming the points that there are.
+        RAISES: ConfigError (D341) for an unknown point.
         """
         name = name or self.operating_point
         if name is None:
@@ -166,7 +166,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
 
         label (str): canonical label.
         RETURNS (int): 1 if it is new, else 0.
-        RAISES: ConfigError for an unknown label (D001) or if the model's size is fixed already (D201).
+        RAISES: ConfigError for an unknown label (D001), or if the model is already initialized (D201).
         """
         if get_label(label).name in self.cfg["labels"]:
             return 0
@@ -182,11 +182,12 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         nlp: Language | None = None,
         labels: Sequence[str] | None = None,
     ) -> None:
-        """Collect the labels and size the model.
+        """Collect the labels and initialize the model.
 
-        get_examples (Callable): examples whose reference Docs have ``ents`` with canonical labels.
-        labels (Optional[Sequence[str]]): the labels, if they are known already.
-        RAISES: ConfigError if there is no label (D202) or an unknown one (D001).
+        get_examples (Callable): returns examples whose reference Docs have ``ents`` with canonical labels.
+        nlp (Optional[Language]): the pipeline.
+        labels (Optional[Sequence[str]]): the labels, if they are known.
+        RAISES: ConfigError for an unknown label (D001), or if there are no labels (D202).
         """
         examples = list(get_examples())
         found = {ent.label_ for example in examples for ent in example.reference.ents}
@@ -198,15 +199,16 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.model.initialize(X=sample, Y=[self._zeros(doc) for doc in sample])
 
     def _zeros(self, doc: Doc) -> Floats2d:
-        """An output of the right shape, for shape inference."""
+        """Return an output of the right shape, for shape inference."""
         return self.model.ops.alloc2f(len(doc), crf.n_tags(len(self.labels)))
 
     def __call__(self, doc: Doc, *, operating_point: str | None = None) -> Doc:
-        """Find PHI in a Doc.
+        """Find identifiers in a Doc.
 
         doc (Doc): the Doc.
-        operating_point (Optional[str]): for this call alone, by ``nlp(text, component_cfg={"deid_ner": {…}})``.
-        RETURNS (Doc): the same.
+        operating_point (Optional[str]): operating point for this call only, via ``nlp(text, component_cfg={"deid_ner":
+            {…}})``.
+        RETURNS (Doc): the same Doc.
         """
         for one in self.pipe([doc], batch_size=1, operating_point=operating_point):
             doc = one
@@ -215,11 +217,12 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def pipe(
         self, stream: Iterable[Doc], *, batch_size: int = 128, operating_point: str | None = None
     ) -> Iterator[Doc]:
-        """Find PHI in a stream of Docs.
+        """Find identifiers in a stream of Docs.
 
         stream (Iterable[Doc]): the Docs.
-        batch_size (int): Docs in a batch.
-        operating_point (Optional[str]): for this stream alone, by ``nlp.pipe(texts, component_cfg=…)``.
+        batch_size (int): number of Docs per batch.
+        operating_point (Optional[str]): operating point for this stream only, via ``nlp.pipe(texts,
+            component_cfg=…)``.
         YIELDS (Doc): the Docs in order.
         """
         for docs in minibatch(stream, size=batch_size):  # type: ignore[no-untyped-call]
@@ -231,31 +234,31 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
             yield from docs
 
     def predict(self, docs: Iterable[Doc], operating_point: str | None = None) -> list[list[Found]]:
-        """Find PHI; changes nothing.
+        """Find identifiers, without changing the Docs.
 
-        docs (Iterable[Doc]): Docs, empty ones too.
-        operating_point (Optional[str]): a named point; None for the one in force.
-        RETURNS (list[list[tuple]]): for each Doc its (start token, end token, label number, probability, rule), the
-            rule being "model", or "echo" for a name that was found elsewhere in the note.
-        RAISES: ConfigError if the model was never trained (D203) or has no such point (D341).
+        docs (Iterable[Doc]): Docs; they may be empty.
+        operating_point (Optional[str]): a named operating point; None for the current one.
+        RETURNS (list[list[tuple]]): for each Doc (start token, end token, label index, probability, rule); the rule is
+            "model", or "echo" for a further mention of a name.
+        RAISES: ConfigError if the model is not trained (D203) or has no such operating point (D341).
         """
         docs, point = list(docs), self.get_point(operating_point)
         return [self.choose(doc, read, point) for doc, read in zip(docs, self.read(docs), strict=True)]
 
     def read(self, docs: Sequence[Doc]) -> list[Posterior]:
-        """What the model says of Docs, to be decided on at any number of operating points by `choose`.
+        """Compute the predictions for Docs, from which `choose` selects spans at any operating point.
 
-        docs (Sequence[Doc]): Docs, empty ones too.
-        RETURNS (list[Posterior]): one a Doc, about its dense tokens.
-        RAISES: ConfigError (D203) if the model was never trained.
+        docs (Sequence[Doc]): Docs; they may be empty.
+        RETURNS (list[Posterior]): one per Doc, for its dense tokens.
+        RAISES: ConfigError (D203) if the model is not trained.
         """
         return read_stretches([len(dense_tokens(doc)) for doc in docs], self._emissions(list(docs)))
 
     def choose(self, doc: Doc, read: Posterior, point: OperatingPoint | Mapping[str, Any]) -> list[Found]:
-        """Decide at an operating point; changes nothing.
+        """Select spans at an operating point, without changing the Doc.
 
         doc (Doc): the Doc.
-        read (Posterior): what `read` gave for it.
+        read (Posterior): output of `read` for the Doc.
         point (Union[OperatingPoint, Mapping]): the thresholds, or ``{"default": …, "labels": {…}}``.
         RETURNS (list[tuple]): as `predict` for one Doc.
         """
@@ -264,17 +267,18 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return self._with_propagated(doc, self._choose(doc, read, point))
 
     def likely_labels(self, doc: Doc, read: Posterior) -> list[tuple[int, int, str]]:
-        """The label that each token would have if it were PHI: the one whose threshold decides on it.
+        """Return the label that each token would have if it were PHI, which is the label whose threshold applies to
+        it.
 
         doc (Doc): the Doc.
-        read (Posterior): what `read` gave for it.
+        read (Posterior): output of `read` for the Doc.
         RETURNS (list[tuple]): start and end in characters, label.
         """
         tokens = (doc[int(row)] for row in dense_tokens(doc))
         return [(t.idx, t.idx + len(t), self.labels[k]) for t, k in zip(tokens, read.labels.tolist(), strict=True)]
 
     def _choose(self, doc: Doc, read: Posterior, point: OperatingPoint) -> Decoded:
-        """The spans of the model alone."""
+        """Return the spans of the model, without further mentions of names."""
         tokens, spans = Calibration(*self.cfg["tokens"]), Calibration(*self.cfg["spans"])
         found = choose_spans(read, point.thresholds(self.labels), tokens, spans)
         contacts = {i for i, label in enumerate(self.labels) if LABELS[label].hipaa in _CONTACTS}
@@ -282,11 +286,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return join_names(doc, admit(doc, trim(doc, parted), self.labels), self._persons())
 
     def _persons(self) -> set[int]:
-        """Numbers of the labels that name persons."""
+        """Return the indices of the labels of persons."""
         return {i for i, label in enumerate(self.labels) if LABELS[label].conll == "PER"}
 
     def _with_propagated(self, doc: Doc, spans: Decoded) -> list[Found]:
-        """Add the echoes of the names that were found; one beside a part of a name completes it."""
+        """Add further mentions of the names that were found; a mention next to a part of a name completes it."""
         persons = self._persons()
         echoes = set(propagate_names(doc, spans, persons, forms_of_names(doc.lang_)) if self.propagate_names else [])
         whole = join_names(doc, sorted([*spans, *echoes]), persons, echoes)
@@ -294,11 +298,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
 
     def _emissions(self, docs: list[Doc]) -> Iterator[tuple[int, np.ndarray]]:
-        """Tag scores of the dense tokens of each Doc, the mean over a committee, window by window.
+        """Compute the tag scores of the dense tokens of each Doc, averaged over a committee, window by window.
 
-        Models are spared the empty Docs. A model that does not take windows scores each Doc whole.
+        The model does not get empty Docs. A model that does not support windows scores each Doc as a whole.
 
-        YIELDS (tuple[int, ndarray]): number of the Doc, scores of its next dense tokens, shape (tokens, tags).
+        YIELDS (tuple[int, ndarray]): index of the Doc, scores of its next dense tokens, shape (tokens, tags).
         """
         if not self.labels:
             raise ConfigError(Errors.D203.format(name=self.name))
@@ -315,23 +319,24 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
     def set_annotations(
         self, docs: Iterable[Doc], predicted: list[list[Found]], operating_point: str | None = None
     ) -> None:
-        """Write the group, with the operating point on its receipt; the only place that changes a Doc."""
+        """Write the span group, with the operating point in its attributes. No other method changes a Doc."""
         receipt = self.get_point(operating_point).receipt()
         for doc, spans in zip(docs, predicted, strict=True):
             evidence = [self._evidence(doc, *span) for span in spans]
             write_evidence(doc, self.key, evidence, version=self.cfg["version"], **receipt)
 
     def _evidence(self, doc: Doc, start: int, end: int, label: int, score: float, rule: str) -> Evidence:
-        """Turn a decoded span into evidence."""
+        """Convert a decoded span to evidence."""
         last = doc[end - 1]
         return Evidence(doc[start].idx, last.idx + len(last), self.labels[label], self.name, score, rule)
 
     def get_loss(self, examples: Iterable[Example], scores: Scores) -> tuple[float, Scores]:
-        """Negative log-likelihood of the gold path, and its gradient.
+        """Compute the negative log-likelihood of the gold path, and its gradient.
 
         examples (Iterable[Example]): gold in ``example.reference.ents``.
-        scores (Sequence): the model's output for ``example.predicted``.
-        RETURNS (tuple[float, Sequence]): loss summed over tokens and members, gradient of the shape of `scores`.
+        scores (Sequence): output of the model for ``example.predicted``.
+        RETURNS (tuple[float, Sequence]): loss summed over tokens and members, and the gradient with the shapes of
+            `scores`.
         """
         examples = list(examples)
         dense = [dense_tokens(example.x) for example in examples]
@@ -342,13 +347,14 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return loss, [cast(Floats2d, self.model.ops.xp.asarray(gradient)) for gradient in gradients]
 
     def calibrate(self, examples: Iterable[Example]) -> dict[str, float]:
-        """Fit probabilities on a development set: of tokens, which the threshold means, then of spans, the scores.
+        """Calibrate the probabilities on a development set: of tokens, which thresholds refer to, and of spans
+        (scores).
 
-        A token counts as right if it is PHI of any label, a span if all its tokens are.
+        A token counts as correct if it is PHI of any label, a span if all its tokens are.
 
-        examples (Iterable[Example]): held-out examples; the model must not have seen them.
+        examples (Iterable[Example]): held-out examples, which the model was not trained on.
         RETURNS (dict[str, float]): for "tokens" and "spans" the "scale", "shift" and "number", and the expected
-            calibration error before ("ece_before") and after ("ece_after"), each as "tokens scale" and so on.
+            calibration error before ("ece_before") and after ("ece_after"), with keys such as "tokens scale".
         """
         examples = list(examples)
         docs = [example.x for example in examples]
@@ -365,34 +371,52 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return {f"tokens {k}": v for k, v in report.items()} | {f"spans {k}": v for k, v in more.items()}
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): the component, its weights in half precision."""
+        """Serialize the component, with weights in half precision.
+
+        exclude (Iterable[str]): parts to leave out.
+        RETURNS (bytes): the data.
+        """
         parts = {"component": super().to_bytes(exclude=[*exclude, "model"])}
         return bytes(srsly.msgpack_dumps(parts | {"model": weights_to_bytes(self.model)}))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "DeidNER":
-        """Read what `to_bytes` wrote, changed in place. RETURNS (DeidNER): the component."""
+        """Deserialize the component in place.
+
+        data (bytes): output of `to_bytes`.
+        exclude (Iterable[str]): parts to keep unchanged.
+        RETURNS (DeidNER): the component.
+        """
         parts = srsly.msgpack_loads(data)
         super().from_bytes(parts["component"], exclude=[*exclude, "model"])
         weights_from_bytes(self.model, parts["model"])
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the component, its weights in half precision and compressed."""
+        """Save the component, with compressed weights in half precision.
+
+        path (Union[str, Path]): folder of the component.
+        exclude (Iterable[str]): parts to leave out.
+        """
         super().to_disk(path, exclude=[*exclude, "model"])
         (Path(path) / "model").write_bytes(weights_to_bytes(self.model, compress=True))
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "DeidNER":
-        """Read what `to_disk` saved, changed in place. RETURNS (DeidNER): the component."""
+        """Load the component in place.
+
+        path (Union[str, Path]): folder of the component.
+        exclude (Iterable[str]): parts to keep unchanged.
+        RETURNS (DeidNER): the component.
+        """
         super().from_disk(path, exclude=[*exclude, "model"])
         weights_from_bytes(self.model, (Path(path) / "model").read_bytes())
         return self
 
 
 def _to_numpy(model: Model[Any, Any], scores: Any) -> np.ndarray:
-    """Scores on the host, wherever the model runs."""
+    """Copy scores to main memory, wherever the model runs."""
     return cast(np.ndarray, model.ops.to_numpy(scores))  # type: ignore[no-untyped-call]
 
 
 def _mean(scores: np.ndarray) -> np.ndarray:
-    """Emissions of a committee: the mean over its members."""
+    """Average the scores of a committee."""
     return scores if scores.ndim == 2 else cast(np.ndarray, scores.mean(axis=0))

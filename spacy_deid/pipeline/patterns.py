@@ -1,4 +1,4 @@
-"""The component ``deid_patterns``: identifiers with a form, by rules files and check digits."""
+"""deid_patterns: finds identifiers with a fixed form, by rules files and check digits."""
 
 import hashlib
 import json
@@ -46,15 +46,14 @@ def make_patterns(
     verify: bool,
     propagate_names: bool,
 ) -> "Patterns":
-    """Make a pattern component.
+    """Make the component.
 
-    nlp (Language): the pipeline; its language chooses the rules if `languages` is null.
-    name (str): the component's name.
     key (str): span group to write.
-    languages (list[str] | None): rules that ship with the package, beside those common to all languages.
-    rules (list[str]): paths of a hospital's own rules files.
-    disable (list[str]): ids of rules to leave out, as "es/dni".
-    verify (bool): whether the rules files are run on their own examples when they are read.
+    languages (list[str] | None): languages whose rules are used, in addition to the rules for all languages; None for
+        the language of the pipeline.
+    rules (list[str]): paths of further rules files.
+    disable (list[str]): ids of rules to leave out, such as "es/dni".
+    verify (bool): whether further rules files are run on their own examples when they are read.
     propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
     RETURNS (Patterns): the component.
     """
@@ -72,9 +71,9 @@ def make_patterns(
 
 
 class Patterns:
-    """Writes what rules find to a span group.
+    """Writes the matches of rules to a span group.
 
-    A saved pipeline carries its rules, not the paths they came from, so it works where the files are not.
+    A saved pipeline contains its rules, so it does not need the files they came from.
     """
 
     def __init__(
@@ -88,17 +87,17 @@ class Patterns:
         verify: bool,
         propagate_names: bool = True,
     ) -> None:
-        """Read rules.
+        """Read the rules.
 
-        name (str): the component's name, the source of its evidence.
+        name (str): name of the component, which is the source of its evidence.
         key (str): span group to write.
-        languages (Sequence[str]): languages whose shipped rules are used.
+        languages (Sequence[str]): languages whose rules are used.
         paths (Sequence[str]): further rules files.
         disable (Sequence[str]): ids of rules to leave out.
         verify (bool): whether further rules files are run on their own examples.
         propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
-        RAISES: ConfigError for a broken rules file (D101 – D109), a language without rules (D110), an id that no rule
-            has (D111), a bad key (D007).
+        RAISES: ConfigError for an invalid rules file (D101 – D109), a language without rules (D110), an unknown rule
+            id (D111) or an invalid key (D007).
         """
         self.name = name
         self.key = check_key(key)
@@ -120,16 +119,16 @@ class Patterns:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules in use."""
+        """tuple[Rule, ...]: The rules in use."""
         return tuple(self._matcher.rules)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels that the rules can give."""
+        """tuple[str, ...]: Labels of the rules."""
         return self._matcher.labels
 
     def _set_rules(self, rules: Iterable[Rule]) -> None:
-        """Compile the rules that are not disabled and name their version by their content."""
+        """Compile the rules that are not disabled, and compute their version from their content."""
         self._matcher = RuleMatcher([rule for rule in rules if rule.id not in self._disable])
         # What a check digit confirms is an identifier, whatever it looks like: the receipt says so.
         self._checked = sorted(rule.id for rule in self._matcher.rules if rule.validator in CHECK_DIGITS)
@@ -138,10 +137,10 @@ class Patterns:
         self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
     def use_package_rules(self) -> None:
-        """Replace the rules that came with the package by those of the installed package.
+        """Replace the rules that came with the package by those of the installed version.
 
-        A saved pipeline keeps the rules that it was assembled with. Rules of other files stay as they are, and so do
-        the ids that `disable` leaves out.
+        A saved pipeline keeps the rules it was assembled with. Rules of other files, and disabled ids, are not
+        changed.
         """
         languages = [source for source, _ in self._files if source in LANGUAGES]
         renewed = [rule for lang in languages for rule in resource_rules(lang)]
@@ -150,14 +149,17 @@ class Patterns:
         self._set_rules([*renewed, *others])
 
     def _check_rules(self) -> None:
-        """RAISES: ConfigError (D100) if a rules file was missing and no saved rules took its place."""
+        """Check that no rules are missing.
+
+        RAISES: ConfigError (D100) if a rules file was not found and no saved rules replaced it.
+        """
         if self._missing:
             raise ConfigError(Errors.D100.format(path=self._missing[0], reason="no such file"))
 
     def __call__(self, doc: Doc) -> Doc:
-        """Write the group.
+        """Find identifiers in a Doc and write the span group.
 
-        doc (Doc): the Doc to read and to write to.
+        doc (Doc): the Doc.
         RETURNS (Doc): the same Doc.
         """
         receipt = {"checked": self._checked, "decisive": self._decisive}
@@ -165,11 +167,11 @@ class Patterns:
         return doc
 
     def find(self, doc: Doc) -> list[Evidence]:
-        """Find identifiers; changes nothing.
+        """Find identifiers, without changing the Doc.
 
-        doc (Doc): the Doc to read.
-        RETURNS (list[Evidence]): in the order of the text; ``rule`` is the rule's id. Those whose check digit is right
-            are marked as validated.
+        doc (Doc): the Doc.
+        RETURNS (list[Evidence]): in the order of the text; ``rule`` is the id of the rule. Evidence with a correct
+            check digit is marked as validated.
         RAISES: ConfigError (D100) if a rules file is missing.
         """
         self._check_rules()
@@ -184,7 +186,7 @@ class Patterns:
         )
 
     def _propagated(self, doc: Doc, found: list[Evidence]) -> list[Evidence]:
-        """The words of the persons' names among the detections, where they stand again."""
+        """Find further mentions of the persons' names among the detections."""
         if not any(item.label in _PERSONS for item in found):
             return []
         spans = [doc.char_span(item.start, item.end, alignment_mode="expand") for item in found]
@@ -196,7 +198,7 @@ class Patterns:
         ]
 
     def _to_plain(self) -> dict[str, Any]:
-        """The rules, and the languages and files that they came from."""
+        """Return the rules, and the languages and files they came from, as plain values."""
         self._check_rules()
         return {
             "files": [source for source, _ in self._files],
@@ -204,7 +206,7 @@ class Patterns:
         }
 
     def _from_plain(self, data: dict[str, Any]) -> None:
-        """Take saved rules, and add those of the languages and files that the saved pipeline did not know."""
+        """Set saved rules, and keep the current rules of languages and files that the saved pipeline did not have."""
         rules = [Rule.from_dict(row) for row in data["rules"]]
         for source, added in self._files:
             if source not in data["files"]:
@@ -224,11 +226,11 @@ class Patterns:
         return bytes(util.to_bytes(serializers, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Patterns":
-        """Load rules from `to_bytes`; see `from_disk`.
+        """Deserialize the rules in place; see `from_disk`.
 
-        data (bytes): what `to_bytes` gave.
-        exclude (Iterable[str]): parts to leave as they are.
-        RETURNS (Patterns): itself.
+        data (bytes): output of `to_bytes`.
+        exclude (Iterable[str]): parts to keep unchanged.
+        RETURNS (Patterns): the component.
         """
         deserializers = {"rules": lambda b: self._from_plain(srsly.msgpack_loads(b))}
         util.from_bytes(data, deserializers, exclude)
@@ -237,21 +239,21 @@ class Patterns:
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save the rules as JSON.
 
-        path (str | Path): the component's folder.
+        path (str | Path): folder of the component.
         exclude (Iterable[str]): parts to leave out: "rules".
         """
         serializers = {"rules": lambda p: srsly.write_json(p.with_suffix(".json"), self._to_plain())}
         util.to_disk(util.ensure_path(path), serializers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Patterns":
-        """Load rules from `to_disk`.
+        """Load the rules in place.
 
-        They replace those at hand, except those of languages and files that the saved pipeline did not know: what is
-        named when a pipeline is loaded is added to it.
+        They replace the current rules, except those of languages and files that the saved pipeline did not have: rules
+        that are configured when a pipeline is loaded are added to it.
 
-        path (str | Path): the component's folder.
-        exclude (Iterable[str]): parts to leave as they are.
-        RETURNS (Patterns): itself.
+        path (str | Path): folder of the component.
+        exclude (Iterable[str]): parts to keep unchanged.
+        RETURNS (Patterns): the component.
         """
         deserializers = {"rules": lambda p: self._from_plain(srsly.read_json(p.with_suffix(".json")))}
         util.from_disk(util.ensure_path(path), deserializers, exclude)
@@ -259,7 +261,7 @@ class Patterns:
 
 
 def _read(path: str, verify: bool) -> list[Rule]:
-    """Read a rules file and, if wanted, run its examples."""
+    """Read a rules file and, if requested, run its examples."""
     rules = read_rules(path)
     if verify:
         check_examples(rules, path)

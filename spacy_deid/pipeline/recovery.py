@@ -1,4 +1,4 @@
-"""deid_recovery: takes medical terms out of what was merged, unless a person of this note is called so."""
+"""deid_recovery: removes medical terms from the merged entities, unless they name a person in the note."""
 
 import hashlib
 import json
@@ -57,14 +57,14 @@ def make_recovery(
     expressions: bool,
     lists: list[str],
 ) -> "Recovery":
-    """Make the component. A ``deid_merge`` that stands before it will expect it.
+    """Make the component. A preceding ``deid_merge`` will then expect it.
 
     labels (Optional[list[str]]): labels that may be recovered; None for `RECOVERABLE`.
     language (Optional[str]): language of the notes; None for that of the pipeline.
     dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
     terms (bool): whether medical terms and eponyms are recovered.
-    expressions (bool): whether what recovery expressions match is recovered.
-    lists (list[str]): groups of the dictionary detectors, whose clinicians are not recovered without a head word.
+    expressions (bool): whether matches of recovery expressions are recovered.
+    lists (list[str]): span groups of list detectors; their clinicians are only recovered with a head word ("disease").
     """
     for _, component in nlp.components:
         if hasattr(component, "expects_recovery"):
@@ -80,7 +80,7 @@ def make_recovery(
 
 
 class Recovery:
-    """Takes medical terms out of ``doc.ents`` and says so in ``doc.spans["deid/recovered"]``."""
+    """Removes medical terms from ``doc.ents`` and records them in ``doc.spans["deid/recovered"]``."""
 
     def __init__(
         self,
@@ -93,16 +93,16 @@ class Recovery:
         expressions: bool = True,
         lists: Sequence[str] = ("deid/ruler",),
     ) -> None:
-        """Set up.
+        """Initialize the component.
 
-        name (str): the component's name, the source of its records.
+        name (str): name of the component, which is the source of its records.
         lang (str): language of the notes.
         labels (Iterable[str]): labels that may be recovered.
         medical (Optional[MedicalDictionary]): medical terms.
-        terms (bool): whether eponyms are told by their head words, too.
+        terms (bool): whether eponyms are also recognized by their head words.
         expressions (bool): whether recovery expressions are used.
-        lists (Sequence[str]): groups of the dictionary detectors.
-        RAISES: ConfigError for an unknown label (D001) or one that is never recovered (D720).
+        lists (Sequence[str]): span groups of list detectors.
+        RAISES: ConfigError for an unknown label (D001), or one that is never recovered (D720).
         """
         self.name, self.lang, self.medical, self.terms, self.lists = name, lang, medical, terms, list(lists)
         self.labels = frozenset(get_label(label).name for label in labels)
@@ -116,16 +116,18 @@ class Recovery:
 
     @property
     def version(self) -> str:
-        """Short hash of the expressions, the labels, the dictionary and what names' neighbours are read with."""
+        """str: Short hash of the expressions, the labels, the dictionary and the context words of names."""
         rules = [rule.to_dict() for rule in self.expressions.rules] if self.expressions else []
         medical = self.medical.version if self.medical else ""
         plain = json.dumps([rules, medical, self.terms, *sorted(self.labels), read_context(self.lang)], default=str)
         return hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
     def __call__(self, doc: Doc) -> Doc:
-        """Recover on a Doc.
+        """Recover medical terms in a Doc.
 
-        RAISES: NotDeidentified if nothing was merged (D502).
+        doc (Doc): a merged Doc.
+        RETURNS (Doc): the same Doc.
+        RAISES: NotDeidentified (D502) if nothing was merged.
         """
         if MERGED not in doc.spans:
             raise NotDeidentified(Errors.D502.format(step="deid_merge"))
@@ -133,17 +135,19 @@ class Recovery:
         return doc
 
     def set_annotations(self, doc: Doc, recovered: Sequence[Evidence]) -> None:
-        """Write the group, and what is left of ``doc.ents``."""
+        """Write the group of recovered spans, and the remaining entities."""
         write_evidence(doc, RECOVERED, recovered, version=self._version())
         free = {i for span in doc.spans[RECOVERED] for i in range(span.start, span.end)}
         doc.set_ents([piece for ent in doc.ents for piece in _rest(doc, ent, free)], default="outside")
 
     def match(self, doc: Doc) -> list[Evidence]:
-        """Find what is recovered; changes nothing. Entities that were not merged, as of an ``entity_ruler``, stay.
+        """Find the spans to recover, without changing the Doc. Entities that were not merged, for example those of an
+        ``entity_ruler``, are kept.
 
-        doc (Doc): a Doc that was merged.
-        RETURNS (list[Evidence]): in the order of the text; the label is that of the entity, the rule tells why.
-        RAISES: NotDeidentified if a detector's group is missing (D501).
+        doc (Doc): a merged Doc.
+        RETURNS (list[Evidence]): in the order of the text, with the label of the entity and a rule that states the
+            reason.
+        RAISES: NotDeidentified (D501) if the group of a detector is missing.
         """
         text = doc.text  # spaCy puts it together at every call
         merged = {i for span in doc.spans[MERGED] for i in range(span.start, span.end)}
@@ -163,7 +167,10 @@ class Recovery:
         return _disjoint(found)
 
     def _veto(self, doc: Doc, text: str, uses: SpanIndex[MedicalUse]) -> Veto:
-        """What keeps stretches of a Doc protected. RAISES: NotDeidentified (D501)."""
+        """Return the parts of a Doc that must stay covered.
+
+        RAISES: NotDeidentified (D501) if the group of a detector is missing.
+        """
         keys = doc.spans[MERGED].attrs["sources"]
         records = [
             Detected(item.start, item.end, item.label, item.rule, key in self.lists, item.score)
@@ -175,7 +182,7 @@ class Recovery:
         return Veto(text, records, ents, uses, self.context, checked, self.labels)
 
     def uses(self, text: str) -> list[MedicalUse]:
-        """Find medical text, names only where their neighbours let them be.
+        """Find medical text; names only if their context shows that they are not names of persons.
 
         text (str): the note.
         RETURNS (list[MedicalUse]): in any order.
@@ -192,7 +199,7 @@ class Recovery:
         return [*kept, *_joined(text, kept)]
 
     def _judged(self, text: str, use: MedicalUse, plain: SpanIndex[MedicalUse]) -> MedicalUse | None:
-        """A use with the reason why a bare name is one; None if it is a person's."""
+        """Return a use, with the reason if it is a bare name; None if it is the name of a person."""
         if use.form == "name":
             reason = self.context.medical(text, use.start, use.end, plain, use.rule.rpartition(":")[2])
             sure = text[use.start].isupper() or reason in _SAID
@@ -207,22 +214,22 @@ class Recovery:
         return MedicalUse(*self.unlisted.widen(text, use.start, use.end), use.rule) if use.named else use
 
     def _version(self) -> str:
-        """The version, made once."""
+        """Return the version, computed once."""
         if not hasattr(self, "_known_version"):
             self._known_version = self.version
         return self._known_version
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Nothing but the config belongs to this component."""
+        """Return no data: the component is defined by its config."""
         return b""
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Recovery":
-        """Nothing but the config belongs to this component."""
+        """Do nothing: the component is defined by its config."""
         return self
 
 
 def _piece(ent: Span, use: MedicalUse, text: str, context: NameContext) -> Span | None:
-    """The part of an entity that is medical, or None if taking it out would cut a name, a place or a number."""
+    """Return the medical part of an entity; None if removing it would cut a name, a place or a number."""
     doc = ent.doc
     inside = [t.i for t in ent if use.start <= t.idx and t.idx + len(t.text.rstrip(_MARKS)) <= use.end]
     if not inside:
@@ -243,7 +250,7 @@ def _piece(ent: Span, use: MedicalUse, text: str, context: NameContext) -> Span 
 
 
 def _with_space(ent: Span, piece: Span) -> Span:
-    """A part of an entity and the white space around it, which nothing else would cover."""
+    """Extend a part of an entity by the adjacent white space, which would not be covered otherwise."""
     doc, start, end = ent.doc, piece.start, piece.end
     while start > ent.start and doc[start - 1].is_space:
         start -= 1
@@ -253,7 +260,7 @@ def _with_space(ent: Span, piece: Span) -> Span:
 
 
 def _rest(doc: Doc, ent: Span, free: set[int]) -> Iterator[Span]:
-    """The parts of an entity whose tokens are not recovered."""
+    """Yield the parts of an entity whose tokens are not recovered."""
     start = None
     for i in range(ent.start, ent.end + 1):
         kept = i < ent.end and i not in free
@@ -265,14 +272,14 @@ def _rest(doc: Doc, ent: Span, free: set[int]) -> Iterator[Span]:
 
 
 def _joined(text: str, uses: Sequence[MedicalUse]) -> Iterator[MedicalUse]:
-    """Neighbours with nothing but a space or a mark between them: "BRAF V600E", "Crohn's disease/colitis"."""
+    """Join neighbours separated only by a space or a punctuation mark: "BRAF V600E", "Crohn's disease/colitis"."""
     for first, second in pairwise(uses):
         if first.headed and second.headed and first.end <= second.start and text[first.end : second.start] in _BETWEEN:
             yield MedicalUse(first.start, second.end, second.rule if second.is_variant else first.rule)
 
 
 def _disjoint(found: Iterable[Evidence]) -> list[Evidence]:
-    """Leave out what lies inside what was found before it."""
+    """Drop evidence that lies inside previous evidence."""
     kept: list[Evidence] = []
     for item in sorted(found, key=lambda e: (e.start, -e.end)):
         if not kept or item.end > kept[-1].end:

@@ -1,4 +1,4 @@
-"""deid_review: what nobody found and a language model did not expect, for a person to look at, within a budget."""
+"""deid_review: proposes unexpected words that no detector found for manual review, within a budget."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class ReviewSpan:
-    """What is proposed. Holds offsets, never text.
+    """A proposed span. It contains offsets, never text.
 
-    start, end (int): characters.
-    value (float): the highest score of its words.
-    columns (Mapping[str, float]): what else is known of the word with that score.
+    start, end (int): character offsets.
+    value (float): highest score of its words.
+    columns (Mapping[str, float]): other columns of the word with that score.
     """
 
     start: int
@@ -66,16 +66,16 @@ def make_review(
     language: str | None,
     dictionary: str | None,
 ) -> "Review":
-    """Make the component. It stands behind ``deid_merge`` and ``deid_recovery``.
+    """Make the component. Add it after ``deid_merge`` and ``deid_recovery``.
 
-    per_1000_words (float): spans that may be proposed for 1,000 words of a note.
-    at_least (int): spans that may be proposed in any note, however short.
-    floor (float): score that a word must be above; what that is depends on the score of ``deid_surprisal``.
-    longest (int): words that one span holds at most, so that a strange paragraph is no single span.
-    column (Optional[str]): column of ``deid_surprisal`` that words are ranked by, such as "surprisal" or "per_piece";
-        None for its score.
-    medical (bool): whether terms of the medical dictionary are left out.
-    recovered (bool): whether what ``deid_recovery`` let go as medical is looked at all the same.
+    per_1000_words (float): number of spans to propose per 1,000 words of a note.
+    at_least (int): number of spans to propose in any note, however short.
+    floor (float): minimum score of a word (exclusive); its scale depends on the score of ``deid_surprisal``.
+    longest (int): maximum number of words per span, so that an unusual paragraph is not a single span.
+    column (Optional[str]): column of ``deid_surprisal`` for ranking words, such as "surprisal" or "per_piece"; None
+        for its score.
+    medical (bool): whether terms of the medical dictionary are excluded.
+    recovered (bool): whether text that ``deid_recovery`` released as medical is proposed nevertheless.
     language (Optional[str]): language of the notes; None for that of the pipeline.
     dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
     """
@@ -98,7 +98,7 @@ def make_review(
 
 
 class Review:
-    """Writes ``doc.spans["deid/review"]``. Changes neither ``doc.ents`` nor the edits."""
+    """Writes ``doc.spans["deid/review"]``. It changes neither ``doc.ents`` nor the edits."""
 
     def __init__(
         self,
@@ -112,10 +112,10 @@ class Review:
         terms: MedicalDictionary | None = None,
         recovered: bool = True,
     ) -> None:
-        """Set up; see `make_review`.
+        """Initialize the component; see `make_review`.
 
-        terms (Optional[MedicalDictionary]): terms that are left out.
-        RAISES: ConfigError (D812) for a budget below 0, or spans of no word.
+        terms (Optional[MedicalDictionary]): terms to exclude.
+        RAISES: ConfigError (D812) for a negative budget, or a maximum length below 1.
         """
         for setting, value, least in (
             ("per_1000_words", per_1000_words, 0),
@@ -130,17 +130,19 @@ class Review:
     def __call__(self, doc: Doc) -> Doc:
         """Propose spans of a Doc.
 
-        RAISES: NotDeidentified if nothing was merged (D502), or there are no scores (D840) or not of this text (D841);
-            ConfigError if they have no such column (D842).
+        doc (Doc): a scored and merged Doc.
+        RETURNS (Doc): the same Doc.
+        RAISES: NotDeidentified if nothing was merged (D502), or there are no scores (D840) or those of another text
+            (D841); ConfigError (D842) if the scores have no such column.
         """
         self.set_annotations(doc, self.match(doc))
         return doc
 
     def match(self, doc: Doc) -> list[ReviewSpan]:
-        """Choose what is to be looked at; changes nothing.
+        """Choose the spans to propose, without changing the Doc.
 
-        doc (Doc): a Doc that was scored and merged.
-        RETURNS (list[ReviewSpan]): disjoint, in the order of the text; none of it is in ``doc.ents``.
+        doc (Doc): a scored and merged Doc.
+        RETURNS (list[ReviewSpan]): disjoint, in the order of the text, outside ``doc.ents``.
         """
         record = self._scores(doc)
         if MERGED not in doc.spans:
@@ -154,7 +156,7 @@ class Review:
         return [_span(record, values, run) for run in runs]
 
     def set_annotations(self, doc: Doc, found: Sequence[ReviewSpan]) -> None:
-        """Write the group. What its spans are proposed for stands in its ``attrs["scores"]``, in the same order."""
+        """Write the span group. ``attrs["scores"]`` contains the scores of its spans in the same order."""
         record = doc.user_data[SCORES]
         known, by = bool(record.get("probability")) and self.column is None, self.column or record["score"]
         evidence = [
@@ -164,7 +166,7 @@ class Review:
         write_evidence(doc, REVIEW, evidence, version=record["model"], probability=known, scores=scores)
 
     def _scores(self, doc: Doc) -> Mapping[str, Any]:
-        """What ``deid_surprisal`` wrote."""
+        """Return the scores that ``deid_surprisal`` wrote."""
         record: Mapping[str, Any] | None = doc.user_data.get(SCORES)
         if record is None:
             raise NotDeidentified(Errors.D840.format(name=self.name))
@@ -178,7 +180,7 @@ class Review:
         return record
 
     def _values(self, record: Mapping[str, Any]) -> NDArray[np.float64]:
-        """What words are ranked by."""
+        """Return the values that words are ranked by."""
         if self.column is None:
             return np.asarray(record["values"], dtype=float)
         if self.column not in record["features"]:
@@ -187,7 +189,7 @@ class Review:
         return np.asarray(record["features"][self.column], dtype=float)
 
     def _left_out(self, doc: Doc) -> Mask:
-        """The characters that are not proposed: those that are held, and medical terms."""
+        """Return the characters that are never proposed: those that are covered, and medical terms."""
         text = doc.text
         mask = np.zeros(len(text), dtype=np.bool_)
         for match in self.terms.find(text) if self.terms else ():
@@ -201,20 +203,20 @@ class Review:
         return mask
 
     def _budget(self, text: str) -> int:
-        """How many spans may be proposed."""
+        """Return the number of spans to propose."""
         return max(self.at_least, int(len(text.split()) * self.per_1000_words / 1000))
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Nothing but the config belongs to this component."""
+        """Return no data: the component is defined by its config."""
         return b""
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Review":
-        """Nothing but the config belongs to this component."""
+        """Do nothing: the component is defined by its config."""
         return self
 
 
 def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[int]) -> ReviewSpan:
-    """The span of some words."""
+    """Return the span of some words."""
     best = max(run, key=lambda i: (values[i], -i))
     columns = {name: float(column[best]) for name, column in record["features"].items()}
     return ReviewSpan(int(record["starts"][run[0]]), int(record["ends"][run[-1]]), float(values[best]), columns)
@@ -223,15 +225,15 @@ def _span(record: Mapping[str, Any], values: NDArray[np.float64], run: Sequence[
 def choose_runs(
     values: Sequence[float], wanted: Iterable[int], joined: Sequence[bool], budget: int, longest: int
 ) -> list[list[int]]:
-    """Take words from the best on, each with the neighbours that are at least half as surprising.
+    """Choose words in descending order of score, each with the adjacent words that have at least half its score.
 
-    A name of three words so costs as much as one of one.
+    A name of three words therefore uses as much of the budget as a single word.
 
-    values (Sequence[float]): the score of every word.
-    wanted (Iterable[int]): words that may be taken.
-    joined (Sequence[bool]): whether a word and the next one are looked at together.
-    budget (int): runs at most.
-    longest (int): words of a run at most.
+    values (Sequence[float]): score of every word.
+    wanted (Iterable[int]): words that may be chosen.
+    joined (Sequence[bool]): whether a word may be joined with the next one.
+    budget (int): maximum number of runs.
+    longest (int): maximum number of words per run.
     RETURNS (list[list[int]]): runs of words, in order.
     """
     free = set(wanted)
@@ -255,5 +257,7 @@ def choose_runs(
 
 
 def _near(text: str, end: int, start: int) -> bool:
-    """Whether two neighbouring words are looked at together: on one line, with no more than a mark between them."""
+    """Return whether two neighbouring words may be joined: on the same line, with at most one punctuation mark between
+    them.
+    """
     return start - end <= _GAP and "\n" not in text[end:start]

@@ -1,15 +1,15 @@
-"""The dictionary detector: terms of lists, found at word edges whatever their case, accents, hyphens and spaces.
+"""deid_ruler: finds the terms of lists at word boundaries, ignoring case, accents, hyphens and spaces.
 
 There are two kinds of lists. *Public* lists (towns, hospitals) are named by the setting ``paths`` and saved with the
-pipeline. *Confidential* lists (patients, staff) are given at run time by `Ruler.add_lists` and `Ruler.add_terms`; they
-never enter a config, a vocab, a saved pipeline or a pickle. What is saved is their number, and a pipeline that had
-some and is loaded without them refuses to run.
+pipeline. *Confidential* lists (patients, staff) are added at run time with `Ruler.add_lists` and `Ruler.add_terms`;
+they are never part of a config, a vocab, a saved pipeline or a pickle. Only their number is saved, and a pipeline that
+had some and is loaded without them refuses to run.
 
-*Dictionaries* made from an EHR are confidential too, and larger: `Ruler.open_dictionaries` opens a folder of them.
-Every note is searched for the terms of the institution, and for those of its own patient, ``doc._.ehr["patient_id"]``.
-Their evidence has the rule "table.column", and "patient:table.column" if it is the patient's own. The group's receipt
-says under "dictionaries" what was used: "patient", "institution" if there is no index of patients, or "institution: "
-and why.
+*Dictionaries* built from an EHR are confidential, too: `Ruler.open_dictionaries` opens a folder of them. Every note is
+searched for the terms of the institution, and for those of its own patient, ``doc._.ehr["patient_id"]``. Their
+evidence has the rule "table.column", or "patient:table.column" for the patient's own terms. The attribute
+"dictionaries" of the span group says what was used: "patient", "institution" if there is no patient index, or
+"institution: " and the reason.
 """
 
 import hashlib
@@ -54,28 +54,28 @@ _WITHOUT_PATIENT = ("institution", "refuse")
 def make_ruler(
     nlp: Language, name: str, key: str, paths: list[str], label: str | None, without_patient: str, fuzzy: bool | None
 ) -> "Ruler":
-    """Make the dictionary detector.
+    """Make the component.
 
     key (str): span group to write.
-    paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline and not read again from there.
-    label (str): label of the rows that have none.
-    without_patient (str): what to do with a note that has no patient id, or one that the index of patients does not
-        know: "institution" searches it for the terms of the institution alone, "refuse" raises.
-    fuzzy (bool): whether long names of a note's own patient count with a slip of the pen too; None for what the
+    paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline.
+    label (str): label of rows without a label.
+    without_patient (str): handling of a note without a patient id, or with an unknown one: "institution" searches only
+        for the terms of the institution, "refuse" raises an error.
+    fuzzy (bool): whether misspelled long names of the note's patient match, too; None for the setting that the
         dictionaries were built with.
     """
     return Ruler(name, key=key, paths=paths, label=label, without_patient=without_patient, fuzzy=fuzzy)
 
 
 class Ruler(Pipe):
-    """Finds the terms of lists and writes one span group.
+    """Finds the terms of lists and dictionaries, and writes a span group.
 
-    public (TermMatcher): the terms that are saved with the pipeline.
-    confidential (TermMatcher): the terms that are not.
-    store (LocalStore): the dictionaries that are open, None if there are none.
-    without_patient, fuzzy: as in the config; `set_patient_search` changes them.
-    expects_lists (int): how many confidential lists there must be before a Doc is processed.
-    expects_dictionaries (bool): whether there must be dictionaries.
+    public (TermMatcher): terms that are saved with the pipeline.
+    confidential (TermMatcher): terms that are not saved.
+    store (LocalStore): the open dictionaries; None if there are none.
+    without_patient, fuzzy: as in the config; see `set_patient_search`.
+    expects_lists (int): number of confidential lists that are required to process a Doc.
+    expects_dictionaries (bool): whether dictionaries are required to process a Doc.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class Ruler(Pipe):
         self._saved = self._paths  # the paths of the pipeline that terms are loaded from
 
     def set_patient_search(self, *, without_patient: str | None = None, fuzzy: bool | None = None) -> None:
-        """Change how notes are searched for the terms of their patients; None leaves a setting as it is.
+        """Change the settings of the search for patients' terms; None keeps a setting.
 
-        without_patient (Optional[str]): "institution" or "refuse", as in the config of the component.
-        fuzzy (Optional[bool]): as in the config of the component.
-        RAISES: ConfigError (D164) if `without_patient` is neither.
+        without_patient (Optional[str]): "institution" or "refuse", as in the config.
+        fuzzy (Optional[bool]): as in the config.
+        RAISES: ConfigError (D164) for another value of `without_patient`.
         """
         if without_patient not in (None, *_WITHOUT_PATIENT):
             known = ", ".join(_WITHOUT_PATIENT)
@@ -118,78 +118,80 @@ class Ruler(Pipe):
         self.fuzzy = self.fuzzy if fuzzy is None else fuzzy
 
     def add_lists(self, paths: Sequence[str | Path]) -> None:
-        """Add confidential lists, at best all at once. Their file names show in the evidence, their terms nowhere.
+        """Add confidential lists. Evidence contains their file names, but never their terms.
 
-        paths (Sequence[str or Path]): .csv or .jsonl files.
-        RAISES: ConfigError naming file and row; see `dictionaries.terms.read_list`.
+        paths (Sequence[str or Path]): .csv or .jsonl files; preferably all at once.
+        RAISES: ConfigError with file and row; see `dictionaries.terms.read_list`.
         """
         self.confidential.add_lists(paths, self.label)
 
     def add_terms(self, terms: Iterable[str], label: str | None = None, name: str = "terms") -> None:
-        """Add confidential terms from memory, to the list of this name.
+        """Add confidential terms.
 
         terms (Iterable[str]): the terms.
-        label (str): their label; the component's own if there is none.
-        name (str): name of the list, which the evidence shows.
-        RAISES: ConfigError naming list and row; nothing is added then.
+        label (str): their label; None for the label in the config.
+        name (str): name of the list, which evidence contains.
+        RAISES: ConfigError with list and row; nothing is added in that case.
         """
         entries = list(check_terms(terms, label or self.label or "", name))
         self.confidential.add([(name, entries)])
 
     def drop_lists(self) -> None:
-        """Forget all confidential terms, and go on without the lists that a saved pipeline expects."""
+        """Remove all confidential terms, and continue without the lists that a saved pipeline requires."""
         self.confidential = TermMatcher()
         self.expects_lists = 0
 
     def open_dictionaries(self, folder: str | Path) -> None:
-        """Use the dictionaries of a folder from now on, in place of others that are open.
+        """Open a folder of dictionaries, which replace those that are open.
 
-        folder (str or Path): what ``spacy-deid dictionary build`` wrote.
+        folder (str or Path): folder written by ``spacy-deid dictionary build``.
         RAISES: ConfigError as `LocalStore.open`.
         """
         self.store = LocalStore.open(folder)
         self.expects_dictionaries = True
 
     def close_dictionaries(self) -> None:
-        """Go on without dictionaries, and without those that a saved pipeline expects."""
+        """Close the dictionaries, and continue without those that a saved pipeline requires."""
         self.store = None
         self.expects_dictionaries = False
 
     def own_terms(self, patient_id: Any) -> list[str]:
-        """What the dictionaries know of a patient, in normal form; nothing that counts only beside other words.
+        """Return the terms of a patient in normalized form, except those that only match next to other words.
 
         patient_id (Any): the id, as text or number.
-        RETURNS (list[str]): the terms, which are identifiers; none of an unknown patient or without dictionaries.
+        RETURNS (list[str]): the terms, which are identifiers; empty for an unknown patient or without dictionaries.
         """
         own = None if self.store is None else select_patient_terms(self.store, patient_id).own
         return [] if own is None else sorted({entry.term for entry in own.entries if not entry.condition})
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the public and the confidential terms."""
+        """tuple[str, ...]: Labels of the public and the confidential terms."""
         local = self.store.labels if self.store else set()
         return tuple(sorted(self.public.labels | self.confidential.labels | local))
 
     @property
     def version(self) -> str:
-        """Short hash of the lists. Confidential ones count by name and size: a hash of names can be guessed."""
+        """str: Short hash of the lists. Confidential ones count only by name and size, because a hash of names can be
+        guessed.
+        """
         parts: list[Any] = [self.public.lists, {name: len(self.confidential) for name in self.confidential.lists}]
         parts += [self.store.build] if self.store else []
         return hashlib.sha256(srsly.json_dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
     def find(self, doc: Doc) -> list[Evidence]:
-        """Find the terms of a Doc.
+        """Find terms, without changing the Doc.
 
-        doc (Doc): the Doc; it is not changed.
-        RETURNS (list[Evidence]): exact characters, in the order of the text. Exact hits of confidential terms are
-            marked as validated, except single words that are not the patient's own; hits of public lists are not.
+        doc (Doc): the Doc.
+        RETURNS (list[Evidence]): in the order of the text. Exact matches of confidential terms are marked as
+            validated, except single words that are not the patient's own; matches of public lists are not.
         RAISES: NotDeidentified if confidential lists (D158) or dictionaries (D165) are missing, or the patient's terms
-            are and the setting is to refuse (D166); ConfigError if public lists are missing (D150).
+            are and `without_patient` is "refuse" (D166); ConfigError (D150) if public lists are missing.
         """
         return self._find(doc)[0]
 
     def _find(self, doc: Doc) -> tuple[list[Evidence], dict[str, str]]:
-        """Find the terms of a Doc, and say what of the dictionaries was used."""
+        """Return the matches in a Doc, and which dictionaries were used."""
         self._check_lists()
         own, receipt = self._choose(doc)
         text = doc.text  # spaCy puts it together at every call
@@ -205,7 +207,10 @@ class Ruler(Pipe):
         ], receipt
 
     def _choose(self, doc: Doc) -> tuple[PatientTerms | None, dict[str, str]]:
-        """The terms of a Doc's patient, and what the receipt says of it. RAISES: NotDeidentified (D166)."""
+        """Return the terms of the Doc's patient, and which dictionaries are used.
+
+        RAISES: NotDeidentified (D166) if there are none and `without_patient` is "refuse".
+        """
         if self.store is None:
             return None, {}
         own, missing = select_patient_terms(self.store, doc._.ehr.get("patient_id"))
@@ -216,7 +221,7 @@ class Ruler(Pipe):
         return None, {"dictionaries": f"institution: {missing}" if self.store.has_patients else "institution"}
 
     def __call__(self, doc: Doc) -> Doc:
-        """Write the group of a Doc.
+        """Find terms in a Doc and write the span group.
 
         doc (Doc): the Doc.
         RETURNS (Doc): the same Doc.
@@ -227,7 +232,7 @@ class Ruler(Pipe):
         return doc
 
     def _check_lists(self) -> None:
-        """Fail closed while lists are missing."""
+        """Raise an error if lists or dictionaries are missing."""
         if self._absent:
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         if (found := len(self.confidential.lists)) < self.expects_lists:
@@ -236,7 +241,9 @@ class Ruler(Pipe):
             raise NotDeidentified(Errors.D165.format(name=self.name))
 
     def _parts(self) -> dict[str, Callable[[], bytes]]:
-        """What is saved: the public terms, the number of confidential lists, and whether there were dictionaries."""
+        """Return the parts to save: the public terms, the number of confidential lists, and whether there were
+        dictionaries.
+        """
         if self._absent:
             raise ConfigError(Errors.D150.format(path=self._absent[0]))
         expects = max(self.expects_lists, len(self.confidential.lists))
@@ -244,7 +251,7 @@ class Ruler(Pipe):
         return {"cfg": lambda: srsly.json_dumps(cfg).encode(), "terms": self.public.to_bytes}
 
     def _readers(self) -> dict[str, Callable[[bytes], None]]:
-        """How each part is loaded."""
+        """Return a function per part that loads it."""
         return {"cfg": self._read_cfg, "terms": self._read_terms}
 
     def _read_cfg(self, data: bytes) -> None:
@@ -254,7 +261,9 @@ class Ruler(Pipe):
         self._saved = list(cfg["paths"])
 
     def _read_terms(self, data: bytes) -> None:
-        """Take saved terms, and add the lists that the saved pipeline did not know, named when it is loaded."""
+        """Set saved terms, and keep the lists that are configured when the pipeline is loaded and were not saved with
+        it.
+        """
         named, self.public = self.public.lists, TermMatcher.from_bytes(data, self.name)
         same = {name for name, content in self.public.lists.items() if named.get(name) == content}
         self._absent = [path for path in self._absent if path not in self._saved]
@@ -262,7 +271,7 @@ class Ruler(Pipe):
         self.public.add_lists([p for p in self._paths if p not in known and Path(p).stem not in same], self.label)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Save the public terms.
+        """Serialize the public terms.
 
         exclude (Iterable[str]): parts to leave out: "cfg", "terms".
         RETURNS (bytes): msgpack.
@@ -271,19 +280,19 @@ class Ruler(Pipe):
         return data
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Ruler":
-        """Load the public terms. Confidential ones that are there stay.
+        """Deserialize the public terms in place. Confidential terms are kept.
 
-        data (bytes): what `to_bytes` wrote.
-        exclude (Iterable[str]): parts to leave alone.
-        RETURNS (Ruler): itself.
+        data (bytes): output of `to_bytes`.
+        exclude (Iterable[str]): parts to keep unchanged.
+        RETURNS (Ruler): the component.
         """
         from_bytes(data, self._readers(), exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save the public terms to a folder.
+        """Save the public terms.
 
-        path (str or Path): the folder.
+        path (str or Path): folder of the component.
         exclude (Iterable[str]): parts to leave out: "cfg", "terms".
         """
         folder = Path(path)
@@ -293,11 +302,11 @@ class Ruler(Pipe):
                 (folder / part).write_bytes(dump())
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Ruler":
-        """Load the public terms from a folder. Confidential ones that are there stay.
+        """Load the public terms in place. Confidential terms are kept.
 
-        path (str or Path): the folder that `to_disk` wrote.
-        exclude (Iterable[str]): parts to leave alone.
-        RETURNS (Ruler): itself.
+        path (str or Path): folder of the component.
+        exclude (Iterable[str]): parts to keep unchanged.
+        RETURNS (Ruler): the component.
         """
         for part, read in self._readers().items():
             if part not in exclude:
@@ -305,11 +314,11 @@ class Ruler(Pipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle without the confidential terms, unless the pickle goes down the pipe to a worker being spawned.
+        """Pickle without the confidential terms, except for a worker process that is being spawned.
 
-        A forked worker of ``nlp.pipe(n_process=2)`` inherits the terms; a spawned one can only have them this way, and
-        that pickle is never a file. `multiprocessing` keeps its own locks from other pickles by the same test. Of
-        dictionaries it holds the path of the folder alone, and others not even that.
+        A forked worker of ``nlp.pipe(n_process=2)`` inherits the terms; a spawned one can only get them this way, and
+        that pickle is never written to a file. `multiprocessing` detects spawning in the same way for its locks. Of
+        dictionaries that pickle contains only the path of the folder, and other pickles not even that.
         """
         spawning = get_spawning_popen() is not None
         confidential, store = (self.confidential.to_bytes(), self.store) if spawning else (None, None)
@@ -318,10 +327,10 @@ class Ruler(Pipe):
 
 
 def _is_exact(match: Match, text: str) -> bool:
-    """Whether a hit of a confidential list or a dictionary counts as validated.
+    """Return whether a match of a confidential list or a dictionary counts as validated.
 
-    All exact hits of the patient's own terms do. Of lists and of the institution's terms a single word of letters does
-    not: one of so many names is also a town or a word. Names with a slip never do.
+    All exact matches of the patient's own terms do. For lists and terms of the institution, a single word does not,
+    because among so many names it may also be a town or a common word. Misspelled names never do.
     """
     if match.rule.endswith(FUZZY):
         return False
@@ -330,7 +339,7 @@ def _is_exact(match: Match, text: str) -> bool:
 
 
 def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: LocalStore | None) -> Ruler:
-    """Rebuild a pickled ruler."""
+    """Restore a pickled component."""
     ruler = Ruler(paths=[], **settings).from_bytes(data)
     if confidential is not None:
         ruler.confidential = TermMatcher.from_bytes(confidential)

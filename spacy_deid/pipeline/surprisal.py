@@ -1,4 +1,4 @@
-"""deid_surprisal: scores every word by how little a masked language model expects it; needs no training."""
+"""deid_surprisal: scores each word by how unexpected it is to a masked language model, without training."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -107,7 +107,7 @@ def make_surprisal(
 
 
 class Surprisal:
-    """Writes scores to ``doc.user_data["deid/surprisal"]`` and words from the threshold on to its group."""
+    """Writes scores to ``doc.user_data["deid/surprisal"]``, and words above the threshold to its span group."""
 
     def __init__(
         self,
@@ -127,9 +127,9 @@ class Surprisal:
         batch: int,
         allow_download: bool,
     ) -> None:
-        """Set up; see `make_surprisal`.
+        """Initialize the component; see `make_surprisal`.
 
-        RAISES: ConfigError for a bad key (D007), label (D001) or size of a batch (D812).
+        RAISES: ConfigError for an invalid key (D007), label (D001) or batch size (D812).
         """
         if batch < 1:
             raise ConfigError(Errors.D812.format(name=name, setting="batch", wanted="at least 1"))
@@ -141,12 +141,12 @@ class Surprisal:
         self._properties: dict[str, NDArray[np.float32]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process loads the model itself."""
+        """Pickle without the model; the copy loads it again."""
         return {**self.__dict__, "_model": None, "_properties": {}}
 
     @property
     def language_model(self) -> MaskedLM:
-        """The model, loaded when it is first needed.
+        """MaskedLM: The model, loaded on first use.
 
         RAISES: ConfigError if it cannot be loaded (D800, D802 – D807).
         """
@@ -159,18 +159,18 @@ class Surprisal:
         """Score a note.
 
         doc (Doc): the note.
-        RETURNS (Doc): the same, with scores and spans.
+        RETURNS (Doc): the same Doc, with scores and spans.
         RAISES: ConfigError if the model cannot be loaded.
         """
         self._annotate([doc])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
-        """Score notes; short ones share batches.
+        """Score notes; short notes share batches.
 
         stream (Iterable[Doc]): the notes.
-        batch_size (int): notes that are taken at once.
-        YIELDS (Doc): the same notes in the same order.
+        batch_size (int): number of notes per batch.
+        YIELDS (Doc): the same Docs in the same order.
         """
         batches: Iterator[list[Doc]] = minibatch(stream, batch_size)  # type: ignore[no-untyped-call]
         for docs in batches:
@@ -178,7 +178,7 @@ class Surprisal:
             yield from docs
 
     def predict(self, docs: Sequence[Doc]) -> list[tuple[list[int], NoteWords, WordScores]]:
-        """Score the words of notes; changes nothing.
+        """Score the words of notes, without changing the Docs.
 
         docs (Sequence[Doc]): the notes.
         RETURNS (list[tuple]): for each note the tokens with a letter or digit, their pieces, and their scores.
@@ -192,7 +192,7 @@ class Surprisal:
         return list(zip(words, notes, scores, strict=True))
 
     def _note(self, doc: Doc, words: Sequence[int]) -> NoteWords:
-        """A note as the model sees it."""
+        """Convert a note to pieces."""
         encoded = self.language_model.pieces.encode(doc.text)
         starts = np.array([doc[word].idx for word in words], dtype=np.int64)
         ends = starts + np.array([len(doc[word]) for word in words], dtype=np.int64)
@@ -201,7 +201,7 @@ class Surprisal:
         return NoteWords(encoded.ids, first, last, aligned, self.masking.find(doc, words), self.candidates(doc, words))
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
-        """Score notes and write what was found."""
+        """Score notes and write the results."""
         for doc, (words, note, scores) in zip(docs, self.predict(docs), strict=True):
             columns = model_columns(scores, doc, words, self.lang)
             values = self.score.compute(doc, words, columns) if words else np.zeros(0)
@@ -211,7 +211,7 @@ class Surprisal:
             self._write(doc, words, np.where(note.wanted, values, lowest), columns)
 
     def _write(self, doc: Doc, words: Sequence[int], values: Values, columns: dict[str, Values]) -> None:
-        """Scores to the user data, words from the threshold on to the group."""
+        """Write the scores to the user data, and words above the threshold to the span group."""
         starts = [doc[word].idx for word in words]
         ends = [start + len(doc[word]) for start, word in zip(starts, words, strict=True)]
         doc.user_data[SCORES] = {

@@ -1,7 +1,7 @@
-"""deid_surrogate: turns the decision in ``doc.ents`` into a list of edits, under a policy.
+"""deid_surrogate: converts the entities in ``doc.ents`` to a list of edits, under a policy and in a style.
 
-The style "surrogate" needs a project key (`Surrogate.set_key`). No config, saved pipeline, trace or pickle has it.
-Notes of one ``doc._.ehr["patient_id"]`` get the same surrogates; a note that names none stands for itself.
+The style "surrogate" requires a project key (`Surrogate.set_key`), which is in no config, saved pipeline, trace or
+pickle. Notes with the same ``doc._.ehr["patient_id"]`` get the same surrogates; a note without one has its own.
 """
 
 import hashlib
@@ -56,12 +56,12 @@ Style = Callable[[Sequence[Span]], list[str]]
 
 
 def tagged(spans: Sequence[Span]) -> list[str]:
-    """``[PATIENT]``."""
+    """Return the label of each span in brackets: ``[PATIENT]``."""
     return [f"[{span.label_}]" for span in spans]
 
 
 def numbered(spans: Sequence[Span]) -> list[str]:
-    """``[PATIENT_1]``: the same person or value has the same number in a document."""
+    """Return numbered labels: ``[PATIENT_1]``. The same person or value has the same number within a document."""
     out = [""] * len(spans)
     for label in {span.label_ for span in spans}:
         here = [i for i, span in enumerate(spans) if span.label_ == label]
@@ -72,12 +72,12 @@ def numbered(spans: Sequence[Span]) -> list[str]:
 
 
 def masked(spans: Sequence[Span], mask: str = "*") -> list[str]:
-    """As many mask characters as there were; line breaks stay, so that lines keep their number."""
+    """Replace each character by the mask character, except line breaks, so that line numbers do not change."""
     return ["".join(c if c in "\r\n" else mask for c in span.text) for span in spans]
 
 
 def removed(spans: Sequence[Span]) -> list[str]:
-    """Nothing is left."""
+    """Return empty strings."""
     return [""] * len(spans)
 
 
@@ -196,18 +196,26 @@ def make_self_decoded_strategy(model: str, lang: str, attempts: int = 20) -> Str
 def make_surrogate(nlp: Language, name: str, style: Any, policy: str) -> "Surrogate":
     """Make the component.
 
-    style (Union[str, Style, SurrogateStyle]): "tag", "numbered", "mask", "remove", "surrogate", or a registered style.
+    style (Union[str, Style, SurrogateStyle]): "tag", "numbered", "mask", "remove", "surrogate", or a config block of
+        the registry ``deid_styles``.
     policy (str): "strict", "safe_harbor", "limited_data_set", or the path of a policy file.
     """
     return Surrogate(name, style=style, policy=policy)
 
 
 class Surrogate:
-    """Writes the edits that make the released text. Changes neither ``doc.ents`` nor the text."""
+    """Writes the edits that make the released text. It changes neither ``doc.ents`` nor the text."""
 
     def __init__(
         self, name: str, *, style: str | Style | SurrogateStyle = "tag", policy: str | Policy = "strict"
     ) -> None:
+        """Initialize the component; see `make_surrogate`.
+
+        name (str): name of the component.
+        style (Union[str, Style, SurrogateStyle]): name of a style, or a style.
+        policy (Union[str, Policy]): name or file of a policy, or a policy.
+        RAISES: ConfigError for an unknown style (D507), or an unknown or invalid policy (D505, D506).
+        """
         self.name = name
         self._key: ProjectKey | None = None
         self._salts: Salts | None = None
@@ -217,10 +225,10 @@ class Surrogate:
         self.set_policy(policy)
 
     def set_style(self, style: str | Style | SurrogateStyle) -> None:
-        """Choose how replaced spans are written.
+        """Set the style.
 
-        style (Union[str, Style, SurrogateStyle]): a style's name or function. "surrogate" leaves the strategies of a
-            surrogate style that the config has.
+        style (Union[str, Style, SurrogateStyle]): name of a style, or a style. "surrogate" keeps the strategies of a
+            surrogate style that was set in the config.
         RAISES: ConfigError (D507) for an unknown name.
         """
         if isinstance(style, str) and style not in STYLES:
@@ -237,12 +245,12 @@ class Surrogate:
         self.style_name = next(known, getattr(function, "__name__", "custom"))
 
     def set_key(self, key: ProjectKey | str | Path | None, salts: str | Path | None = None) -> None:
-        """Use a project key from now on, which the style "surrogate" needs. It is saved nowhere.
+        """Set the project key, which the style "surrogate" requires. It is never saved.
 
-        key (Union[ProjectKey, str, Path]): the key or its file; None to forget it.
+        key (Union[ProjectKey, str, Path]): the key or its file; None to remove it.
         salts (Optional[Union[str, Path]]): file of the patients' salts; None for none. See `vault.salts`.
-        RAISES: ConfigError (D640 - D642) for a key that is too short, or a file that is none or that others may read;
-            (D647) for salts that were encrypted with another key.
+        RAISES: ConfigError for a key that is too short, not readable or readable by other users (D640 – D642), or for
+            salts that were encrypted with another key (D647).
         """
         self._key = ProjectKey.from_file(key) if isinstance(key, str | Path) else key
         self._salts = Salts(salts, self._key) if salts is not None and self._key is not None else None
@@ -257,22 +265,24 @@ class Surrogate:
 
     @property
     def lacks_key(self) -> bool:
-        """Whether the style needs a project key and none was given."""
+        """bool: Whether the style requires a project key that was not set."""
         return isinstance(self.style, SurrogateStyle) and self._key is None
 
     def set_policy(self, policy: str | Policy) -> None:
-        """Choose what is done with each label.
+        """Set the policy.
 
         policy (Union[str, Policy]): a policy, its name or its file.
-        RAISES: ConfigError (D505, D506).
+        RAISES: ConfigError for an unknown (D505) or invalid policy (D506).
         """
         self.policy = load_policy(policy) if isinstance(policy, str) else policy
 
     def __call__(self, doc: Doc) -> Doc:
         """Write the edits of a Doc.
 
-        RAISES: NotDeidentified if nothing was merged (D502), ``doc.ents`` holds less than was merged and not recovered
-            (D510), or there is no project key (D691).
+        doc (Doc): a merged Doc.
+        RETURNS (Doc): the same Doc.
+        RAISES: NotDeidentified if nothing was merged (D502), a merged token is neither in ``doc.ents`` nor recovered
+            (D510), or the project key is missing (D691).
         """
         if self.lacks_key:
             raise NotDeidentified(Errors.D691)
@@ -301,7 +311,7 @@ class Surrogate:
         return doc
 
     def _identity(self, doc: Doc) -> tuple[str, IdentityKey]:
-        """Whose surrogates a note gets: its patient's or, if it names none, its own."""
+        """Return whether the surrogates are those of the patient or of the document, and the key for them."""
         if self._key is None:
             raise NotDeidentified(Errors.D691)
         if patient_id := normal_id(doc._.ehr.get("patient_id")):
@@ -311,10 +321,10 @@ class Surrogate:
         return "document", self._key.patient(f"\0document {digest}")  # no id begins like this
 
     def _disputed(self, doc: Doc) -> dict[int, set[str]]:
-        """Tokens that some detector gave a label which is replaced, and those labels.
+        """Return the tokens that a detector assigned to a label that is replaced, with these labels.
 
-        Where two detectors disagree, one label wins in ``doc.ents``; if the policy keeps that one, the other must not
-        be forgotten: what may be a name is not released because it may also be a town.
+        If detectors disagree, one label wins in ``doc.ents``. If the policy keeps that label, the other one still
+        counts: a span that may be a name is not released because it may also be a town.
         """
         if self.policy.replaces_all and not isinstance(self.style, SurrogateStyle):
             return {}
@@ -326,12 +336,12 @@ class Surrogate:
         return labels
 
     def _replaces(self, label: str) -> bool:
-        """Whether nothing of a span with this label is released."""
+        """Return whether the policy and the style release nothing of spans with a label."""
         style = self.style
         return self.policy.replaces(label) and not (isinstance(style, SurrogateStyle) and style.releases(label))
 
     def _doubts(self, doc: Doc) -> list[str]:
-        """For each entity, why it is replaced though the policy or the style keeps its label; "" for no reason."""
+        """Return for each entity why it is replaced although its label is kept; "" for no reason."""
         disputed = self._disputed(doc)
         doubts = [
             DISPUTED if any(disputed.get(i, set()) - {ent.label_} for i in range(ent.start, ent.end)) else ""
@@ -352,11 +362,11 @@ class Surrogate:
         return doubts
 
     def edit(self, spans: Sequence[Span], doubts: Sequence[str] = ()) -> tuple[list[Edit], list[list[Any]]]:
-        """Decide on every span; changes nothing.
+        """Choose the action for each span, without changing the Doc.
 
         spans (Sequence[Span]): disjoint, in the order of the text.
-        doubts (Sequence[str]): for each span why it is replaced whatever its label, or ""; nothing for no reasons.
-        RETURNS (tuple): edits, and [start, end, label, action] of every span, changed or kept.
+        doubts (Sequence[str]): for each span why it must be replaced, or ""; empty for no reasons.
+        RETURNS (tuple): the edits, and [start, end, label, action] of every span.
         """
         doubts = doubts or [""] * len(spans)
         edits: list[Edit] = []
@@ -371,7 +381,7 @@ class Surrogate:
         return edits, decisions
 
     def _before(self, span: Span, text: str) -> Edit | None:
-        """The edit of the word before a span, if it must change with a surrogate: "a" and "an"."""
+        """Return the edit of the word before a span if it must agree with the surrogate: "a" and "an"."""
         if not isinstance(self.style, SurrogateStyle):
             return None
         start, near = span.start_char, span.doc[max(0, span.start - 3) : span.end]
@@ -379,7 +389,7 @@ class Surrogate:
         return Edit(start - changed[0], start - changed[1], "", changed[2]) if changed else None
 
     def _write(self, spans: Sequence[Span], doubts: Sequence[str]) -> list[Replacement]:
-        """What the style puts in place of each span, and what it calls that."""
+        """Return the replacement of each span in the current style."""
         if not isinstance(self.style, SurrogateStyle):
             return [Replacement(text) for text in self.style(spans)]
         doc = spans[0].doc
@@ -393,7 +403,7 @@ class Surrogate:
         return self.style.replace(mentions, self._identity(doc)[1], doc.lang_, never, **more)
 
     def _act(self, span: Span, styled: Replacement, doubt: str) -> tuple[str, str | None]:
-        """The action that was taken on a span, and what replaces it (None: nothing does)."""
+        """Return the action for a span, and its replacement (None if the span is kept)."""
         action = self.policy.action(span.label_)
         if not doubt and action == "keep":
             return action, None
@@ -406,13 +416,13 @@ class Surrogate:
         return styled.action, None if styled.action == "keep" else styled.text
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Nothing but the config belongs to this component."""
+        """Return no data: the component is defined by its config."""
         return b""
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "Surrogate":
-        """Nothing but the config belongs to this component."""
+        """Do nothing: the component is defined by its config."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle without key, salts and roster, unless the pickle goes to a worker that is being spawned."""
+        """Pickle without key, salts and known identities, except for a worker process that is being spawned."""
         return vars(self) | ({} if get_spawning_popen() is not None else {"_key": None, "_salts": None, "_roster": ()})

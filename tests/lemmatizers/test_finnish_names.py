@@ -8,9 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from spacy.vocab import Vocab
 
+from spacy_deid.lang.fi.lemmas import find_candidates, lemmatize, load_function_words
 from spacy_deid.lang.inflection import inflect
-from spacy_deid.lemmatizers.finnish_function_words import load_function_words
-from spacy_deid.lemmatizers.finnish_names import find_candidates, lemmatize
 
 VOCAB = Vocab()
 CASES = ("gen", "par", "ine", "ela", "ill", "ade", "abl", "all", "ess", "tra")

@@ -2,6 +2,7 @@
 
 from ..language_data import LanguageData
 from .identifiers import IDENTIFIERS
+from .lemmas import lemmatize
 from .morphology import FinnishInflector
 from .nouns import decline
 from .phones import PHONES
@@ -15,6 +16,7 @@ LANGUAGE = LanguageData(
     name="Finnish",
     ocr_language="fin",
     decline=decline,
+    lemmatize=lemmatize,
     inflector=FinnishInflector(),
     identifiers=IDENTIFIERS,
     phones=PHONES,

@@ -7,8 +7,8 @@
   where the lists say so: Spain in Spanish notes.
 - STREET, ROOM, ZIP: names and numbers are drawn; the kind of street and the punctuation stay (`addresses`).
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`).
-- PROFESSION: another one of the same sector (`professions`).
-- OTHER: nationalities are replaced, stages of life stay (`nationalities`).
+- PROFESSION: another one of the same sector (`descriptions`).
+- OTHER: nationalities are replaced, stages of life stay (`descriptions`).
 
 Equal values have equal surrogates in all notes of a patient, different values of a note different ones. A surrogate is
 never a value of the note. Grammar comes from the language (`spacy_deid.lang.places`).
@@ -31,10 +31,9 @@ from .addresses import (
     replace_room,
     replace_street,
 )
+from .descriptions import replace_description, replace_profession
 from .geography import MAY_STAY, Geography
 from .institutions import institution_words, replace_institution
-from .nationalities import replace_description
-from .professions import replace_profession
 from .state import NoteState
 
 _PLACES = frozenset({"CITY", "STATE", "COUNTRY", "TERRITORY", "LOCATION_OTHER"})

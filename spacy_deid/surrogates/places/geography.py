@@ -18,8 +18,8 @@ from ...lang.places import place_words
 from ...lang.text import fold, match_style, redraw, split_marks
 from ..mention import Mention
 from ..strategies import Suggest, nothing
+from .descriptions import replace_nationality
 from .gazetteer import ABROAD, Gazetteer, Place, load_gazetteer
-from .nationalities import replace_nationality
 from .state import NoteState
 
 MAY_STAY = frozenset({"COUNTRY", "TERRITORY", "LOCATION_OTHER"})

@@ -1,12 +1,16 @@
+"""Surrogates of hospitals, health centres, employers and schools."""
+
 import re
 
 import pytest
 
+from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.places import place_words
 from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.places import replace_places
+from spacy_deid.surrogates.places.geography import place_forms
 from spacy_deid.surrogates.style import allow_all
 
 PROJECT = ProjectKey(bytes(range(32)))
@@ -142,3 +146,40 @@ def test_the_maker_of_a_device_becomes_a_maker_and_an_employer_an_employer(key):
     assert replace_places([lens], key, "es", allow_all)[0] in words["makers"]
     assert replace_places([work], key, "es", allow_all)[0] in words["companies"]
     assert replace_places([Mention("Allergan", "ORGANIZATION", "de ")], key, "es", allow_all)[0] in words["makers"]
+
+
+def replace_finnish(patient, *mentions):
+    key = PROJECT.patient(str(patient))
+    return replace_places([Mention(*mention) for mention in mentions], key, "fi", allow_all)
+
+
+KINDRED = place_words("fi")["institutions"]["kindred"]
+
+
+@pytest.mark.parametrize("patient", range(5))
+@pytest.mark.parametrize("group", range(len(KINDRED)))
+def test_a_school_becomes_a_school_and_a_county_a_county(group, patient):
+    name = KINDRED[group][0]
+    bare, form = replace_finnish(
+        patient, (name, "ORGANIZATION"), (inflect(name, "fi", "ine", kind="noun"), "ORGANIZATION")
+    )
+    assert bare in set(KINDRED[group]) - {name}
+    assert form == inflect(bare, "fi", "ine", kind="noun")
+
+
+def test_the_first_half_of_a_kind_stays():
+    [made] = replace_finnish(1, ("Helsingin sosiaali-, terveys- ja pelastustoimiala", "ORGANIZATION"))
+    town, kind = made.split(" ", 1)
+    assert kind == "sosiaali-, terveys- ja pelastustoimiala"
+    assert town != "Helsingin"
+
+
+@pytest.mark.parametrize("patient", range(5))
+@pytest.mark.parametrize(("case", "kind"), [("ine", "Keskussairaalassa"), ("ela", "Keskussairaalasta")])
+def test_a_central_hospital_keeps_its_kind_and_case_and_gets_another_town(patient, case, kind):
+    assert inflect("Keskussairaala", "fi", case, kind="noun") == kind
+    [made] = replace_finnish(patient, (f"Jyväskylän {kind}", "HOSPITAL"))
+    town, noun = made.split()
+    assert noun == kind
+    assert town != "Jyväskylän"
+    assert place_forms("fi")[fold(town)][1] == "gen"

@@ -1,8 +1,9 @@
-"""Adjectives of nationality and other words that describe a person (label OTHER).
+"""Surrogates of words that describe a person: professions (PROFESSION), nationalities and others (OTHER).
 
-A nationality becomes that of the country that replaces its own, in the same gender and number. Stages of life and
-words of kinship stay: an infant is no age above 89, and an only child has no name. Other descriptions (descent, civil
-status, looks) have no surrogate, because any other word would be another fact.
+A profession becomes another one of its sector, in the grammatical form of the original. A nationality becomes that of
+the country that replaces its own, in the same gender and number. Stages of life and words of kinship stay, because
+they show neither an age over 89 nor a name. Other descriptions (descent, civil status, looks) have no surrogate,
+because any other word would be another fact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -93,3 +94,20 @@ def _forms(lang: str) -> Mapping[str, _Form]:
                 form = _Form(code, gender, plural)
                 found.setdefault(fold(_write(forms, form, lang)), form)
     return found
+
+
+def replace_profession(mention: Mention, state: NoteState) -> str | None:
+    """Replace a profession, or an activity ("mantenimiento de calderas").
+
+    mention (Mention): mention with the label PROFESSION.
+    state (NoteState): state of the note's surrogates.
+    RETURNS (Optional[str]): surrogate in the style of the mention, None if the language has no professions.
+    """
+    before, core, after = split_marks(mention.text)
+    find = get_language(state.lang).replace_profession
+    if not core or find is None:
+        return None
+    found = find(core, mention.before)
+    state.avoid(found.name)
+    made = state.pick("profession", found.options, found.name, str(mention.variant))
+    return before + match_style(found.inflect(made), core, noun=True) + after if made else None

@@ -40,7 +40,9 @@ class PhoneConventions:
     plans (Mapping[str, NumberingPlan]): country code → plan, for notes of any language.
     home_country (Callable[[str], Optional[str]]): digits of a number without a country code → the country code that is
         meant; None if unknown.
+    extension_words (Sequence[str]): regular expressions of words before an extension, in notes of any language.
     """
 
     plans: Mapping[str, NumberingPlan] = field(default_factory=dict)
     home_country: Callable[[str], str | None] = _unknown_country
+    extension_words: Sequence[str] = ()

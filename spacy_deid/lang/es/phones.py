@@ -15,4 +15,8 @@ def find_unassigned(number: str) -> NumberRange | None:
     return NumberRange(["75", "76", "77"], 7) if number[0] in "67" else NumberRange(["929", "940", "970", "989"], 6)
 
 
-PHONES = PhoneConventions(plans={"34": NumberingPlan(find_unassigned)}, home_country=lambda number: "34")
+PHONES = PhoneConventions(
+    plans={"34": NumberingPlan(find_unassigned)},
+    home_country=lambda number: "34",
+    extension_words=("ext(?:ensión)?", "anexo", "int"),
+)

@@ -21,4 +21,5 @@ def find_unassigned(number: str) -> NumberRange | None:
 PHONES = PhoneConventions(
     plans={"358": NumberingPlan(find_unassigned, "0")},
     home_country=lambda number: "358" if number[:1] == "0" else None,
+    extension_words=("alanumero",),
 )

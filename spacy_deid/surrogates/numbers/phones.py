@@ -18,7 +18,6 @@ from ..keys import Draw
 from .cipher import FormatPreservingCipher
 from .identifiers import Layout
 
-_EXTENSION = re.compile(r"(?i)(?:\bext(?:ension|ensión|n)?|\bx|\banexo|\balanumero|\bint|#)[\s.:]*([\d-]{1,7})\s*$")
 _COUNTRY = re.compile(r"[\s(]*(?:\+|00(?!0))\s*\(?")
 _TRIES = 200
 
@@ -29,6 +28,13 @@ def _plans() -> Mapping[str, NumberingPlan]:
     return {code: plan for language in all_languages() for code, plan in language.phones.plans.items()}
 
 
+@cache
+def _extension() -> re.Pattern[str]:
+    """Return the pattern of an extension at the end of a number, with the words of all languages."""
+    words = "|".join(word for language in all_languages() for word in language.phones.extension_words)
+    return re.compile(rf"(?i)(?:\b(?:{words})|#)[\s.:]*([\d-]{{1,7}})\s*$")
+
+
 def read_phone(text: str, lang: str) -> "Phone | None":
     """Read a telephone number.
 
@@ -36,7 +42,7 @@ def read_phone(text: str, lang: str) -> "Phone | None":
     lang (str): language code, which decides on the country of a number without a country code.
     RETURNS (Optional[Phone]): the number, None for a text with letters.
     """
-    extension = _EXTENSION.search(text)
+    extension = _extension().search(text)
     end = extension.start() if extension else len(text)
     tail = [extension.span(1)] if extension else []
     country, start = _country(text, end, lang)

@@ -43,7 +43,7 @@ PHONES = [
 
 
 @pytest.mark.parametrize(("lang", "text", "region"), PHONES)
-def test_a_surrogate_stands_behind_a_prefix_that_is_given_to_nobody(lang, text, region):
+def test_a_surrogate_has_an_unassigned_prefix(lang, text, region):
     for n in range(20):
         new = replace(lang, "PHONE", text, key=PROJECT.patient(str(n)))[0]
         assert shape(new) == shape(text)
@@ -52,13 +52,13 @@ def test_a_surrogate_stands_behind_a_prefix_that_is_given_to_nobody(lang, text, 
 
 
 @pytest.mark.parametrize("text", ["(212) 736-5000", "212.736.5000", "1-800-736-5000", "+1 305 736 5000", "2127365000"])
-def test_a_number_of_north_america_is_one_for_fiction(text):
+def test_a_north_american_number_becomes_a_fictional_one(text):
     new = replace("en", "PHONE", text)[0]
     assert shape(new) == shape(text)
     assert re.fullmatch(r"1?[2-9]\d\d55501\d\d", digits(new))
 
 
-def test_local_numbers_of_north_america_are_for_fiction_as_well():
+def test_a_local_north_american_number_becomes_a_fictional_one():
     assert re.fullmatch(r"555-01\d\d", replace("en", "PHONE", "736-5000")[0])
 
 
@@ -71,11 +71,11 @@ def test_local_numbers_of_north_america_are_for_fiction_as_well():
         ("0300 123 1234", r"0306 999 0\d{3}"),
     ],
 )
-def test_a_british_number_is_one_for_drama(text, pattern):
+def test_a_british_number_becomes_one_for_drama(text, pattern):
     assert re.fullmatch(pattern, replace("en", "PHONE", text)[0])
 
 
-def test_a_british_landline_is_one_for_drama():
+def test_a_british_landline_becomes_one_for_drama():
     drama = r"(01[1-6]\d4960|01914980|02079460|02896496|02920180|01632960)\d{3}"
     for n in range(30):
         assert re.fullmatch(drama, digits(replace("en", "PHONE", "020 7946 1958", key=PROJECT.patient(str(n)))[0]))
@@ -99,7 +99,7 @@ def test_a_number_with_words_has_no_surrogate(text):
     assert replace("en", "PHONE", text) == [None]
 
 
-def test_numbers_of_a_note_get_different_surrogates_while_there_are_any():
+def test_numbers_of_a_note_have_different_surrogates_until_none_is_left():
     texts = [f"736-{n}" for n in range(5000, 5150)]
     made = [value for value in replace("en", "PHONE", *texts) if value]
     assert len(set(made)) == len(made) >= 80
@@ -107,7 +107,7 @@ def test_numbers_of_a_note_get_different_surrogates_while_there_are_any():
 
 @settings(max_examples=100, deadline=None)
 @given(st.from_regex(r"\+?[0-9][0-9 ()-]{0,14}", fullmatch=True), st.sampled_from(["es", "en", "fi", "xx"]))
-def test_whatever_looks_like_a_number_is_replaced_in_its_form(text, lang):
+def test_any_text_like_a_number_keeps_its_form(text, lang):
     new = replace(lang, "PHONE", text)[0]
     assert new is None or (shape(new) == shape(text) and new != text)
 
@@ -127,12 +127,12 @@ BLOCKS = [ipaddress.ip_network(n) for n in ("192.0.2.0/24", "198.51.100.0/24", "
         "2a00:1450:4003:80f:0:0:0:200e",
     ],
 )
-def test_an_address_is_one_for_documentation(text):
+def test_an_ip_address_becomes_one_for_documentation(text):
     new = ipaddress.ip_address(replace("es", "IP_ADDRESS", text)[0])
     assert any(new in block for block in BLOCKS)
 
 
-def test_ports_networks_and_groups_of_an_address_stay():
+def test_port_prefix_length_and_groups_of_an_address_stay():
     assert re.fullmatch(r"\d+\.\d+\.\d+\.\d+:8080", replace("es", "IP_ADDRESS", "10.0.3.4:8080")[0])
     assert replace("es", "IP_ADDRESS", "10.0.3.4/24")[0].endswith("/24")
     assert replace("es", "IP_ADDRESS", "2a00:1450:4003:80f:0:0:0:200e")[0].count(":") == 7
@@ -146,7 +146,7 @@ def test_ports_networks_and_groups_of_an_address_stay():
         ("ab12.cd34.ef56", r"0000\.5e00\.53[0-9a-f]{2}"),
     ],
 )
-def test_a_mac_address_is_one_for_documentation(text, pattern):
+def test_a_mac_address_becomes_one_for_documentation(text, pattern):
     assert re.fullmatch(pattern, replace("es", "IP_ADDRESS", text)[0])
 
 
@@ -175,5 +175,5 @@ def test_pages_of_one_host_have_one_surrogate_host():
     assert one.split("/")[2] == other.split("/")[2]
 
 
-def test_what_is_no_web_address_has_no_surrogate():
+def test_a_text_that_is_no_web_address_has_no_surrogate():
     assert replace("es", "URL", "la web del hospital", "") == [None, None]

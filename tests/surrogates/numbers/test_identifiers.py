@@ -85,9 +85,9 @@ def test_check_digits_hold_for_every_patient(lang, label, text, validator, patie
     assert new != text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.from_regex(r"[A-Z]{0,3}[0-9]{1,9}[A-Z]{0,2}", fullmatch=True))
-def test_an_identifier_of_no_known_kind_is_replaced_sign_by_sign(text):
+def test_an_identifier_of_no_known_kind_is_replaced_character_by_character(text):
     new = one("xx", "MRN", text)
     assert new != text
     assert shape(new) == shape(text) or any(kind.fits(text, text, "MRN") for kind in identifier_kinds("xx"))
@@ -129,7 +129,7 @@ def test_leading_zeros_stay():
     assert re.fullmatch(r"\d{6}", one("en", "MRN", "000000"))
 
 
-def test_an_ssn_is_one_that_was_never_given_to_anybody():
+def test_an_ssn_becomes_one_that_was_never_issued():
     for n in range(50):
         area, group, serial = one("en", "SSN", f"123-45-{n + 6000}").split("-")
         assert 900 <= int(area) <= 999
@@ -137,17 +137,17 @@ def test_an_ssn_is_one_that_was_never_given_to_anybody():
         assert serial != "0000"
 
 
-def test_digits_that_somebody_has_hidden_stay_hidden():
+def test_masked_digits_stay_masked():
     assert re.fullmatch(r"xxx-xx-\d{4}", one("en", "SSN", "xxx-xx-6789"))
 
 
-def test_the_province_of_a_colegiado_stands_twice():
+def test_the_number_of_a_physician_repeats_its_province():
     assert re.fullmatch(r"(\d\d) \1 \d{5}", one("es", "LICENSE", "28 28 12345"))
     assert re.fullmatch(r"(\d\d) \1", one("es", "LICENSE", "28 28"))
 
 
 @pytest.mark.parametrize("text", ["131052-308T", "131052-308t", "010594Y9032", "020504A902E"])
-def test_a_henkilotunnus_is_one_that_nobody_has(text):
+def test_a_henkilotunnus_becomes_one_that_is_never_issued(text):
     new = one("fi", "NATIONAL_ID", text)
     assert get_validator("hetu")(text)
     assert get_validator("hetu")(new)
@@ -157,20 +157,20 @@ def test_a_henkilotunnus_is_one_that_nobody_has(text):
     assert new.isupper() == text.isupper()
 
 
-def test_the_date_of_birth_in_a_number_moves_as_dates_do():
+def test_the_date_of_birth_in_a_number_moves_like_other_dates():
     days = Shift.draw(KEY, rules := DateRules(span=400)).days
     born = date.fromordinal(date(1952, 10, 13).toordinal() + days)
     assert one("fi", "NATIONAL_ID", "131052-308T", rules=rules)[:6] == f"{born:%d%m%y}"
     assert one("es", "INSURANCE_ID", "GRLP521053 2345", rules=rules)[4:10] == f"{born:%y%m}{born.day + 40}"
 
 
-def test_a_date_of_birth_that_tells_an_age_over_89_becomes_one_of_90():
+def test_a_date_of_birth_in_a_number_shows_an_age_of_90_at_most():
     new = one("fi", "NATIONAL_ID", "131020-308J", rules=DateRules(reference=date(2024, 5, 2)))
     assert get_validator("hetu")("131020-308J")
     assert new[4:6] == "34"
 
 
-def test_a_century_that_is_crossed_changes_the_sign():
+def test_a_new_century_changes_the_sign_of_a_henkilotunnus():
     keys = (PROJECT.patient(str(n)) for n in range(40))
     new = [one("fi", "NATIONAL_ID", "150601A308P", key=key) for key in keys]
     assert get_validator("hetu")("150601A308P")
@@ -179,7 +179,7 @@ def test_a_century_that_is_crossed_changes_the_sign():
     assert {value[6] for value in new} == {"-", "A"}
 
 
-def test_a_number_that_begins_with_a_year_begins_with_a_year():
+def test_a_number_that_begins_with_a_year_keeps_beginning_with_one():
     new = one("en", "ENCOUNTER_ID", "2008-641820")
     assert re.fullmatch(r"(199\d|200[0-8])-\d{6}", new)
     assert new[5:] != "641820"
@@ -198,7 +198,7 @@ def test_words_are_no_numbers(text):
 
 
 @pytest.mark.parametrize("text", ["٣٤٥٦٧٨٩", "Ñ1234567", "４５６７１２３", "ÅÄ-12345"])
-def test_other_letters_and_digits_are_replaced_by_some_of_their_kind(text):
+def test_letters_and_digits_of_other_scripts_stay_letters_and_digits(text):
     new = one("fi", "MRN", text)
     assert new != text
     assert [c.isdecimal() for c in new] == [c.isdecimal() for c in text]
@@ -210,7 +210,7 @@ def test_no_surrogate_can_be_read_as_a_word():
     assert not any(re.search(r"[AEIOUY]|KKK|SSS|FCK", value[:4]) for value in new)
 
 
-def test_what_is_forbidden_is_never_written():
+def test_a_forbidden_number_is_never_a_surrogate():
     first = one("es", "NATIONAL_ID", "12345678Z")
     second = one("es", "NATIONAL_ID", "12345678Z", forbidden=lambda value: value == first)
     assert second not in (first, None)
@@ -226,12 +226,12 @@ def test_no_surrogate_is_another_number_of_the_note():
 
 
 @pytest.mark.parametrize("texts", [[f"{n:02} {n:02}" for n in range(1, 53)], [str(n) for n in range(10, 100)]])
-def test_small_domains_are_permuted_whole(texts):
+def test_a_small_domain_is_permuted(texts):
     alone = [one("es", "LICENSE", text) for text in texts]
     assert len(set(alone)) == len(texts)
 
 
-def test_a_bank_account_stays_in_its_country_and_keeps_its_inner_check_digits():
+def test_a_bank_account_keeps_its_country_and_has_valid_inner_check_digits():
     new = one("es", "ACCOUNT", "ES91 2100 0418 4502 0005 1332").replace(" ", "")
     weights = (1, 2, 4, 8, 5, 10, 9, 7, 3, 6)
     for digits, check in ((f"00{new[4:12]}", new[12]), (new[14:], new[13])):
@@ -242,7 +242,7 @@ def test_a_bank_account_stays_in_its_country_and_keeps_its_inner_check_digits():
 
 
 @given(st.from_regex(r"[A-Z]{0,4}[0-9]{1,12}", fullmatch=True), st.integers(0))
-def test_codes_are_numbered_one_by_one(code, number):
+def test_encoding_is_reversible(code, number):
     parts = plain_parts(code)
     at, size = encode(code, parts)
     assert decode(at, parts) == code
@@ -264,13 +264,13 @@ def test_the_cipher_passes_the_samples_of_nist():
     )
 
 
-def test_the_cipher_permutes_and_is_pinned():
+def test_the_cipher_permutes_and_its_output_is_fixed():
     cipher = FormatPreservingCipher(KEY)
     assert len({cipher.permute(n, 1_000_003, "x") for n in range(2000)}) == 2000
     assert [cipher.permute(n, 10**8, "x", "0") for n in (0, 1, 2)] == [59786615, 53436587, 98354457]
 
 
-def test_without_the_ciphers_package_there_are_no_other_surrogates(monkeypatch):
+def test_without_the_cipher_package_there_is_no_surrogate(monkeypatch):
     monkeypatch.setitem(sys.modules, "ffx", None)
     with pytest.raises(ConfigError, match=r"pip install 'spacy-deid\[surrogates\]'"):
         one("es", "NATIONAL_ID", "12345678Z")

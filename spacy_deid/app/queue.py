@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
 from .database import Database
-from .vessel import Vessel
+from .encrypted_storage import EncryptedStorage
 
 __all__ = ["ATTEMPTS", "Queue", "Task"]
 
@@ -35,11 +35,11 @@ class Queue:
     """The tasks of all files.
 
     database (Database): where they stand.
-    vessel (Vessel): seals the settings of jobs, which name a patient, and what is said of them.
+    storage (EncryptedStorage): encrypts the settings of jobs, which may name a patient, and reasons of failures.
     """
 
-    def __init__(self, database: Database, vessel: Vessel) -> None:
-        self.database, self.vessel = database, vessel
+    def __init__(self, database: Database, storage: EncryptedStorage) -> None:
+        self.database, self.storage = database, storage
         # held while a reviewer's decision is carried out, which reads, changes and writes the findings of a file
         self.lock = threading.RLock()
 
@@ -50,14 +50,14 @@ class Queue:
         RETURNS (int): how many files there are to do; 0 if they are in work with these settings already.
         RAISES: InputError if they are in work with others (D921).
         """
-        sealed = self.vessel.seal(json.dumps(settings).encode(), job)
+        sealed = self.storage.encrypt(json.dumps(settings).encode(), job)
         with self.lock, self.database.change() as database:
             row = database.execute("SELECT settings, cancelled FROM job WHERE id = ?", (job,)).fetchone()
             busy = database.execute(
                 "SELECT COUNT(*) FROM file WHERE job = ? AND task IN ('deidentify', 'write')", (job,)
             ).fetchone()[0]
             if busy and not row["cancelled"]:
-                if json.loads(self.vessel.open(row["settings"], job)) != settings:
+                if json.loads(self.storage.decrypt(row["settings"], job)) != settings:
                     raise InputError(Errors.D921)
                 return 0
             database.execute("UPDATE job SET settings = ?, started = 1, cancelled = 0 WHERE id = ?", (sealed, job))
@@ -150,7 +150,7 @@ class Queue:
 
     def _seal(self, reason: str, file: str) -> bytes | str:
         """A reason as it is kept: one may quote the settings of a job, which are sealed too."""
-        return self.vessel.seal(reason.encode("utf-8", "replace"), file) if reason else ""
+        return self.storage.encrypt(reason.encode("utf-8", "replace"), file) if reason else ""
 
     def reclaim(self, worker: int | None = None) -> None:
         """Give back what a worker had taken that is no more. A file that brought one down twice has failed.

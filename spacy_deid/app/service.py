@@ -13,6 +13,7 @@ from starlette.formparsers import MultiPartParser
 from .. import __version__
 from ..errors import ConfigError, DeidError, Errors, InputError, describe
 from .api import make_api
+from .encrypted_storage import NotKept
 from .guard import FORM, Guard
 from .offer import check_offer
 from .pages import make_pages, show_problem
@@ -20,7 +21,6 @@ from .settings import ServiceSettings
 from .store import NotFound
 from .texts import Texts, Unforeseen
 from .tokens import Tokens
-from .vessel import NotKept
 from .worker import Supervisor, open_store
 
 __all__ = ["make_service"]

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
 from .database import Database
+from .encrypted_storage import EncryptedStorage
 from .queue import Queue
-from .vessel import Vessel
 
 __all__ = ["FileRow", "JobRow", "NotFound", "Store"]
 
@@ -63,15 +63,15 @@ class Store:
     """The database and the files.
 
     folder (Path): it is made for its owner alone, if it is not there.
-    vessel (Vessel): seals and opens files and their names.
+    storage (EncryptedStorage): encrypts and decrypts the files and their names.
     """
 
-    def __init__(self, folder: Path, vessel: Vessel) -> None:
-        self.folder, self.vessel = folder, vessel
+    def __init__(self, folder: Path, storage: EncryptedStorage) -> None:
+        self.folder, self.storage = folder, storage
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.chmod(0o700)
         self.database = Database(folder / "jobs.sqlite")
-        self.queue = Queue(self.database, vessel)
+        self.queue = Queue(self.database, storage)
 
     # jobs
 
@@ -84,7 +84,7 @@ class Store:
         RAISES: NotFound if it was deleted before all files were there (D900).
         """
         job = secrets.token_hex(8)
-        sealed = self.vessel.seal(json.dumps(settings).encode(), job)
+        sealed = self.storage.encrypt(json.dumps(settings).encode(), job)
         with self.database.change() as database:
             database.execute("INSERT INTO job (id, created, settings) VALUES (?, ?, ?)", (job, time.time(), sealed))
         try:
@@ -102,7 +102,8 @@ class Store:
     def _add_file(self, job: str, position: int, name: str, data: bytes) -> None:
         """Add a file, row first: a folder without a row is one that was left behind."""
         file = secrets.token_hex(8)
-        row = (file, job, position, self.vessel.seal(name.encode("utf-8", "replace"), file), len(data), "uploading")
+        encrypted = self.storage.encrypt(name.encode("utf-8", "replace"), file)
+        row = (file, job, position, encrypted, len(data), "uploading")
         try:
             with self.database.change() as database:
                 database.execute(
@@ -129,7 +130,7 @@ class Store:
             row = database.execute("SELECT * FROM job WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise NotFound(Errors.D900.format(id=ascii(id)[1:-1][:20]))
-        settings = json.loads(self.vessel.open(row["settings"], row["id"]))
+        settings = json.loads(self.storage.decrypt(row["settings"], row["id"]))
         return JobRow(row["id"], row["created"], settings, bool(row["cancelled"]))
 
     def delete(self, job: str) -> None:
@@ -138,7 +139,7 @@ class Store:
             files = [row["id"] for row in database.execute("SELECT id FROM file WHERE job = ?", (job,))]
             database.execute("DELETE FROM job WHERE id = ?", (job,))
         for name in [*files, job]:
-            self.vessel.remove(self.folder / name)
+            self.storage.remove(self.folder / name)
         self.database.forget()
 
     def expire(self, seconds: float) -> int:
@@ -155,7 +156,7 @@ class Store:
             known = {row[0] for row in database.execute("SELECT id FROM file UNION SELECT id FROM job")}
         for path in folders:
             if path.name not in known:
-                self.vessel.remove(path)
+                self.storage.remove(path)
 
     def recover(self) -> None:
         """Clean up after a service that was killed. Only for the one service that uses the folder."""
@@ -164,7 +165,7 @@ class Store:
         for row in begun:
             self.delete(row["job"])
         for path in self.folder.glob("truth-*"):
-            self.vessel.remove(path)
+            self.storage.remove(path)
         self.queue.reclaim()
         self.sweep()
 
@@ -185,10 +186,10 @@ class Store:
         return self._file(row)
 
     def _file(self, row: sqlite3.Row) -> FileRow:
-        name = self.vessel.open(row["name"], row["id"]).decode("utf-8")
+        name = self.storage.decrypt(row["name"], row["id"]).decode("utf-8")
         reason = row["reason"]
         if isinstance(reason, bytes):  # a constant is not sealed
-            reason = self.vessel.open(reason, row["id"]).decode("utf-8")
+            reason = self.storage.decrypt(reason, row["id"]).decode("utf-8")
         plain = {key: row[key] for key in FileRow._fields if key not in ("name", "about", "reason")}
         return FileRow(name=name, about=json.loads(row["about"]), reason=reason, **plain)
 
@@ -220,8 +221,8 @@ class Store:
 
     def put(self, file: str, part: str, data: bytes) -> None:
         """Write a part of a file, whole or not at all: "original", "text", "findings", "released", "report"."""
-        self.vessel.write(self.folder / file / part, data, f"{file} {part}")
+        self.storage.write(self.folder / file / part, data, f"{file} {part}")
 
     def get(self, file: str, part: str) -> bytes | None:
         """Read a part of a file; None if there is none. RAISES: InputError (D903)."""
-        return self.vessel.read(self.folder / file / part, f"{file} {part}")
+        return self.storage.read(self.folder / file / part, f"{file} {part}")

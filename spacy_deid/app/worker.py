@@ -15,12 +15,12 @@ from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DeidError, Errors, describe
+from .encrypted_storage import EncryptedStorage
 from .isolation import stand_alone
 from .logs import LOGGER
 from .queue import Task
 from .settings import JobSettings, ServiceSettings
 from .store import Store
-from .vessel import Vessel
 
 if TYPE_CHECKING:
     from .workshop import Workshop
@@ -37,7 +37,7 @@ def open_store(service: ServiceSettings) -> Store:
     from ..surrogates.keys import ProjectKey
 
     key = None if service.files_key is None else ProjectKey.from_file(service.files_key)
-    return Store(service.data, Vessel(key))
+    return Store(service.data, EncryptedStorage(key))
 
 
 def run_worker(service: ServiceSettings, number: int = 0) -> None:

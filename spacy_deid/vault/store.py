@@ -185,7 +185,10 @@ class EncryptedStore:
                 connection.executescript(_SCHEMA.format(version=VERSION, application=_KINDS[self._kind], **values))
                 if records:
                     connection.execute("BEGIN IMMEDIATE")
-                    self._fill(connection, self._file_key(salt), records)
+                    filled = Records(connection, self._file_key(salt))
+                    for content, lookup in records:
+                        filled.add(content, lookup)
+                    connection.execute("UPDATE vault SET state = ?", (filled.state(),))
                     connection.execute("COMMIT")
             os.replace(temporary, self.path)
         except OSError as error:
@@ -228,12 +231,6 @@ class EncryptedStore:
     def fingerprint(self) -> bytes:
         """Eight bytes that identify the key for this kind of file and reveal nothing about it."""
         return self._key.derive(f"{self._kind} fingerprint", 8)
-
-    def _fill(self, connection: sqlite3.Connection, key: bytes, contents: list[tuple[Any, str]]) -> None:
-        records = Records(connection, key)
-        for content, lookup in contents:
-            records.add(content, lookup)
-        connection.execute("UPDATE vault SET state = ?", (records.state(),))
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         """Connect to an existing database."""

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
+from spacy_deid.app.encrypted_storage import EncryptedStorage
 from spacy_deid.app.queue import ATTEMPTS
 from spacy_deid.app.store import Store
-from spacy_deid.app.vessel import Vessel
 from spacy_deid.errors import InputError
 from spacy_deid.surrogates.keys import ProjectKey
 
@@ -21,7 +21,7 @@ from .conftest import CANARY, NOTE
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "data", Vessel())
+    return Store(tmp_path / "data", EncryptedStorage())
 
 
 def test_files_are_parsed_first_and_then_done_in_order(store):
@@ -142,11 +142,11 @@ def test_what_one_worker_had_is_given_back_and_what_others_have_is_not(store):
 
 
 def test_a_store_of_a_service_before_there_were_several_workers_is_taken_on(tmp_path):
-    old = Store(tmp_path / "data", Vessel())
+    old = Store(tmp_path / "data", EncryptedStorage())
     job = old.add_job({}, [("a.txt", b"a")])
     with old.database.change() as database:
         database.execute("ALTER TABLE file DROP COLUMN worker")
-    new = Store(tmp_path / "data", Vessel())
+    new = Store(tmp_path / "data", EncryptedStorage())
     assert new.queue.claim(1).job == job
 
 
@@ -159,7 +159,7 @@ def test_what_is_ahead_in_the_queue_is_what_came_before(store):
 
 @pytest.mark.parametrize("key", [None, ProjectKey.make()], ids=["plain", "sealed"])
 def test_settings_name_a_patient_and_are_sealed_with_the_files(tmp_path, key):
-    store = Store(tmp_path / "data", Vessel(key))
+    store = Store(tmp_path / "data", EncryptedStorage(key))
     job = store.add_job({"patient_id": CANARY}, [(f"{CANARY}.txt", b"a")])
     assert store.job(job).settings == {"patient_id": CANARY}
     written = b"".join(path.read_bytes() for path in store.folder.glob("jobs.sqlite*"))
@@ -180,16 +180,16 @@ def test_old_jobs_go_with_their_files(store):
 
 
 def test_a_store_of_another_key_is_not_read(tmp_path):
-    job = Store(tmp_path, Vessel(ProjectKey.make())).add_job({}, [("a.txt", b"a")])
+    job = Store(tmp_path, EncryptedStorage(ProjectKey.make())).add_job({}, [("a.txt", b"a")])
     with pytest.raises(InputError, match="another key"):
-        Store(tmp_path, Vessel(ProjectKey.make())).files(job)
+        Store(tmp_path, EncryptedStorage(ProjectKey.make())).files(job)
 
 
 def test_a_sealed_file_cannot_take_the_place_of_another():
-    vessel = Vessel(ProjectKey.make())
-    assert vessel.open(vessel.seal(b"a", "here"), "here") == b"a"
+    storage = EncryptedStorage(ProjectKey.make())
+    assert storage.decrypt(storage.encrypt(b"a", "here"), "here") == b"a"
     with pytest.raises(InputError):
-        vessel.open(vessel.seal(b"a", "here"), "there")
+        storage.decrypt(storage.encrypt(b"a", "here"), "there")
 
 
 def test_the_folder_is_for_its_owner_alone(store):

@@ -144,7 +144,7 @@ def test_name_in_a_comment_is_found():
     [
         (b"   ", "no visible content"),
         (b"<meta charset=klingon>x", "unknown encoding"),
-        (b"\xff\xfa", "not utf-8"),
+        (b"\xff\xfa", "not valid utf-8"),
     ],
 )
 def test_invalid_pages_are_refused(data, message):

@@ -51,7 +51,7 @@ class Measure:
 
     def __init__(self, pipeline: str, with_text: bool) -> None:
         self.nlp = spacy_deid.load(pipeline)
-        use_policy(self.nlp, pipeline)
+        use_policy(self.nlp)
         self.with_text = with_text
 
     def read(self, texts: Iterable[str]) -> list[Doc]:

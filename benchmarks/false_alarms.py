@@ -24,13 +24,15 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from spacy_deid.cli.batches import Failure, cut, find_component, load_pipeline, process
+from spacy_deid.cli.rows import cut
 from spacy_deid.context import get_edits
+from spacy_deid.deidentifier import find_component
 from spacy_deid.errors import ConfigError, DeidError, Errors, InputError
 from spacy_deid.evaluation import MetricRow
 from spacy_deid.evaluation.docbin import read_docbin
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.labels import LABELS
+from spacy_deid.loading import load
 from spacy_deid.offsets import Edit
 from spacy_deid.spans import DECISIONS, PREFIX, Evidence, read_evidence
 from spacy_deid.synth.carriers import read_carriers
@@ -115,8 +117,8 @@ def main(
 ) -> None:
     """Count what is marked and what would be changed."""
     try:
-        nlp = load_pipeline(pipeline)
-        use_policy(nlp, pipeline)
+        nlp = load(pipeline)
+        use_policy(nlp)
         seen = {run for path in trained_on or () for run in read_runs(path)}
         target = metrics or Path("metrics") / f"false_alarms_{nlp.lang}.json"
         for name in data:
@@ -129,9 +131,9 @@ def main(
         raise typer.Exit(1) from None
 
 
-def use_policy(nlp: Language, name: str) -> None:
+def use_policy(nlp: Language) -> None:
     """Put a pipeline under the policy that tells an alarm from what may stand."""
-    find_component(nlp, "deid_surrogate", name).set_policy(POLICY)
+    find_component(nlp, "deid_surrogate").set_policy(POLICY)
 
 
 def changes(doc: Doc) -> list[Edit]:
@@ -167,10 +169,9 @@ def find(nlp: Language, name: str, assets: Path, words: int, seen: set[int]) -> 
     try:
         unseen = (text for text in READERS[name][1](assets) if not is_known(text, seen))
         for batch in cut(unseen, len, batch_size=64, n_process=1):
-            for found in process(nlp, batch, take, batch_size=64, n_process=1):
-                if isinstance(found, Failure):
-                    raise DeidError(found.reason)
-                findings += found
+            with nlp.memory_zone():
+                for doc in nlp.pipe(batch, batch_size=64):
+                    findings += take(doc)
             read += sum(len(text.split()) for text in batch)
             if read >= words:
                 break

@@ -23,7 +23,7 @@ from spacy.tokens import Doc
 from spacy.util import registry
 
 from scripts.lm_corpus import is_held_out
-from spacy_deid.cli.surprisal_pipeline import ScoreOptions, find_part, make_blank, make_pipeline
+from spacy_deid.cli.surprisal import ScoreOptions, find_part, make_blank, make_pipeline
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation import AnnotatedText, read_docbin
 from spacy_deid.evaluation.plots import plot_score_curve

@@ -27,7 +27,7 @@ from spacy.util import registry
 
 import spacy_deid
 from spacy_deid.audit.leak_order import assess_leak
-from spacy_deid.cli.surprisal_pipeline import find_part
+from spacy_deid.cli.surprisal import find_part
 from spacy_deid.evaluation import AnnotatedText, Entity, evaluate, from_doc
 from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.ranking import roc_auc

@@ -6,12 +6,12 @@ deid("Nombre: Ana. Teléfono: 600 123 456.").text
 """
 
 from .context import install_extensions
-from .deidentifier import Deidentifier, File, Result
+from .deidentifier import Deidentifier
+from .documents import File
 from .errors import ConfigError, DeidError, InputError, NotDeidentified
 from .loading import load, shipped_pipelines
 from .offsets import Edit
-from .piping import NoteResult, pipe
-from .redaction import redact
+from .results import Result
 from .spans import Evidence
 
 __all__ = [
@@ -23,13 +23,10 @@ __all__ = [
     "File",
     "InputError",
     "NotDeidentified",
-    "NoteResult",
     "Result",
     "__version__",
     "install_extensions",
     "load",
-    "pipe",
-    "redact",
     "shipped_pipelines",
 ]
 __version__ = "0.3.0"

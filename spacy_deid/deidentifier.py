@@ -21,22 +21,21 @@ An item that cannot pass a step has no text and no copy. The command line, the s
 """
 
 import copy
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Self
 
 from spacy.about import __version__ as spacy_version
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from .context import DECISIONS, EDITS, KEEP
-from .documents import Document, ReadSettings, WriteSettings, read_document, redact_document
+from .documents import Document, File, ReadSettings, WriteSettings, read_document, redact_document
 from .documents.document import cover_marks
 from .documents.visible_text import VisibleText, read_as_seen
 from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
@@ -51,116 +50,21 @@ from .loading import (
     use_operating_point,
     use_surprisal,
 )
-from .offsets import Edit, apply_edits, map_offsets
+from .offsets import apply_edits
 from .policies import Policy
 from .processes import Failure, Start
+from .results import Result, collect_entities, collect_result
 from .saving import fingerprint
-from .spans import MERGED, Evidence, require_groups, union_filter, write_evidence
-from .workers import GROUP_CHARACTERS, GroupWorkers, dump_extensions, restore_extensions
+from .spans import Evidence, union_filter, write_evidence
+from .workers import DocBytes, GroupWorkers, Item, check_settings, dump_extensions, make_item, restore_extensions
 
-__all__ = ["Deidentifier", "File", "Result", "Status", "find_component"]
-
-Status = Literal["released", "review", "withheld", "failed"]
+__all__ = ["Deidentifier", "Source", "find_component"]
 
 _MARKS = "deid/columns"  # span group of what a file itself declares to be an identifier
 
 
-class File(NamedTuple):
-    """A file in memory.
-
-    data (bytes): content of the file.
-    name (str): name of the file. Its suffix says what kind of file it is; the name appears in error messages.
-    """
-
-    data: bytes
-    name: str
-
-    def __repr__(self) -> str:
-        return f"File({len(self.data)} bytes)"
-
-
 Source = str | Doc | Path | File | Document
 """What can be de-identified: a text, a Doc, a file by its path or in memory, or a file that was read before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The outcome of one item. Its repr shows no content and no EHR context.
-
-    status (str): "released"; "review" if it is released but a person should look at it first, because there are
-        warnings or proposed spans; "withheld" if a step did not run or the output did not pass a check; "failed" if
-        the item could not be read or processed.
-    reason (str): why an item was withheld or failed. It quotes no content. Empty if the item was released.
-    number (int): position in the stream, from 0.
-    ehr (Mapping): the EHR context that came with the item.
-    edits (list[Edit]): the replacements, in order. Offsets refer to the input text; for a file, to `Document.text`.
-    entities (list[tuple[int, int, str]]): start, end and label of each detected span of the input text, in order.
-    trace (list[dict]): the decision on each span and its evidence, as ``doc._.deid_trace``.
-    warnings (list[str]): why a person should look at the item. They quote no content.
-    review (list[dict]): spans that a person should look at, as ``doc._.deid_review``, each with its offsets in the
-        released text ("released") and the risk of the whole note ("expected_leak"). Empty unless the deidentifier was
-        made with ``review=True``.
-    dictionaries (list[str]): for each detector with dictionaries, which of them were searched.
-    identity (str): with surrogates, whose surrogates they are: "patient" or, without a patient id, "document".
-    words (int): number of words of the input text.
-    """
-
-    status: Status
-    reason: str = ""
-    number: int = 0
-    ehr: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    edits: list[Edit] = field(default_factory=list, repr=False)
-    entities: list[tuple[int, int, str]] = field(default_factory=list, repr=False)
-    trace: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    warnings: list[str] = field(default_factory=list)
-    review: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    dictionaries: list[str] = field(default_factory=list, repr=False)
-    identity: str = field(default="", repr=False)
-    words: int = field(default=0, repr=False)
-    released_text: str | None = field(default=None, repr=False)
-    released_copy: bytes | None = field(default=None, repr=False)
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is a released text."""
-        return self.released_text is not None
-
-    @property
-    def text(self) -> str:
-        """The released text. RAISES: NotDeidentified with the reason if the item was not released."""
-        if self.released_text is None:
-            raise NotDeidentified(self.reason)
-        return self.released_text
-
-    @property
-    def copy(self) -> bytes:
-        """The released copy of a file, which is of the same kind.
-
-        RAISES: NotDeidentified with the reason if the item was not released; InputError (D779) if it was no file.
-        """
-        if self.released_copy is None:
-            raise NotDeidentified(self.reason) if not self.ok else InputError(Errors.D779)
-        return self.released_copy
-
-
-class _DocBytes(bytes):
-    """A Doc on its way to a worker process: a pickled Doc would take its vocab along."""
-
-
-class _Item(NamedTuple):
-    """An item of a stream and its EHR context.
-
-    detect_only (bool): whether to stop after step 2.
-    """
-
-    source: Source | _DocBytes
-    ehr: Mapping[str, Any]
-    detect_only: bool = False
-
-    @property
-    def size(self) -> int:
-        """Characters of the item. A file or a Doc counts as a whole group."""
-        return len(self.source) if isinstance(self.source, str) else GROUP_CHARACTERS
 
 
 class Deidentifier:
@@ -239,7 +143,7 @@ class Deidentifier:
             self._find_surrogate()
         default = WriteSettings(read=ReadSettings(languages=(get_language(nlp.lang or "").ocr_language,)))
         self.documents = documents or default
-        self._workers: dict[tuple[Any, ...], GroupWorkers[_Item, Result]] = {}
+        self._workers: dict[tuple[Any, ...], GroupWorkers[Result]] = {}
         self._keeps_workers = False
 
     def __enter__(self) -> Self:
@@ -266,10 +170,10 @@ class Deidentifier:
         RAISES: ConfigError as `__call__`.
         """
         nlp, surrogate = self.nlp, self._find_surrogate()
-        name = {"name": _name(nlp), "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)}
+        name = f"{nlp.lang}_{nlp.meta['name']}"
         classifiers = _find_components(nlp, "deid_ner")
         return {
-            "pipeline": name,
+            "pipeline": {"name": name, "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)},
             "spacy_deid": version("spacy-deid"),
             "spacy": spacy_version,
             **(classifiers[0].get_point().receipt() if classifiers else {}),
@@ -290,7 +194,7 @@ class Deidentifier:
         """
         self._find_surrogate()
         context = dict(ehr or {})
-        item = _Item(source, context)
+        item = Item(source, context)
         if isinstance(source, Doc):  # no memory zone: the Doc stays with the caller
             return replace(_catch(self._process, item), ehr=context)
         return replace(self._run_group([item])[0], ehr=context)
@@ -337,8 +241,8 @@ class Deidentifier:
         """Detect identifiers in a stream of texts and release nothing. The pipeline needs no ``deid_surrogate``.
 
         texts, as_tuples, n_process, batch_size: as in `pipe`.
-        YIELDS (Union[Result, tuple[Result, Any]]): results with ``entities`` and without a text; the status of an item
-            whose detections are complete is "released".
+        YIELDS (Union[Result, tuple[Result, Any]]): results with ``entities``, without a text, and with the status
+            "detected" if all detectors ran.
         """
         return self._pipe(texts, as_tuples, True, batch_size, n_process, 0, None)
 
@@ -392,44 +296,24 @@ class Deidentifier:
             raise ConfigError(Errors.D691)
         return surrogate
 
-    def _pipe(
-        self,
-        items: Iterable[Any],
-        as_tuples: bool,
-        detect_only: bool,
-        batch_size: int,
-        n_process: int,
-        seconds: float,
-        start_method: Start | None,
-    ) -> Iterator[Any]:
+    def _pipe(self, items: Iterable[Any], as_tuples: bool, detect_only: bool, *settings: Any) -> Iterator[Any]:
         """Check the settings of `pipe` at once, and run the stream when it is iterated."""
-        count = (os.cpu_count() or 1) if n_process == -1 else n_process
-        checks: list[tuple[str, Any, bool, str]] = [
-            ("items", type(items).__name__, not isinstance(items, str | bytes), "an iterable of items"),
-            ("n_process", n_process, count >= 1, "at least 1, or -1"),
-            ("batch_size", batch_size, batch_size >= 1, "at least 1"),
-            ("seconds", seconds, seconds >= 0, "0 or more"),
-            ("start_method", start_method, start_method in (None, "fork", "spawn"), "'fork', 'spawn' or None"),
-        ]
-        for setting, value, valid, wanted in checks:
-            if not valid:
-                raise ConfigError(Errors.D776.format(setting=setting, wanted=wanted, value=value))
-        workers = self._open_workers(batch_size, count, seconds, start_method)
-        return self._run_stream(workers, items, as_tuples, detect_only)
+        if isinstance(items, str | bytes):
+            raise ConfigError(Errors.D776.format(setting="items", wanted="an iterable", value=type(items).__name__))
+        return self._run_stream(self._open_workers(*settings), items, as_tuples, detect_only)
 
     def _run_stream(
-        self, workers: GroupWorkers[_Item, Result], items: Iterable[Any], as_tuples: bool, detect_only: bool
+        self, workers: GroupWorkers[Result], items: Iterable[Any], as_tuples: bool, detect_only: bool
     ) -> Iterator[Any]:
         """Yield the results of a stream. The EHR context and the tuple context of an item stay in this process."""
         waiting: deque[tuple[Mapping[str, Any], Any]] = deque()  # of the items that were read and not yielded
 
-        def read() -> Iterator[_Item]:
+        def read() -> Iterator[Item]:
             for entry in items:
                 given, context = entry if as_tuples else (entry, None)
-                source, ehr = given if _is_pair(given) else (given, {})
-                waiting.append((ehr, context))
-                source = _DocBytes(source.to_bytes()) if isinstance(source, Doc) else source
-                yield _Item(source, dict(ehr), detect_only)
+                item = make_item(given, detect_only)
+                waiting.append((item.ehr, context))
+                yield item
 
         try:
             total = len(items) if isinstance(items, Sized) else None
@@ -444,25 +328,21 @@ class Deidentifier:
 
     def _open_workers(
         self, batch_size: int, n_process: int, seconds: float, start_method: Start | None
-    ) -> GroupWorkers[_Item, Result]:
-        """Get the workers for a stream: those of an earlier call if they are kept, else new ones."""
+    ) -> GroupWorkers[Result]:
+        """Get the workers for a stream: those of an earlier call if they are kept, else new ones.
+
+        RAISES: ConfigError (D776) for a setting out of range.
+        """
+        n_process = check_settings(batch_size, n_process, seconds, start_method)
         settings = (batch_size, n_process, seconds, start_method)
         if settings not in self._workers:
             runner = copy.copy(self)
             if n_process > 1:  # the worker processes run side by side, so each reads its pages one by one
                 runner.documents = replace(self.documents, read=replace(self.documents.read, processes=1))
-            self._workers[settings] = GroupWorkers(
-                self.nlp,
-                runner._run_group,
-                lambda item: item.size,
-                batch_size=batch_size,
-                n_process=n_process,
-                seconds=seconds,
-                start_method=start_method,
-            )
+            self._workers[settings] = GroupWorkers(self.nlp, runner._run_group, *settings)
         return self._workers[settings]
 
-    def _run_group(self, items: Sequence[_Item]) -> list[Result]:
+    def _run_group(self, items: Sequence[Item]) -> list[Result]:
         """Process a group in a memory zone: its texts together, then one by one whatever has no result yet."""
         results: dict[int, Result] = {}
         with self.nlp.memory_zone():
@@ -474,7 +354,7 @@ class Deidentifier:
                     results[i] = _catch(self._process, item)
         return [results[i] for i in range(len(items))]
 
-    def _process_texts(self, texts: Mapping[int, _Item], results: dict[int, Result]) -> None:
+    def _process_texts(self, texts: Mapping[int, Item], results: dict[int, Result]) -> None:
         """Process texts as one stream and add their results. A text that raises ends the stream, and one that spaCy's
         ``ignore_error`` drops is missing from it: these have no result afterwards.
         """
@@ -482,28 +362,28 @@ class Deidentifier:
 
         def read() -> Iterator[tuple[Doc, int]]:
             for i, item in texts.items():
-                readings[i] = read_as_seen(str(item.source))
-                yield self._make_doc(_text(str(item.source), readings[i]), item.ehr), i
+                readings[i] = reading = read_as_seen(item.source)
+                yield self._make_doc(reading.text if reading else item.source, item.ehr), i
 
         try:
             for doc, i in self.nlp.pipe(read(), as_tuples=True, batch_size=len(texts)):
-                collect = self._collect_entities if texts[i].detect_only else self._collect
+                collect = collect_entities if texts[i].detect_only else self._collect
                 results[i] = _catch(collect, doc, readings[i])
         except Exception:
             return
 
-    def _process(self, item: _Item) -> Result:
+    def _process(self, item: Item) -> Result:
         """Take one item through all steps.
 
         RAISES: NotDeidentified or another exception if it cannot pass one of them.
         """
         source = item.source
-        collect = self._collect_entities if item.detect_only else self._collect
+        collect = collect_entities if item.detect_only else self._collect
         if isinstance(source, str):  # step 1: read
             reading = read_as_seen(source)
-            doc = self.nlp(self._make_doc(_text(source, reading), item.ehr))  # step 2: detect
+            doc = self.nlp(self._make_doc(reading.text if reading else source, item.ehr))  # step 2: detect
             return collect(doc, reading)  # steps 3 to 5
-        if isinstance(source, _DocBytes):
+        if isinstance(source, DocBytes):
             source = Doc(self.nlp.vocab).from_bytes(source)
         if isinstance(source, Doc):
             if item.ehr:
@@ -514,7 +394,7 @@ class Deidentifier:
             raise InputError(Errors.D774.format(kind=type(source).__name__))
         document = source if isinstance(source, Document) else self.read(source)
         doc = self._detect_in(document, item.ehr)
-        return self._collect_entities(doc) if item.detect_only else self._write_copy(document, doc, item.ehr)
+        return collect_entities(doc) if item.detect_only else self._write_copy(document, doc, item.ehr)
 
     def _make_doc(self, text: str, ehr: Mapping[str, Any]) -> Doc:
         """Tokenize a text. RAISES: InputError (D775) if it is longer than the pipeline allows."""
@@ -525,7 +405,7 @@ class Deidentifier:
         return doc
 
     def _detect_in(self, document: Document, ehr: Mapping[str, Any]) -> Doc:
-        """Run the pipeline on the text of a file. What the file itself declares is evidence, trusted most."""
+        """Run the pipeline on the text of a file. What the file itself declares is evidence that is trusted most."""
         doc = self._make_doc(document.text, ehr)
         if not document.marks:
             return self.nlp(doc)
@@ -565,44 +445,8 @@ class Deidentifier:
         )
 
     def _collect(self, doc: Doc, reading: VisibleText | None = None) -> Result:
-        """Copy what may be known of a processed Doc into a result, in offsets of the text that was given.
-
-        doc (Doc): the processed Doc.
-        reading (Optional[VisibleText]): how the given text was normalized; None if the Doc has the given text.
-        RETURNS (Result): the outcome.
-        RAISES: NotDeidentified if a step did not run or something was changed since; see `context.get_edits`.
-        """
-        edits, trace, warnings = doc._.deid_edits, doc._.deid_trace, doc._.deid_warnings
-        review = _collect_review(doc) if self.review else []
-        text = doc.text
-        if reading is not None:
-            text, edits = reading.raw, reading.raw_edits(edits)
-            trace, review = ([_move_record(row, reading) for row in rows] for rows in (trace, review))
-        places = map_offsets(edits, [row[side] for row in review for side in ("start", "end")], len(text))
-        for i, row in enumerate(review):
-            row["released"] = places[2 * i : 2 * i + 2]
-        searched = [group.attrs["dictionaries"] for group in doc.spans.values() if "dictionaries" in group.attrs]
-        return Result(
-            "review" if warnings or review else "released",
-            edits=edits,
-            entities=_read_entities(doc, reading),
-            trace=trace,
-            warnings=warnings,
-            review=review,
-            dictionaries=searched,
-            identity=doc.user_data[DECISIONS].get("identity", ""),
-            words=len(doc.text.split()),
-            released_text=apply_edits(text, edits),
-        )
-
-    def _collect_entities(self, doc: Doc, reading: VisibleText | None = None) -> Result:
-        """Copy the detections of a Doc into a result without a text.
-
-        RAISES: NotDeidentified (D501) if a detector did not run or the detections were not merged.
-        """
-        require_groups(doc, [MERGED])
-        require_groups(doc, doc.spans[MERGED].attrs.get("sources", [MERGED]))
-        return Result("released", entities=_read_entities(doc, reading), words=len(doc.text.split()))
+        """Read the outcome of a processed Doc; see `results.collect_result`."""
+        return collect_result(doc, reading, review=self.review)
 
     def __getstate__(self) -> dict[str, Any]:
         """State for a worker process: worker processes of this one stay behind, extension attributes go along."""
@@ -629,23 +473,9 @@ def _find_components(nlp: Language, factory: str, required: bool = False) -> lis
     found = [nlp.get_pipe(name) for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == factory]
     if required and not found:
         known = ", ".join(nlp.pipe_names) or "none"
-        raise ConfigError(Errors.D415.format(name=_name(nlp), factory=factory, known=known))
+        name = f"{nlp.lang}_{nlp.meta['name']}"
+        raise ConfigError(Errors.D415.format(name=name, factory=factory, known=known))
     return found
-
-
-def _name(nlp: Language) -> str:
-    """Name of a pipeline with its language, as spaCy names packages."""
-    return f"{nlp.lang}_{nlp.meta['name']}"
-
-
-def _is_pair(value: Any) -> bool:
-    """Whether a value of a stream is an item with its EHR context."""
-    return isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], Mapping)
-
-
-def _text(raw: str, reading: VisibleText | None) -> str:
-    """The text that detectors see."""
-    return raw if reading is None else reading.text
 
 
 def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
@@ -655,33 +485,6 @@ def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
     except Exception as error:
         withheld = isinstance(error, NotDeidentified) or type(error) is DeidError
         return Result("withheld" if withheld else "failed", describe(error))
-
-
-def _read_entities(doc: Doc, reading: VisibleText | None) -> list[tuple[int, int, str]]:
-    """Start, end and label of the entities of a Doc, in offsets of the text that was given."""
-    if reading is None:
-        return [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
-    return sorted((*reading.raw_span(ent.start_char, ent.end_char), ent.label_) for ent in doc.ents)
-
-
-def _collect_review(doc: Doc) -> list[dict[str, Any]]:
-    """The spans that a person should look at, each with the risk of the whole note.
-
-    RAISES: NotDeidentified (D502) if no spans were proposed.
-    """
-    from .audit.leak_order import assess_leak
-
-    leak = round(assess_leak(doc).expected, 6)
-    return [{**row, "expected_leak": leak} for row in doc._.deid_review]
-
-
-def _move_record(record: dict[str, Any], reading: VisibleText) -> dict[str, Any]:
-    """A record with offsets of the text that was given, also those of its evidence."""
-    start, end = reading.raw_span(record["start"], record["end"])
-    moved = {**record, "start": start, "end": end}
-    if "evidence" in record:
-        moved["evidence"] = [_move_record(item, reading) for item in record["evidence"]]
-    return moved
 
 
 @contextmanager

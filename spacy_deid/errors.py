@@ -287,6 +287,7 @@ class Errors:
         "{count} patient id(s) differ from another id of this run only in leading zeros, case or whitespace. They are "
         "treated as different patients. If they are the same patients, correct the ids and redact again: {places}"
     )
+    D426 = "{path}: {reason}"
     D425 = "two options write to the same file: {paths}. Choose a different file for each"
     D421 = "{path}: none of its {count} row(s) could be redacted"
 

@@ -3,66 +3,21 @@
 The command line, the service and scripts share these functions, so that none of them can forget a step.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .context import DECISIONS, KEEP, get_edits, get_warnings
-from .documents import Document, ReadSettings, WriteSettings, redact_document
-from .loading import check_length, patient_terms
-from .offsets import Edit
+from .context import DECISIONS, KEEP, get_edits
+from .documents import Document
+from .loading import check_length
 from .spans import Evidence, write_evidence
 
-__all__ = ["Redacted", "find_kept", "redact", "run_pipeline"]
+__all__ = ["find_kept", "run_pipeline"]
 
 _COLUMNS = "deid/columns"
-
-
-@dataclass(frozen=True, slots=True)
-class Redacted:
-    """A redacted document. Its repr shows no content.
-
-    data (bytes): the copy, a file of the same kind as the document.
-    edits (Sequence[Edit]): what the pipeline replaced, in the order of the text.
-    warnings (tuple[str, ...]): what a person should look at before the copy is passed on. Never content.
-    """
-
-    data: bytes = field(repr=False)
-    edits: Sequence[Edit] = field(repr=False)
-    warnings: tuple[str, ...] = ()
-
-
-def redact(
-    document: Document,
-    nlp: Language,
-    *,
-    ehr: Mapping[str, Any] | None = None,
-    settings: WriteSettings | None = None,
-) -> Redacted:
-    """De-identify a document: run a pipeline on its text, replace what was found, and verify the copy.
-
-    document (Document): what `documents.read_document` gave.
-    nlp (Language): a pipeline that `load` gave.
-    ehr (Optional[Mapping]): what is known beside the text, for ``doc._.ehr``. What open dictionaries know of the
-        patient with the id "patient_id" must not be in the copy where its text does not have it.
-    settings (Optional[WriteSettings]): how the copy is written; None for the defaults, and for replacements without
-        a frame in the style "surrogate".
-    RETURNS (Redacted): the copy.
-    RAISES: NotDeidentified if a step of the pipeline did not run; DeidError if the copy still holds something (D714,
-        D719).
-    """
-    doc = run_pipeline(document, nlp, ehr)
-    edits = get_edits(doc)
-    if settings is None:
-        plain = doc.user_data[DECISIONS]["style"] == "surrogate"
-        settings = WriteSettings(mark="plain" if plain else "box", read=document.settings or ReadSettings())
-    known = patient_terms(nlp, (ehr or {}).get("patient_id"))
-    data = redact_document(document, edits, settings, known=known, kept=find_kept(doc))
-    return Redacted(data, edits, (*document.warnings, *get_warnings(doc)))
 
 
 def run_pipeline(document: Document, nlp: Language, ehr: Mapping[str, Any] | None = None) -> Doc:

@@ -4,20 +4,31 @@ A group is the unit of work: `Deidentifier` runs each one in its own memory zone
 are freed. If a worker dies, its group is split and run again item by item, so only the item that kills a worker fails.
 """
 
+import os
 import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Self, TypeVar, cast
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.tokens.underscore import Underscore
 
+from .errors import ConfigError, Errors
 from .processes import Failure, Start, Workers
 
-__all__ = ["GroupWorkers", "choose_start", "dump_extensions", "restore_extensions"]
+__all__ = [
+    "DocBytes",
+    "GroupWorkers",
+    "Item",
+    "check_settings",
+    "choose_start",
+    "dump_extensions",
+    "make_item",
+    "restore_extensions",
+]
 
-Item = TypeVar("Item")
 Output = TypeVar("Output")
 
 GROUP_CHARACTERS = 100_000
@@ -28,13 +39,65 @@ _GROUPS_PER_PROCESS = 4  # if the number of items is known, groups are made smal
 _THREADED = ("spacy_deid.pipeline.surprisal", "spacy_deid.pipeline.llm")
 
 
-class GroupWorkers(Generic[Item, Output]):
+class DocBytes(bytes):
+    """A Doc on its way to a worker process. A pickled Doc would take its vocab along."""
+
+
+class Item(NamedTuple):
+    """One item of a stream.
+
+    source (Any): a text, a file, or the bytes of a Doc.
+    ehr (Mapping): its EHR context.
+    detect_only (bool): whether only its entities are wanted.
+    """
+
+    source: Any
+    ehr: Mapping[str, Any]
+    detect_only: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of characters. A file or a Doc counts as a whole group."""
+        return len(self.source) if isinstance(self.source, str) else GROUP_CHARACTERS
+
+
+def make_item(value: Any, detect_only: bool = False) -> Item:
+    """Make an item of a value of a stream.
+
+    value (Any): what is to be de-identified, or a pair of that and its EHR context.
+    detect_only (bool): whether only the entities are wanted.
+    RETURNS (Item): the item, which can be sent to a worker process.
+    """
+    is_pair = isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[1], Mapping)
+    source, ehr = value if is_pair else (value, {})
+    return Item(DocBytes(source.to_bytes()) if isinstance(source, Doc) else source, dict(ehr), detect_only)
+
+
+def check_settings(batch_size: int, n_process: int, seconds: float, start_method: Start | None) -> int:
+    """Check the settings of a stream; see `GroupWorkers`.
+
+    RETURNS (int): number of processes, with -1 replaced by the number of CPUs.
+    RAISES: ConfigError (D776) for a setting out of range.
+    """
+    count = (os.cpu_count() or 1) if n_process == -1 else n_process
+    checks: list[tuple[str, Any, bool, str]] = [
+        ("n_process", n_process, count >= 1, "at least 1, or -1"),
+        ("batch_size", batch_size, batch_size >= 1, "at least 1"),
+        ("seconds", seconds, seconds >= 0, "0 or more"),
+        ("start_method", start_method, start_method in (None, "fork", "spawn"), "'fork', 'spawn' or None"),
+    ]
+    for setting, value, valid, wanted in checks:
+        if not valid:
+            raise ConfigError(Errors.D776.format(setting=setting, wanted=wanted, value=value))
+    return count
+
+
+class GroupWorkers(Generic[Output]):
     """Cut a stream into groups and run each group, here or in worker processes that live until `close`.
 
     nlp (Language): the pipeline that the groups go through. It decides how processes are started.
     run_group (Callable[[list[Item]], list[Output]]): processes one group and returns one output per item. For spawned
         processes it must be picklable.
-    size (Callable[[Item], int]): number of characters of an item.
     batch_size (int): largest number of items in a group.
     n_process (int): number of worker processes; 1 without a time limit runs the groups in this process.
     seconds (float): time limit for an item, 0 for none. With a limit, even one process is a worker process.
@@ -45,14 +108,12 @@ class GroupWorkers(Generic[Item, Output]):
         self,
         nlp: Language,
         run_group: Callable[[list[Item]], list[Output]],
-        size: Callable[[Item], int],
-        *,
         batch_size: int = 64,
         n_process: int = 1,
         seconds: float = 0,
         start_method: Start | None = None,
     ) -> None:
-        self._nlp, self._run_group, self._size, self._batch_size = nlp, run_group, size, batch_size
+        self._nlp, self._run_group, self._batch_size = nlp, run_group, batch_size
         self._in_workers = n_process > 1 or seconds > 0
         self._start_method = start_method
         self._workers: Workers[list[Item], list[Output]] = Workers(run_group, n_process, seconds=seconds, split=_split)
@@ -95,7 +156,7 @@ class GroupWorkers(Generic[Item, Output]):
         characters = 0
         for item in items:
             group.append(item)
-            characters += self._size(item)
+            characters += item.size
             if len(group) >= most or characters >= GROUP_CHARACTERS:
                 yield group
                 group, characters = [], 0

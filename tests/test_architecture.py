@@ -23,8 +23,7 @@ ARROWS = {
     "patient_ids": "",
     "io": "errors",
     "processes": "errors",
-    "piping": "errors offsets processes",
-    "workers": "processes",
+    "workers": "errors processes",
     "saving": "errors",
     "loading": "errors saving",
     "policies": "errors labels",
@@ -56,14 +55,16 @@ ARROWS = {
     "patient_ids patterns policies registries spans surrogates vault",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     "redaction": "context documents loading offsets spans",  # a pipeline run on a document
-    "deidentifier": "audit context documents errors io loading offsets pipeline policies processes saving spans "
+    # audit: notes whose spans are to be reviewed are ordered by their risk
+    "results": "audit context documents errors offsets spans",
+    "deidentifier": "context documents errors io loading offsets pipeline policies processes results saving spans "
     "vault workers",
     "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline processes "
     "redaction saving spans surrogates vault",
-    "cli": "__init__ app audit background context dictionaries documents ehr errors evaluation io labels llm loading "
-    "masked_lm medical notes offsets patient_ids piping policies processes redaction registries release sampling "
-    "saving spans surrogates synth vault",
-    "__init__": "context deidentifier errors loading offsets piping redaction spans",
+    "cli": "__init__ app audit background deidentifier dictionaries documents ehr errors evaluation io labels llm "
+    "loading masked_lm medical notes offsets patient_ids policies registries release results sampling saving "
+    "surrogates synth vault",
+    "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }
 # the knowledge of languages, which every room may ask for; errors is below it

@@ -30,13 +30,10 @@ def test_the_public_names_are_these():
         "File",
         "InputError",
         "NotDeidentified",
-        "NoteResult",
         "Result",
         "__version__",
         "install_extensions",
         "load",
-        "pipe",
-        "redact",
         "shipped_pipelines",
     ]
 

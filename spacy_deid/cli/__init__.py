@@ -1,6 +1,6 @@
-"""The command line: ``spacy-deid`` and ``python -m spacy_deid``. One command a file.
+"""The command line: ``spacy-deid`` and ``python -m spacy_deid``.
 
-Typer's own tracebacks are off: they print the local variables, and those hold notes.
+Typer's own tracebacks are turned off, because they print local variables, which contain notes.
 """
 
 from typing import Annotated
@@ -11,23 +11,15 @@ from .. import __version__
 from .annotate import annotate
 from .audit import audit
 from .calibrate import calibrate
-from .convert import convert
-from .counts import counts
-from .demo import demo
-from .dictionary import dictionary
-from .evaluate import evaluate
-from .fairness import fairness
-from .info import info
-from .medical import medical
+from .corpus import convert, sample, synth
+from .dictionary import counts, dictionary, medical
+from .info import demo, info
+from .measure import evaluate, fairness, report
 from .redact import redact
-from .report import report
-from .sample import sample
 from .serve import serve
 from .surprisal import surprisal
-from .surrogates import key
-from .surrogates_evaluate import surrogates
-from .synth import synth
-from .vault import vault
+from .surrogates import surrogates
+from .vault import key, vault
 
 __all__ = ["app"]
 
@@ -51,7 +43,7 @@ app.add_typer(vault)
 
 
 def _print_version(value: bool) -> None:
-    """Print the version and stop."""
+    """Print the version and exit."""
     if value:
         typer.echo(__version__)
         raise typer.Exit

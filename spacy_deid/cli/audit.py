@@ -15,6 +15,7 @@ from ..notes import open_source
 from ..notes.files import FolderSource
 from ..notes.source import Columns, NoteSource
 from .console import reporting, say
+from .options import Processes
 
 __all__ = ["audit"]
 
@@ -24,48 +25,44 @@ def audit(
         str,
         typer.Argument(
             help="De-identified notes: a .csv, .jsonl or .parquet file or a folder of them, a database as for "
-            "`sample`, or a folder of .txt files with --index."
+            "'sample', or a folder of .txt files with --index."
         ),
     ],
-    store: Annotated[Path, typer.Argument(help="Local dictionaries with the patient index.")],
+    dictionaries: Annotated[Path, typer.Option(help="Folder of the hospital's dictionaries.")],
     output: Annotated[Path | None, typer.Option(help="JSON file to write the figures to.")] = None,
-    hits: Annotated[
-        Path | None, typer.Option(help="JSONL file to write each hit to: row, offsets, kind, source.")
-    ] = None,
+    hits: Annotated[Path | None, typer.Option(help="JSONL file for the hits: row, offsets, kind, source.")] = None,
     with_text: Annotated[
-        bool, typer.Option("--with-text", help="Write the note's id and the words into --hits.")
+        bool, typer.Option("--with-text", help="Write the note's id and the matched words to --hits.")
     ] = False,
     index: Annotated[
-        str, typer.Option(help="Table that says whose each .txt file is; its note id is the file name.")
+        str, typer.Option(help="Table with the patient of each .txt file. Its note id is the file name.")
     ] = "",
     table: Annotated[str, typer.Option(help="Table of a database.")] = "",
-    note_id: Annotated[str, typer.Option(help="Column of the note's id; '' for none.")] = "note_id",
-    patient_id: Annotated[str, typer.Option(help="Column of the patient's id.")] = "patient_id",
-    note_type: Annotated[str, typer.Option(help="Column of the note's type; '' for none.")] = "note_type",
-    text: Annotated[str, typer.Option(help="Column of the note's text.")] = "text",
-    by: Annotated[
-        list[str] | None, typer.Option(help="Column that notes are told apart by as well, such as a ward.")
-    ] = None,
-    draws: Annotated[int, typer.Option(min=0, help="Other patients to search each note for.")] = 5,
-    fuzzy: Annotated[bool, typer.Option(help="Look for what nearly is an identifier, too.")] = True,
+    id_field: Annotated[str, typer.Option(help="Column of the note's id, '' for none.")] = "note_id",
+    patient_field: Annotated[str, typer.Option(help="Column of the patient's id.")] = "patient_id",
+    type_field: Annotated[str, typer.Option(help="Column of the note's type, '' for none.")] = "note_type",
+    text_field: Annotated[str, typer.Option(help="Column of the note's text.")] = "text",
+    by: Annotated[list[str] | None, typer.Option(help="Another column to group notes by, such as a ward.")] = None,
+    draws: Annotated[int, typer.Option(min=0, help="Number of other patients to search each note for.")] = 5,
+    fuzzy: Annotated[bool, typer.Option(help="Also search for near matches of identifiers.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
     bootstrap: Annotated[int, typer.Option(min=0, help="Replicates for the 95 % intervals.")] = 1000,
     encoding: Annotated[str, typer.Option(help="Encoding of CSV, JSONL and .txt files.")] = "utf-8",
-    n_process: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    n_process: Processes = 1,
 ) -> None:
-    """Search notes for what their patients' records hold. Figures name columns and kinds, no note and no patient."""
+    """Search de-identified notes for identifiers of their own patients. The figures name no note and no patient."""
     with reporting(), ExitStack() as stack:
         if with_text and not hits:
             raise ConfigError(Errors.D411.format(option="hits"))
         check_targets([path for path in (output, hits) if path], source, index)
-        columns = Columns(note_id, text, patient_id, note_type, date="")
+        columns = Columns(id_field, text_field, patient_field, type_field, date="")
         notes = _open(source, index, table, columns, check_encoding(encoding))
         stack.callback(notes.close)
         settings = AuditSettings(draws, fuzzy, seed, bootstrap, n_process, tuple(by or ()))
         take = _writer(stack.enter_context(whole_file(hits)), with_text, stack) if hits else _ignore
-        report = run_audit(notes, columns, store, settings, take).as_dict()
+        report = run_audit(notes, columns, dictionaries, settings, take).as_dict()
         if isinstance(notes, FolderSource) and (unnamed := notes.count_unnamed()):
-            say(f"{unnamed} .txt file(s) that no row of the index names were not audited")
+            say(f"{unnamed} .txt file(s) without a row in the index were not audited")
             report["skipped"]["not in the index table"] = unnamed
         if output:
             write_whole(output, (json.dumps(report, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
@@ -73,7 +70,7 @@ def audit(
 
 
 def check_targets(targets: list[Path], *sources: str) -> None:
-    """Make sure that nothing is written over what is read, and no two things to one file.
+    """Check that no input is overwritten and that no two outputs are the same file.
 
     targets (list[Path]): files that will be written. sources (str): what is read, as `open_source` takes it.
     RAISES: InputError (D407, D408).

@@ -10,8 +10,9 @@ import typer
 from spacy.language import Language
 from spacy.training import Example
 
+from ..deidentifier import find_component
 from ..errors import ConfigError, Errors, InputError
-from ..evaluation import AnnotatedText, detect_format, make_docs, read_folder
+from ..evaluation import AnnotatedText, make_docs
 from ..evaluation.constraints import control_point, recall_point
 from ..evaluation.operating_points import (
     PointWarning,
@@ -24,56 +25,60 @@ from ..evaluation.operating_points import (
 )
 from ..evaluation.plots import plot_operating_curve
 from ..evaluation.sweep import Sweep, detect, take_apart
-from ..loading import use_operating_point
+from ..loading import load, use_operating_point
 from ..saving import check_target, save
-from .batches import find_component, load_pipeline
 from .console import reporting, say
+from .measure import read_gold
 from .options import Scheme
 
-__all__ = ["Loss", "calibrate", "read_gold"]
+__all__ = ["Loss", "calibrate"]
 
 
 class Loss(StrEnum):
-    """What a bound on missed shares counts."""
+    """Unit that the bound of --risk counts."""
 
     entity = "entity"
     character = "character"
 
 
 def calibrate(
-    pipeline: Annotated[Path, typer.Argument(help="A trained pipeline: its folder or name.")],
-    dev: Annotated[Path, typer.Argument(metavar="DEV", help="Development data: .spacy of `convert`, or a corpus.")],
+    pipeline: Annotated[Path, typer.Argument(help="Trained pipeline: its folder or name.")],
+    dev: Annotated[
+        Path, typer.Argument(metavar="DEV", help="Development data: a .spacy file of 'convert', or a corpus.")
+    ],
     output: Annotated[Path, typer.Option(help="Folder to save the calibrated pipeline to.")],
-    scheme: Annotated[Scheme, typer.Option(help="Labels to compare in, and of a corpus.")] = Scheme.canonical,
-    recall: Annotated[float | None, typer.Option(help="Character recall to reach; adds the point 'recall'.")] = None,
+    scheme: Annotated[Scheme, typer.Option(help="Labels of the corpus and of the comparison.")] = Scheme.canonical,
+    recall: Annotated[float | None, typer.Option(help="Character recall to reach. Adds the point 'recall'.")] = None,
     risk: Annotated[
-        float | None, typer.Option(help="Bound on the share of a note that is missed; adds 'risk'.")
+        float | None, typer.Option(help="Bound on the missed share of a note. Adds the point 'risk'.")
     ] = None,
     risk_data: Annotated[Path | None, typer.Option(help="Gold for --risk that was used for nothing else.")] = None,
-    loss: Annotated[Loss, typer.Option(help="What --risk counts.")] = Loss.entity,
+    loss: Annotated[Loss, typer.Option(help="Unit that --risk counts.")] = Loss.entity,
     per_label: Annotated[bool, typer.Option("--per-label", help="Reach --recall or --risk for each label.")] = False,
-    use: Annotated[str | None, typer.Option(help="Point to save the pipeline at; else its threshold stays.")] = None,
+    operating_point: Annotated[
+        str | None, typer.Option(help="Operating point to save the pipeline at. Default: its threshold stays.")
+    ] = None,
     curves: Annotated[Path | None, typer.Option(help="Folder for curves.json and curves.png.")] = None,
 ) -> None:
-    """Fit the scores and the operating points of deid_ner, and save the pipeline without a word of the data.
+    """Fit the scores and the operating points of deid_ner, and save the pipeline. It contains no text of the data.
 
     The points balanced, high_recall and max_recall are always fitted. --recall and --risk add a point, and the
-    pipeline is saved at it. The data must be none that the pipeline was trained on, and those of --risk-data must have
-    been used for nothing else at all.
+    pipeline is saved at that point. The pipeline must not have been trained on the data, and the data of --risk-data
+    must not have been used for anything else.
     """
     with reporting():
         _check(pipeline, output, (recall, risk, risk_data, per_label))
         nlp, gold = _load(pipeline, dev, str(scheme))
         fresh = _read_fresh(risk_data, gold, str(scheme)) if risk_data else []
-        _fit_scores(nlp, find_component(nlp, "deid_ner", str(pipeline)), gold)
+        _fit_scores(nlp, find_component(nlp, "deid_ner"), gold)
         table = measure(Sweep(nlp, gold, str(scheme)))
         points = _fit_points(table)
         if recall is not None:
             points["recall"] = recall_point(table, recall, per_label=per_label)
         if risk is not None:
             points["risk"] = _bound(Sweep(nlp, fresh, str(scheme)), risk, loss, per_label)
-        find_component(nlp, "deid_ner", str(pipeline)).cfg["points"] = points
-        wanted = use or ("recall" if recall is not None else "risk" if risk is not None else None)
+        find_component(nlp, "deid_ner").cfg["points"] = points
+        wanted = operating_point or ("recall" if recall is not None else "risk" if risk is not None else None)
         if wanted:
             use_operating_point(nlp, wanted)
         save(nlp, output)
@@ -84,7 +89,7 @@ def calibrate(
 
 
 def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | None, Path | None, bool]) -> None:
-    """Check the options, before anything is read."""
+    """Check the options before anything is read. RAISES: ConfigError."""
     recall, risk, risk_data, per_label = wanted
     if output.resolve() == pipeline.resolve():
         raise ConfigError(Errors.D419.format(path=output))
@@ -97,15 +102,15 @@ def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | Non
         if value is not None and not 0.0 < value < 1.0:
             raise ConfigError(Errors.D345.format(name=name, value=value))
     if risk is not None and risk_data is None:
-        raise ConfigError(Errors.D411.format(option="risk-data, notes that were used for nothing else,"))
+        raise ConfigError(Errors.D411.format(option="risk-data, notes that were not used before,"))
     if risk is None and risk_data is not None:
         raise ConfigError(Errors.D411.format(option="risk, which --risk-data goes with,"))
 
 
 def _load(pipeline: Path, dev: Path, scheme: str) -> tuple[Language, list[AnnotatedText]]:
-    """Read the pipeline and the development data."""
-    nlp = load_pipeline(str(pipeline))
-    find_component(nlp, "deid_ner", str(pipeline))
+    """Read the pipeline and the development data. RAISES: InputError (D349) if there are no entities."""
+    nlp = load(pipeline)
+    find_component(nlp, "deid_ner")
     gold = read_gold(dev, scheme)
     if not any(document.entities for document in gold):
         raise InputError(Errors.D349.format(path=dev))
@@ -113,7 +118,7 @@ def _load(pipeline: Path, dev: Path, scheme: str) -> tuple[Language, list[Annota
 
 
 def _read_fresh(path: Path, gold: Sequence[AnnotatedText], scheme: str) -> list[AnnotatedText]:
-    """Read the notes that bound the risk; none may be one of the development data."""
+    """Read the data of --risk-data. RAISES: InputError (D352) if it shares a note with the development data."""
     fresh, known = read_gold(path, scheme), {document.text for document in gold}
     if shared := sum(document.text in known for document in fresh):
         raise InputError(Errors.D352.format(path=path, documents=shared))
@@ -123,7 +128,7 @@ def _read_fresh(path: Path, gold: Sequence[AnnotatedText], scheme: str) -> list[
 
 
 def _fit_points(table: Table) -> dict[str, Record]:
-    """Fit the named points, and say in full which of them does not reach its precision."""
+    """Fit the named points, and print a warning for each that does not reach its precision."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         points = fit_points(table)
@@ -138,33 +143,18 @@ def _fit_points(table: Table) -> dict[str, Record]:
 
 
 def _bound(sweep: Sweep, risk: float, loss: Loss, per_label: bool) -> Record:
-    """Bound the risk on notes of its own, and say what the bound rests on."""
+    """Fit a point that bounds the risk, and print the assumptions of the bound."""
     kind: Literal["entity", "character"] = "entity" if loss == Loss.entity else "character"
     point = control_point(measure(sweep), risk, loss=kind, per_label=per_label)
     typer.echo(
         f"risk: {point['figures']['risk_bound']} on {len(sweep.gold)} documents. The bound holds only if they were "
-        "used for nothing else, neither to train nor to choose nor to calibrate, and for notes drawn as they were"
+        "not used before to train, select or calibrate a model, and for notes that are drawn in the same way"
     )
     return point
 
 
-def read_gold(path: Path, scheme: str) -> list[AnnotatedText]:
-    """Read a gold corpus; a .spacy file of `convert` has canonical labels, whatever the scheme.
-
-    path (Path): a folder, or a file.
-    scheme (str): scheme of the labels in all other formats.
-    RETURNS (list[AnnotatedText]): the documents.
-    RAISES: InputError as `read_folder`, or if there are none (D348).
-    """
-    format = detect_format(path)
-    gold = read_folder(path, format, scheme="canonical" if format == "spacy" else scheme)
-    if not gold:
-        raise InputError(Errors.D348.format(path=path))
-    return gold
-
-
 def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
-    """Fit the probabilities and say how far off they were."""
+    """Fit the probabilities, and print the calibration error before and after."""
     references, _ = make_docs(gold, nlp.make_doc)
     stages = take_apart(nlp)
     docs = detect(nlp, (doc.text for doc in references), stages, without=[stages.classifier])
@@ -175,14 +165,14 @@ def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
 
 
 def _write_curves(folder: Path, table: Table, points: Mapping[str, Any]) -> None:
-    """Write the curves: the figures always, the picture if it can be drawn."""
+    """Write the curves as JSON and, if matplotlib is installed, as a picture."""
     rows = operating_curve(table)
     write_operating_curve(folder, rows, points)
     plot_operating_curve(folder, rows, points)
 
 
 def _print_points(points: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print the points with their figures."""
+    """Print the operating points with their figures."""
     typer.echo(f"{'point':<14}{'threshold':>10}{'char R':>9}{'char P':>9}{'F1':>9}{'clean':>9}")
     for name, point in points.items():
         figures = point["figures"]

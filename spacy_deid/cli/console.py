@@ -1,7 +1,7 @@
-"""What the commands say: to stderr, by names and numbers, never by content.
+"""Messages of the commands. They go to stderr and quote no content.
 
-An exception that is not ours may quote a note in its message, and a traceback with local variables certainly does. So
-of those only the kind and the place are shown.
+The message of an exception from another package may quote a note, and a traceback with local variables certainly does.
+Of such exceptions only the class and the line are printed.
 """
 
 import signal
@@ -21,17 +21,17 @@ __all__ = ["Terminated", "describe", "progress", "quiet_warnings", "reporting", 
 
 
 def say(message: str) -> None:
-    """Print a line to stderr. Names of files can hold characters that change a terminal; these are escaped."""
+    """Print a line to stderr. Control characters, which file names may contain, are escaped."""
     typer.echo(printable(message), err=True)
 
 
 class Terminated(KeyboardInterrupt):
-    """The system asks the process to end, as Ctrl-C does."""
+    """The process received SIGTERM. It is handled like Ctrl-C."""
 
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Turn whatever a command raises into a line on stderr and exit code 1; Ctrl-C gives 130, SIGTERM 143."""
+    """Turn an exception of a command into a line on stderr and exit code 1; 130 for Ctrl-C and 143 for SIGTERM."""
     code = 1
     try:
         with quiet_warnings():
@@ -45,16 +45,16 @@ def reporting() -> Iterator[None]:
         say(f"error: {describe(error)}")
     else:
         return
-    # Outside the handler, so that the exception and the note in its frames do not travel on as a context.
+    # outside of the handler, so that the exception, whose frames may hold a note, is not the context of this one
     raise typer.Exit(code)
 
 
 @contextmanager
 def stoppable(account: Callable[[], str]) -> Iterator[None]:
-    """Stop on SIGTERM as on Ctrl-C: what is open is closed, what is half-written is removed.
+    """Handle SIGTERM like Ctrl-C: close open files and remove incomplete ones.
 
-    account (Callable[[], str]): says what was done until then, and how to go on.
-    RAISES: KeyboardInterrupt or Terminated with that account.
+    account (Callable[[], str]): returns a message that says what was done and how to continue.
+    RAISES: KeyboardInterrupt or Terminated with that message.
     """
 
     def stop(*_: object) -> None:
@@ -73,7 +73,7 @@ def stoppable(account: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def quiet_warnings() -> Iterator[None]:
-    """Show of a warning its kind and place alone: spaCy's W030 quotes the text, and other libraries do the like."""
+    """Print only the class and the line of warnings, because some of them quote the text, such as spaCy's W030."""
 
     def show(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
         say(f"warning: {category.__name__} at {Path(filename).name}:{lineno}")
@@ -85,10 +85,10 @@ def quiet_warnings() -> Iterator[None]:
 
 @contextmanager
 def progress(length: int) -> Iterator[Any]:
-    """A progress bar on stderr, hidden where that is no terminal.
+    """Show a progress bar on stderr if it is a terminal.
 
-    length (int): how many steps there are.
-    YIELDS: an object with a method ``update(steps)``.
+    length (int): number of steps.
+    YIELDS: the bar, which has a method ``update(steps)``.
     """
     with typer.progressbar(length=length, label="notes", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         yield bar

@@ -1,42 +1,35 @@
-"""Options that several commands have, each said once."""
+"""Options that several commands share, groups of options, and ``--config``.
 
+A group is a dataclass. A command takes one argument per group, and `grouped` turns each field into an option, listed
+in ``--help`` in a panel with the name of the group:
+
+    @grouped
+    def redact(paths: Paths, detection: DetectionOptions, output: OutputOptions) -> None: ...
+"""
+
+import dataclasses
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-__all__ = [
-    "LLM",
-    "BatchSize",
-    "CasLayer",
-    "DateField",
-    "Dictionaries",
-    "Encoding",
-    "Format",
-    "LLMAllow",
-    "LLMPrompt",
-    "MissingPatient",
-    "NameField",
-    "OperatingPoint",
-    "OutputFolder",
-    "Overwrite",
-    "Paths",
-    "PatientField",
-    "Pipeline",
-    "Processes",
-    "RejectsFile",
-    "Resume",
-    "Review",
-    "ReviewBudget",
-    "Scheme",
-    "SexField",
-    "Style",
-    "Surprisal",
-    "SurprisalModel",
-    "TextField",
-    "WithoutPatient",
-]
+from ..documents import ReadSettings, WriteSettings
+from ..documents.tables import read_columns
+from ..errors import ConfigError, Errors
+from ..labels import LABELS
+from ..lang import get_language
+from .console import reporting
+
+__all__ = ["DetectionOptions", "DocumentOptions", "ReleaseOptions", "grouped"]
+
+_REVIEW_SHARE = 10  # how many times its share of the review budget of a run one note may have
 
 
 class Style(StrEnum):
@@ -50,14 +43,14 @@ class Style(StrEnum):
 
 
 class MissingPatient(StrEnum):
-    """What becomes of a note whose patient the dictionaries do not know."""
+    """What to do with a note whose patient the dictionaries do not know."""
 
     institution = "institution"
     refuse = "refuse"
 
 
 class Format(StrEnum):
-    """Formats of annotation."""
+    """Annotation formats."""
 
     brat = "brat"
     i2b2 = "i2b2"
@@ -68,7 +61,7 @@ class Format(StrEnum):
 
 
 class Scheme(StrEnum):
-    """Label schemes that a corpus of whole notes is annotated in."""
+    """Label schemes of a corpus."""
 
     canonical = "canonical"
     meddocan = "meddocan"
@@ -76,76 +69,312 @@ class Scheme(StrEnum):
     grascco = "grascco"
 
 
+class Ocr(StrEnum):
+    """Which pages are read by OCR."""
+
+    auto = "auto"
+    always = "always"
+
+
+class Pictures(StrEnum):
+    """What to do with pictures in documents that have text."""
+
+    ocr = "ocr"
+    remove = "remove"
+    keep = "keep"
+
+
+class Codes(StrEnum):
+    """What to do with bar codes and matrix codes."""
+
+    remove = "remove"
+    keep = "keep"
+
+
+class Unread(StrEnum):
+    """What to do with parts of a scan that OCR did not read."""
+
+    keep = "keep"
+    remove = "remove"
+
+
+class VerifyOcr(StrEnum):
+    """Which pages of the copy are read by OCR again."""
+
+    ocr = "ocr"
+    all = "all"
+    none = "none"
+
+
 CasLayer = Annotated[
     str | None,
-    typer.Option("--layer", help="Where CAS files hold identifiers, TYPE:FEATURE; else a layer that is known."),
+    typer.Option("--layer", help="Layer of the identifiers in CAS files, TYPE:FEATURE. Default: a known layer."),
 ]
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH...", help="Notes: .txt or .jsonl files, or folders of them.")
 ]
-Pipeline = Annotated[str, typer.Option(help="A pipeline that ships, a folder, or an installed package.")]
+Pipeline = Annotated[str, typer.Option(help="Shipped pipeline, folder, or installed package.")]
 OperatingPoint = Annotated[
-    str | None, typer.Option(help="Named point of the classifier: balanced, high_recall, max_recall or another.")
+    str | None, typer.Option(help="Operating point of the classifier: balanced, high_recall, max_recall or another.")
 ]
 Dictionaries = Annotated[
-    Path | None, typer.Option(help="Folder of the hospital's own dictionaries, from 'dictionary build'.")
+    Path | None, typer.Option(help="Folder of the hospital's dictionaries, made by 'dictionary build'.")
 ]
-WithoutPatient = Annotated[
-    MissingPatient | None,
-    typer.Option(
-        help="A note without a patient id, or with an unknown one: search it for the terms of the institution alone, "
-        "or refuse it."
-    ),
-]
-PatientField = Annotated[
-    str | None, typer.Option(help="Key of the patient's id in each row of a JSONL file, for the dictionaries.")
-]
-DateField = Annotated[
-    str | None, typer.Option(help="Key of the note's date (ISO 8601) in each row of a JSONL file, for surrogates.")
-]
-NameField = Annotated[
-    str | None, typer.Option(help="Key of the patient's full name in each row of a JSONL file, for surrogates.")
-]
-SexField = Annotated[
-    str | None,
-    typer.Option(help="Key of the patient's sex in each row of a JSONL file: female, male, other or unknown."),
-]
-Surprisal = Annotated[
-    float | None, typer.Option(help="Take every word for an identifier that scores above this with a language model.")
-]
-SurprisalModel = Annotated[
-    str | None, typer.Option(help="Masked language model: a language whose model ships, or a folder.")
-]
-LLM = Annotated[
-    str | None,
-    typer.Option(help="Ask a local language model too: a GGUF file, or a server, as http://127.0.0.1:8080."),
-]
-LLMPrompt = Annotated[str | None, typer.Option(help="Its prompt: zero_shot.v2, one_shot.v2 or a .toml file.")]
-LLMAllow = Annotated[
-    list[str] | None, typer.Option(help="Host other than this machine that its server may be: name, address, network.")
-]
-Review = Annotated[
-    Path | None, typer.Option(help="JSONL file of what a person should look at: offsets and scores, no text.")
-]
-ReviewBudget = Annotated[
-    float | None,
-    typer.Option(min=0, help="Spans to look at for 1,000 words, the best of all notes; else some of every note."),
-]
-OutputFolder = Annotated[Path | None, typer.Option(help="Folder to write to; it keeps the tree of the input folder.")]
-Encoding = Annotated[str, typer.Option(help="Encoding of the notes, and of what is written.")]
-RejectsFile = Annotated[
-    Path | None,
-    typer.Option("--rejects", help="JSONL file of the rows that failed: file, row and reason, no text. Else stderr."),
-]
+PatientField = Annotated[str | None, typer.Option(help="Key or column of the patient's id in each row.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of the notes, for reading and writing.")]
+OutputFolder = Annotated[Path, typer.Option("--output", help="Folder to write to. It gets the tree of the input.")]
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there. Never the input.")]
+Key = Annotated[
+    Path | None, typer.Option(help="File of the project key, for the style 'surrogate'. 'key new' makes one.")
+]
+SaltFile = Annotated[
+    Path | None,
+    typer.Option("--salts", help="File of the patients' salts. Deleting a salt makes its patient's notes unlinkable."),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing files, but never the input.")]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Skip notes whose output is there and not older, as after an interruption. Whether it was written by the "
-        "same pipeline, policy and style is not checked.",
+        help="Skip notes whose output exists and is not older, as after an interruption. It does not check whether "
+        "the output was written with the same settings.",
     ),
 ]
-BatchSize = Annotated[int, typer.Option(min=1, help="Notes in a batch.")]
-Processes = Annotated[int, typer.Option(min=1, help="Worker processes, for notes and documents.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Number of notes in a batch.")]
+Processes = Annotated[int, typer.Option("--n-process", min=1, help="Number of worker processes.")]
+
+
+def read_config(path: Path, command: Any) -> dict[str, Any]:
+    """Read the options of a command from a file.
+
+    path (Path): a TOML file, or a .cfg file as spaCy reads it. Its keys are the names of options without dashes in
+        front, in a table named after the command or outside of any table.
+    command (click.Command): the command.
+    RETURNS (dict[str, Any]): name of the parameter → value.
+    RAISES: ConfigError (D426) for a file that cannot be read, an unknown key, or a list for an option that takes one
+        value.
+    """
+    from thinc.api import Config
+
+    try:
+        data = Config().from_disk(path) if path.suffix == ".cfg" else tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(Errors.D426.format(path=path, reason=type(error).__name__)) from None
+    except ValueError:  # the message may quote a value
+        raise ConfigError(Errors.D426.format(path=path, reason="not a valid TOML or .cfg file")) from None
+    if set(data) == {command.name} and isinstance(data[command.name], Mapping):
+        data = data[command.name]
+    options = {
+        option.removeprefix("--"): each for each in command.params for option in each.opts if option[:2] == "--"
+    }
+    del options["config"]
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        option = options.get(key)
+        if option is None:
+            known = ", ".join(sorted(options))
+            raise ConfigError(Errors.D426.format(path=path, reason=f"unknown option '{key}'. Known options: {known}"))
+        if (isinstance(value, list) and not option.multiple) or isinstance(value, Mapping):
+            raise ConfigError(Errors.D426.format(path=path, reason=f"'{key}' takes a single value"))
+        values[option.name] = [value] if option.multiple and not isinstance(value, list) else value
+    return values
+
+
+def _use_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Use the options of a file as defaults, so that options on the command line win."""
+    if path is not None:
+        with reporting():
+            context.default_map = read_config(path, context.command)
+    return path
+
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        is_eager=True,
+        callback=_use_config,
+        help="TOML or .cfg file with options of this command, by their names. Options on the command line win.",
+    ),
+]
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn the arguments of a command that are groups into one option per field.
+
+    command (Callable): a command. Arguments with a dataclass as their type are groups; the first line of the
+        docstring of the group, without its period, is the name of the panel in ``--help``.
+    RETURNS (Callable): a function with the options as arguments, which typer can register.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if not dataclasses.is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind))
+            continue
+        groups[name] = kind
+        panel = (kind.__doc__ or "").partition("\n")[0].removesuffix(".")
+        field_types = get_type_hints(kind, include_extras=True)
+        for item in dataclasses.fields(kind):
+            default = parameter.empty if item.default is dataclasses.MISSING else item.default
+            annotation = _in_panel(field_types[item.name], panel)
+            parameters.append(
+                inspect.Parameter(item.name, parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            )
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{item.name: values.pop(item.name) for item in dataclasses.fields(kind)})
+        command(**values)
+
+    ordered = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
+    return run
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    """An annotated type whose option is listed in a panel of ``--help``."""
+    kind, info = get_args(annotation)
+    info = copy(info)
+    info.rich_help_panel = panel
+    return Annotated[kind, info]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionOptions:
+    """Detection.
+
+    The pipeline and its detectors.
+    """
+
+    pipeline: Pipeline
+    operating_point: OperatingPoint = None
+    dictionaries: Dictionaries = None
+    without_patient: Annotated[
+        MissingPatient | None,
+        typer.Option(
+            help="For a note without a patient id or with an unknown one: search it for the terms of the institution "
+            "alone, or refuse it."
+        ),
+    ] = None
+    surprisal: Annotated[
+        float | None, typer.Option(help="Treat every word as an identifier that a language model scores above this.")
+    ] = None
+    surprisal_model: Annotated[
+        str | None, typer.Option(help="Masked language model: a language with a shipped model, or a folder.")
+    ] = None
+    llm: Annotated[
+        str | None, typer.Option(help="Local language model to ask: a GGUF file, or a server, http://127.0.0.1:8080.")
+    ] = None
+    llm_prompt: Annotated[
+        str | None, typer.Option(help="Prompt of the language model: zero_shot.v2, one_shot.v2 or a .toml file.")
+    ] = None
+    llm_allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Host other than this machine that the server may run on: name, address or network."),
+    ] = None
+
+    def settings(self, review_budget: float | None = None) -> dict[str, Any]:
+        """Make the arguments of a `Deidentifier`.
+
+        review_budget (Optional[float]): spans to review per 1,000 words of all notes together.
+        RETURNS (dict[str, Any]): the arguments that concern detection.
+        """
+        surprisal: dict[str, Any] = {"threshold": self.surprisal, "model": self.surprisal_model}
+        if review_budget is not None:
+            surprisal["review_per_1000"] = review_budget * _REVIEW_SHARE
+        surprisal = {name: value for name, value in surprisal.items() if value is not None}
+        server = {"allow": list(self.llm_allow)} if self.llm_allow else None
+        llm = {"model": self.llm, "prompt": self.llm_prompt, "server": server}
+        return {
+            "operating_point": self.operating_point,
+            "dictionaries": self.dictionaries,
+            "without_patient": self.without_patient and str(self.without_patient),
+            "surprisal": surprisal or None,
+            "llm": {name: value for name, value in llm.items() if value} if self.llm else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOptions:
+    """Policy and surrogates.
+
+    What is done with each label, and the secrets that this needs.
+    """
+
+    policy: Annotated[
+        str | None,
+        typer.Option(help="What is done with each label: strict, safe_harbor, limited_data_set, a .toml."),
+    ] = None
+    style: Annotated[Style | None, typer.Option(help="How replaced spans are written.")] = None
+    key: Key = None
+    salts: SaltFile = None
+    vault: Annotated[
+        Path | None,
+        typer.Option(help="Encrypted file that stores the originals of the released notes. Made if it is missing."),
+    ] = None
+    vault_key: Annotated[
+        Path | None, typer.Option(help="File of the vault's key, in another folder. 'key new' makes one.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOptions:
+    """Documents.
+
+    How PDF files, scans, tables and other files are read and written.
+    """
+
+    ocr_language: Annotated[
+        list[str] | None,
+        typer.Option(help="Language of scans and pictures, as Tesseract names it. Default: that of the pipeline."),
+    ] = None
+    ocr: Annotated[
+        Ocr, typer.Option(help="Pages to read by OCR: 'auto' those without usable text, 'always' all pages.")
+    ] = Ocr.auto
+    pictures: Annotated[
+        Pictures,
+        typer.Option(
+            help="Pictures in documents that have text: 'ocr' reads them, 'remove' paints them over, or 'keep'."
+        ),
+    ] = Pictures.ocr
+    codes: Annotated[
+        Codes, typer.Option(help="Bar codes and QR codes: 'remove' paints them over, 'keep' does not look for them.")
+    ] = Codes.remove
+    unread: Annotated[
+        Unread,
+        typer.Option(
+            help="Parts of a scan that OCR did not read, such as handwriting, stamps and photographs: keep or remove."
+        ),
+    ] = Unread.keep
+    verify_ocr: Annotated[
+        VerifyOcr,
+        typer.Option(help="Pages of the copy to read by OCR again for verification: 'ocr' those read by OCR before."),
+    ] = VerifyOcr.ocr
+    columns: Annotated[
+        Path | None,
+        typer.Option(help="TOML file that says for each column of a table: text, label:NAME, keep or drop."),
+    ] = None
+    file_minutes: Annotated[float, typer.Option(min=0, help="Time limit of a document in minutes, 0 for none.")] = 30
+
+    def settings(self, lang: str, encoding: str) -> WriteSettings:
+        """Make the settings for reading and writing documents.
+
+        lang (str): language of the pipeline.
+        encoding (str): encoding of tables and texts.
+        RETURNS (WriteSettings): the settings; its `read` has those for reading.
+        RAISES: ConfigError (D721) if the policy of columns is wrong.
+        """
+        read = ReadSettings(
+            encoding=encoding,
+            languages=tuple(self.ocr_language or [get_language(lang).ocr_language]),
+            ocr=self.ocr.value,
+            pictures=self.pictures.value,
+            codes=self.codes.value,
+            columns=read_columns(self.columns, LABELS) if self.columns else {},
+        )
+        return WriteSettings(unread=self.unread.value, verify_ocr=self.verify_ocr.value, read=read)

@@ -1,32 +1,40 @@
-"""The rows of a JSONL file, read as a stream: one object a line, the note under one key. A bad row fails alone."""
+"""Read and write JSONL files as streams of rows: one object per line, with the note under one key.
+
+A row that cannot be read or released fails alone; `Rejects` lists it.
+"""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, TypeVar
 
 from ..errors import Errors, InputError
 from ..io import Job, whole_file
 from .console import describe, say
 
-__all__ = ["BadRow", "Rejects", "Row", "open_rejects", "read_rows", "write_row"]
+__all__ = ["BadRow", "Rejects", "Row", "cut", "open_rejects", "read_rows", "write_row"]
 
-_SHOWN = 20  # reasons on stderr, where there is no file of them
-# In these a line break is not always the byte 0A, so that no line can be decoded by itself.
+Item = TypeVar("Item")
+
+_SHOWN = 20  # reasons that are printed if there is no file for them
+_BATCH_CHARACTERS = 1_000_000  # so that ten notes of 5 MB are not in memory at once
+# With worker processes batches are larger, because some processes are idle at the end of each batch.
+_BATCHES_PER_PROCESS = 8
+# Encodings in which a line break is not always the byte 0A, so that a line cannot be decoded alone.
 _STATEFUL = re.compile(r"utf-?_?7|iso-?2022|hz")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row. Its repr shows nothing of its content.
+    """One row. Its repr shows no content.
 
-    number (int): the line, from 1.
-    record (dict): the object.
+    number (int): number of the line, from 1.
+    record (dict): the JSON object.
     text (str): the note.
-    start, end (str): the byte-order mark and the line's end, as the file has them.
+    start, end (str): byte-order mark and line end, as in the file.
     """
 
     number: int
@@ -37,26 +45,49 @@ class Row:
 
 
 class BadRow(NamedTuple):
-    """A row that cannot be redacted.
+    """A row that cannot be de-identified.
 
-    number (int): the line, from 1.
-    reason (str): why, without content.
+    number (int): number of the line, from 1.
+    reason (str): why; it quotes no content.
     """
 
     number: int
     reason: str
 
 
+def cut(
+    items: Iterable[Item], size: Callable[[Item], int], *, batch_size: int, n_process: int
+) -> Iterator[list[Item]]:
+    """Cut a stream into batches of a number of notes and about a million characters per process.
+
+    items (Iterable): the stream. It is read only as far as the current batch needs.
+    size (Callable): returns the number of characters of an item.
+    batch_size, n_process (int): as in `Deidentifier.pipe`.
+    YIELDS (list): batches that are not empty.
+    """
+    batch: list[Item] = []
+    characters = 0
+    factor = 1 if n_process == 1 else n_process * _BATCHES_PER_PROCESS
+    for item in items:
+        batch.append(item)
+        characters += size(item)
+        if len(batch) >= batch_size * factor or characters >= _BATCH_CHARACTERS * n_process:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
 def read_rows(path: Path, text_field: str, encoding: str) -> Iterator[Row | BadRow]:
-    """Read the rows of a file. Lines of nothing but white space are left out.
+    """Read the rows of a file. Blank lines are skipped.
 
     path (Path): the file.
     text_field (str): key of the note.
     encoding (str): encoding of the file.
-    YIELDS (Row | BadRow): rows in the order of the file. A line that is not of the encoding, no JSON object or without
-        a note is a `BadRow`.
-    RAISES: InputError if the file cannot be read (D402). A file whose lines cannot be decoded one by one, as UTF-16,
-        fails as a whole if it is not of the encoding (D400).
+    YIELDS (Row | BadRow): rows in the order of the file. A line that is not in the encoding, is no JSON object or has
+        no note gives a `BadRow`.
+    RAISES: InputError if the file cannot be read (D402), or if it is not in an encoding whose lines cannot be decoded
+        one by one, such as UTF-16 (D400).
     """
     try:
         for number, line in enumerate(_lines(path, encoding), start=1):
@@ -75,10 +106,10 @@ def read_rows(path: Path, text_field: str, encoding: str) -> Iterator[Row | BadR
 def write_row(row: Row, record: dict[str, Any]) -> str:
     """Write a row as a line of JSON.
 
-    row (Row): the row as it was read, for what stands before and after the object.
-    record (dict): the object to write.
+    row (Row): the row that was read. Its byte-order mark and line end are kept.
+    record (dict): the JSON object to write.
     RETURNS (str): the line.
-    RAISES: InputError (D420) for an infinite number, which JSON does not have.
+    RAISES: InputError (D420) for an infinite number, which JSON cannot represent.
     """
     try:
         return row.start + json.dumps(record, ensure_ascii=False, allow_nan=False) + row.end
@@ -87,7 +118,7 @@ def write_row(row: Row, record: dict[str, Any]) -> str:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str | None]:
-    """The lines of a file with their ends; None for one that cannot be decoded."""
+    """The lines of a file with their line ends, and None for a line that cannot be decoded."""
     if "\n".encode(encoding) != b"\n" or _STATEFUL.match(encoding):
         with open(path, encoding=encoding, newline="\n") as file:
             yield from file
@@ -118,26 +149,18 @@ def _parse(line: str, number: int, text_field: str, mark: str) -> Row | BadRow:
 
 
 class Rejects:
-    """The rows that failed, with their reasons.
+    """Lists the rows that failed, with their reasons.
 
-    count (int): how many there are.
+    path (Optional[Path]): path of the list, for the summary.
+    file (Optional[TextIO]): list that is open for writing; None to print the first reasons to stderr.
     """
 
     def __init__(self, path: Path | None = None, file: TextIO | None = None) -> None:
-        """Set up.
-
-        path (Optional[Path]): name of the file, for the summary.
-        file (Optional[TextIO]): a file that is open for writing; None to print the first reasons to stderr.
-        """
         self.count = 0
         self._path, self._file = path, file
 
     def add(self, job: Job, row: BadRow) -> None:
-        """Add a row.
-
-        job (Job): its file.
-        row (BadRow): the row.
-        """
+        """Add a row of a file."""
         self.count += 1
         if self._file:
             record = {"note": job.relative.as_posix(), "row": row.number, "reason": row.reason}
@@ -146,7 +169,7 @@ class Rejects:
             say(f"failed: {job.source}: {Errors.D405.format(row=row.number, reason=row.reason)}")
 
     def summarize(self) -> None:
-        """Say on stderr how many rows failed and where they are listed."""
+        """Print how many rows failed and where they are listed."""
         if self.count and self._path:
             say(f"{self.count} row(s) failed, listed in {self._path}")
         elif self.count > _SHOWN:
@@ -155,11 +178,11 @@ class Rejects:
 
 @contextmanager
 def open_rejects(path: Path | None) -> Iterator[Rejects]:
-    """List the rows that fail.
+    """Open the list of the rows that fail.
 
-    path (Optional[Path]): a JSONL file with "note", "row" and "reason", written whole or not at all and also if no
-        row failed; None to print the first reasons to stderr.
-    YIELDS (Rejects): takes the rows.
+    path (Optional[Path]): a JSONL file with the keys "note", "row" and "reason", which is written whole or not at all,
+        and also if no row fails; None to print the first reasons to stderr.
+    YIELDS (Rejects): the list.
     """
     if path is None:
         yield Rejects()

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import ConfigError, Errors
 from .console import reporting, say
-from .options import Dictionaries
+from .options import Dictionaries, Key
 
 __all__ = ["serve"]
 
@@ -17,43 +17,43 @@ TOKEN = "SPACY_DEID_TOKEN"
 
 
 def serve(
-    data: Annotated[Path, typer.Option(help="Folder of jobs and their files; made if it is not there.")],
-    host: Annotated[str, typer.Option(help="Address to listen at. Others than this machine need a token.")] = (
-        "127.0.0.1"
-    ),
-    name: Annotated[
-        list[str] | None, typer.Option(help="Name that a proxy is reached by; others than this machine need a token.")
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8000,
+    data: Annotated[Path, typer.Option(help="Folder of jobs and their files. It is made if it is missing.")],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Any other than the loopback address needs a token.")
+    ] = ("127.0.0.1"),
+    name: Annotated[list[str] | None, typer.Option(help="Host name of a proxy. It needs a token.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port, 0 for any free port.")] = 8000,
     pipeline: Annotated[
-        list[str] | None, typer.Option(help="Pipeline that may be chosen; the first is usual.")
+        list[str] | None, typer.Option(help="Pipeline that users can choose. The first is the default.")
     ] = None,
     dictionaries: Dictionaries = None,
-    key: Annotated[Path | None, typer.Option(help="File of the project key, for the style surrogate.")] = None,
+    key: Key = None,
     files_key: Annotated[
-        Path | None, typer.Option(help="File of a key that the files of jobs are sealed with; not in DATA.")
+        Path | None, typer.Option(help="File of the key that encrypts the files of jobs. It must not be in DATA.")
     ] = None,
-    keep_hours: Annotated[float, typer.Option(min=0, help="Hours after which a job is deleted with its files.")] = 24,
-    max_mb: Annotated[int, typer.Option(min=1, help="Megabytes that a file may have.")] = 50,
-    max_files: Annotated[int, typer.Option(min=1, max=1000, help="Files that a job may have.")] = 500,
-    max_job_mb: Annotated[int, typer.Option(min=1, help="Megabytes that the files of a job may have together.")] = 500,
-    file_minutes: Annotated[float, typer.Option(min=0.01, help="Minutes that may be spent on a file.")] = 30,
+    keep_hours: Annotated[float, typer.Option(min=0, help="Hours after which a job and its files are deleted.")] = 24,
+    max_mb: Annotated[int, typer.Option(min=1, help="Maximum size of a file in megabytes.")] = 50,
+    max_files: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of files in a job.")] = 500,
+    max_job_mb: Annotated[int, typer.Option(min=1, help="Maximum size of all files of a job in megabytes.")] = 500,
+    file_minutes: Annotated[float, typer.Option(min=0.01, help="Time limit of a file in minutes.")] = 30,
     workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Files that are worked on at once, and as many texts.")
+        int, typer.Option(min=1, max=64, help="Number of files, and of texts, that are processed at once.")
     ] = 1,
-    worker_gb: Annotated[float, typer.Option(min=0, help="Memory of each worker, in GB; 0 for no bound.")] = 8,
-    llm: Annotated[list[str] | None, typer.Option(help="Local LLM that may be chosen: an address or a GGUF file.")] = (
-        None
-    ),
+    worker_gb: Annotated[float, typer.Option(min=0, help="Memory limit of each worker in GB, 0 for none.")] = 8,
+    llm: Annotated[
+        list[str] | None, typer.Option(help="Local LLM that users can choose: an address or a GGUF file.")
+    ] = (None),
     llm_prompt: Annotated[
-        list[Path] | None, typer.Option(help="File of a prompt that may be chosen beside those that ship.")
+        list[Path] | None, typer.Option(help="File of another prompt that users can choose.")
     ] = None,
-    llm_allow: Annotated[list[str] | None, typer.Option(help="Host beside this machine where an LLM may be.")] = None,
+    llm_allow: Annotated[
+        list[str] | None, typer.Option(help="Host other than this machine that an LLM may run on.")
+    ] = None,
 ) -> None:
-    """Serve the browser front end and the REST interface, at this machine alone unless told otherwise.
+    """Serve the browser front end and the REST interface, by default for this machine only.
 
-    The token that others must bring stands in the environment variable SPACY_DEID_TOKEN. Interrupt it to stop; what it
-    was doing goes on when it is started again with the same DATA.
+    Set the environment variable SPACY_DEID_TOKEN to the token that other clients must send. After an interrupt, jobs
+    continue when the service is started again with the same DATA.
     """
     with reporting():
         parts = _import()
@@ -80,15 +80,15 @@ def serve(
         )
         app = parts.make_service(settings)
         with parts.only_one(data):
-            say(f"http://{host}:{port}" + ("" if settings.token else " (this machine alone)"))
+            say(f"http://{host}:{port}" + ("" if settings.token else " (this machine only)"))
             parts.keep_content_out()
-            # paths of requests hold no content, but names of what was asked for are nobody's business either
+            # no access log: the paths of requests have no content, but they show who asked for what
             quiet: dict[str, Any] = {"access_log": False, "log_config": None, "server_header": False}
             parts.uvicorn.run(app, host=host, port=port, http=parts.BoundedProtocol, ws="none", **quiet)
 
 
 def _import() -> Any:
-    """The parts that the extra "app" brings."""
+    """Import what needs the extra "app". RAISES: ConfigError (D917) if it is not installed."""
     try:
         import uvicorn
 

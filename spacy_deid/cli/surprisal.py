@@ -1,11 +1,17 @@
-"""``spacy-deid surprisal``: what a masked language model did not expect, looked at, tuned and measured."""
+"""``spacy-deid surprisal``: score, tune and evaluate how unexpected words are to a masked language model."""
 
+import inspect
+import json
 import shlex
+import sys
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+import spacy
 import typer
+from spacy.language import Language
 
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText
@@ -19,46 +25,147 @@ from ..evaluation.ranking import (
     write_score_curve,
 )
 from ..evaluation.rows import write_rows
-from ..evaluation.score_store import score_corpus
+from ..evaluation.score_store import FACTORY, score_corpus
 from ..evaluation.score_views import format_scores, format_tsv, measure, measure_rules, render_note, score_rows
 from ..evaluation.scored_tokens import ScoredTokens, read_record
 from ..io import check_encoding, decode, read_bytes, write_whole
-from .calibrate import read_gold
+from ..masked_lm.modes import PLAIN_MODES
+from ..masked_lm.scores import PLAIN_SCORES
+from ..registries import registry
 from .console import progress, reporting, say
-from .evaluate import check_output
+from .measure import check_output, read_gold
 from .options import Encoding, Overwrite, Scheme
-from .surprisal_pipeline import ScoreOptions, make_pipeline
 
-__all__ = ["surprisal"]
+__all__ = ["ScoreOptions", "find_part", "make_blank", "make_pipeline", "name_parts", "surprisal"]
+
+KINDS = {
+    "mode": ("deid_modes", [*PLAIN_MODES]),
+    "masking": ("deid_masking", ["none", "same_word", "same_lemma"]),
+    "score": ("deid_scores", [*PLAIN_SCORES, "combined"]),
+}
+"""Option → registry, plain names."""
+_PREFIX, _VERSION = "spacy_deid.", ".v1"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOptions:
+    """Settings of the score. None keeps the default of the component.
+
+    lang (str): language of the notes.
+    model (Optional[str]): folder or name of a masked language model.
+    mode, masking, score (Optional[str]): registered functions, by their short or full names.
+    """
+
+    lang: str
+    model: str | None = None
+    mode: str | None = None
+    masking: str | None = None
+    score: str | None = None
+
+
+def make_pipeline(options: ScoreOptions, threshold: float | None = None) -> Language:
+    """Make a pipeline that has only ``deid_surprisal`` and takes notes of any length.
+
+    options (ScoreOptions): settings of the score.
+    threshold (Optional[float]): words with this score or a higher one are detected; None for the default.
+    RETURNS (Language): the pipeline.
+    RAISES: ConfigError for an unknown function (D837), or as the component.
+    """
+    nlp = make_blank(options.lang)
+    config: dict[str, Any] = {"model": options.model, "threshold": threshold}
+    for kind in KINDS:
+        name = getattr(options, kind)
+        config[kind] = find_part(kind, name, options.lang) if name else None
+    nlp.add_pipe(FACTORY, config={key: value for key, value in config.items() if value is not None})
+    return nlp
+
+
+def make_blank(lang: str) -> Language:
+    """Make a pipeline that only tokenizes notes of any length.
+
+    lang (str): language of the notes.
+    RETURNS (Language): the pipeline.
+    """
+    nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    nlp.max_length = sys.maxsize
+    return nlp
+
+
+def name_parts(kind: str) -> list[str]:
+    """List the names that an option accepts.
+
+    kind (str): "mode", "masking" or "score".
+    RETURNS (list[str]): plain names, and short names of registered parts: "spread" for "spacy_deid.spread_mode.v1".
+    """
+    end = f"_{kind}{_VERSION}"
+    registered = [name for name in getattr(registry, KINDS[kind][0]).get_all() if name.endswith(end)]
+    return sorted({*KINDS[kind][1], *(name.removeprefix(_PREFIX).removesuffix(end) for name in registered)})
+
+
+def find_part(kind: str, name: str, lang: str) -> str | dict[str, Any]:
+    """Convert the value of an option to a config value.
+
+    kind (str): "mode", "masking" or "score".
+    name (str): a plain or registered name, optionally with settings: "spread:gap=4".
+    lang (str): language of the notes, for settings "lang" and "source" that are not given.
+    RETURNS (Union[str, dict]): the plain name, or a config block of a registered part.
+    RAISES: ConfigError (D837) if there is no such name or setting.
+    """
+    name, _, settings = name.partition(":")
+    functions = getattr(registry, KINDS[kind][0])
+    if name in KINDS[kind][1] and not settings:
+        return name
+    whole = name if name in functions else f"{_PREFIX}{name}_{kind}{_VERSION}"
+    if whole not in functions:
+        raise ConfigError(Errors.D837.format(kind=kind, name=name, known=", ".join(name_parts(kind))))
+    asked = inspect.signature(functions.get(whole)).parameters
+    part: dict[str, Any] = {f"@{KINDS[kind][0]}": whole}
+    for setting in filter(None, settings.split(",")):
+        key, _, value = setting.partition("=")
+        if key not in asked:
+            raise ConfigError(Errors.D837.format(kind=f"setting of '{name}'", name=key, known=", ".join(asked)))
+        part[key] = find_part(key, value, lang) if key in KINDS else _read(value)
+    return {**{key: lang for key in ("lang", "source") if key in asked}, **part}
+
+
+def _read(value: str) -> Any:
+    """Read the value of a setting as JSON or else as a string."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
 
 surprisal = typer.Typer(
     name="surprisal",
     no_args_is_help=True,
-    help="Zero-shot detection: words that a masked language model did not expect.",
+    help="Zero-shot detection of words that a masked language model does not expect.",
 )
 
 Lang = Annotated[str, typer.Option(help="Language of the notes: es, en, fi or another code.")]
-Model = Annotated[str | None, typer.Option(help="Masked language model: a language whose model ships, or a folder.")]
+Model = Annotated[
+    str | None, typer.Option(help="Masked language model: a language with a shipped model, or a folder.")
+]
 ModeName = Annotated[
-    str | None, typer.Option("--mode", help="How the model is asked: exact, spread, unmasked or another.")
+    str | None, typer.Option("--mode", help="How the model is queried: exact, spread, unmasked or another.")
 ]
 Masking = Annotated[
-    str | None, typer.Option(help="What is masked together with a word: no, same_word, same_lemma or another.")
+    str | None, typer.Option(help="Which other words are masked with a word: no, same_word, same_lemma or another.")
 ]
-Score = Annotated[str | None, typer.Option(help="What the model's answer is made into: surprisal or another.")]
-Threshold = Annotated[float | None, typer.Option(help="What scores as high is found.")]
-Tuned = Annotated[Path | None, typer.Option(help="Folder that `surprisal tune` wrote, for its threshold.")]
-Corpus = Annotated[Path, typer.Argument(help="Gold corpus: a folder or file of any format that `convert` reads.")]
+Score = Annotated[str | None, typer.Option(help="How the score is computed: surprisal or another.")]
+Threshold = Annotated[float | None, typer.Option(help="Words with this score or a higher one are detected.")]
+Tuned = Annotated[Path | None, typer.Option(help="Folder that 'surprisal tune' wrote, for its threshold.")]
+Corpus = Annotated[Path, typer.Argument(help="Gold corpus: a folder or file in any format of 'convert'.")]
 CorpusScheme = Annotated[Scheme, typer.Option(help="Labels of the corpus.")]
 Keep = Annotated[
     Path | None,
-    typer.Option(help="Folder to keep scores in, as numbers without text; what is there is not scored again."),
+    typer.Option(help="Folder for scores, as numbers without text. Notes with scores are not scored again."),
 ]
 
 
 @surprisal.command()
 def score(
-    note: Annotated[Path, typer.Argument(help="A note: a text file.")],
+    note: Annotated[Path, typer.Argument(help="Text file with a note.")],
     lang: Lang,
     model: Model = None,
     mode: ModeName = None,
@@ -67,11 +174,11 @@ def score(
     threshold: Threshold = None,
     tuned: Tuned = None,
     output: Annotated[Path | None, typer.Option(help="HTML page to write.")] = None,
-    table: Annotated[Path | None, typer.Option(help="File for the table; else it is printed.")] = None,
+    table: Annotated[Path | None, typer.Option(help="File for the table. Default: stdout.")] = None,
     encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
 ) -> None:
-    """Score one note: a page with every word coloured by its score, and a table. Both show the note as it is."""
+    """Score one note: write a page with each word coloured by its score, and a table. Both show the original note."""
     with reporting():
         for path in (output, table):
             _refuse(path, note, overwrite)
@@ -94,19 +201,21 @@ def score(
 def tune(
     corpus: Corpus,
     lang: Lang,
-    output: Annotated[Path, typer.Option(help="Folder for curves.json and curves.png, and for the kept scores.")],
+    output: Annotated[Path, typer.Option(help="Folder for curves.json, curves.png and the scores.")],
     scheme: CorpusScheme = Scheme.canonical,
-    by: Annotated[str, typer.Option(help="f1, or recall=R for the highest threshold with that recall.")] = "f1",
+    by: Annotated[str, typer.Option(help="f1, or recall=R for the highest threshold with recall R.")] = "f1",
     model: Model = None,
     mode: ModeName = None,
     masking: Masking = None,
     score: Score = None,
-    region: Annotated[str, typer.Option(help="Which lines count: all, header or narrative.")] = "all",
-    unit: Annotated[str, typer.Option(help="What is counted: token or word.")] = "token",
-    title: Annotated[str | None, typer.Option(help="Title of the picture; else what was scored, and how.")] = None,
+    region: Annotated[str, typer.Option(help="Lines to count: all, header or narrative.")] = "all",
+    unit: Annotated[str, typer.Option(help="Unit to count: token or word.")] = "token",
+    title: Annotated[
+        str | None, typer.Option(help="Title of the picture. Default: a description of the score.")
+    ] = None,
     keep: Keep = None,
 ) -> None:
-    """Choose a threshold on development data, and draw what accuracy, F1, recall and precision it would cost."""
+    """Choose a threshold on development data, and plot accuracy, F1, recall and precision by threshold."""
     with reporting():
         _check_choice("region", region, ("all", "header", "narrative"))
         _check_choice("unit", unit, ("token", "word"))
@@ -144,14 +253,16 @@ def evaluate(
     threshold: Threshold = None,
     tuned: Tuned = None,
     metrics: Annotated[Path | None, typer.Option(help="JSON file of metric rows to add the figures to.")] = None,
-    data: Annotated[str | None, typer.Option(help="What the rows call the corpus; else its file's name.")] = None,
-    split: Annotated[str, typer.Option(help="What the rows call the part of the corpus.")] = "dev",
+    data: Annotated[
+        str | None, typer.Option(help="Name of the corpus in the rows. Default: name of its file.")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Name of the split in the rows.")] = "dev",
     keep: Keep = None,
 ) -> None:
-    """Measure a score on a gold corpus, beside two rules that need no model. No note is quoted or named.
+    """Measure a score on a gold corpus, next to two rules that need no model. No note is quoted or named.
 
-    Without --threshold and --tuned the threshold is the best for these very notes: then accuracy, F1, recall and
-    precision are more than another corpus would give.
+    Without --threshold and --tuned, the threshold is the best for this corpus, so accuracy, F1, recall and precision
+    are higher than on another corpus.
     """
     with reporting():
         if metrics:
@@ -174,7 +285,7 @@ def evaluate(
 
 
 def _command(context: typer.Context) -> str:
-    """The command that measures the same again; of paths outside the working folder the name alone."""
+    """The command that reproduces the figures, with only the names of paths outside the working folder."""
     words = ["spacy-deid", "surprisal", "evaluate"]
     for parameter in context.command.params:
         value = context.params[parameter.name or ""]
@@ -188,27 +299,27 @@ def _command(context: typer.Context) -> str:
 
 
 def _score(options: ScoreOptions, gold: list[AnnotatedText], keep: Path | None) -> tuple[ScoredTokens, dict[str, Any]]:
-    """Score a corpus, with a count of the notes that are done on stderr."""
+    """Score a corpus and show the progress on stderr."""
     nlp = make_pipeline(options)
     with progress(len(gold)) as bar:
         return score_corpus(nlp, gold, keep, bar.update)
 
 
 def _threshold(threshold: float | None, tuned: Path | None) -> float | None:
-    """The threshold that was given, by itself or in a folder."""
+    """The given threshold: its value, or that of the folder of ``surprisal tune``."""
     if threshold is not None and tuned is not None:
         raise ConfigError(Errors.D412.format(first="threshold", second="tuned"))
     return float(read_threshold(tuned)["threshold"]) if tuned else threshold
 
 
 def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
-    """Make sure that an option is one of several."""
+    """Check the value of an option. RAISES: ConfigError (D837)."""
     if value not in known:
         raise ConfigError(Errors.D837.format(kind=option, name=value, known=", ".join(known)))
 
 
 def _refuse(path: Path | None, note: Path, overwrite: bool) -> None:
-    """Leave what is there, and the note in any case."""
+    """Check that a file may be written. RAISES: InputError if it is the note (D408) or exists (D409)."""
     if path and path.resolve() == note.resolve():
         raise InputError(Errors.D408.format(path=path))
     if path and path.exists() and not overwrite:

@@ -1,4 +1,4 @@
-"""``spacy-deid vault``: what stood where surrogates stand, for those who may know."""
+"""``spacy-deid key`` and ``spacy-deid vault``: the keys of surrogates, and the way back to the originals."""
 
 import csv
 from collections import Counter
@@ -8,44 +8,81 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ConfigError, Errors, InputError, printable
-from ..io import whole_file
+from ..errors import ConfigError, DeidError, Errors, InputError, printable
+from ..io import Job, check_encoding, decode, encode, find_notes, plan, read_bytes, whole_file
 from ..surrogates.keys import ProjectKey
-from ..vault.encryption import check_apart
+from ..vault.encryption import check_apart, check_outside
 from ..vault.salts import Salts
 from ..vault.vault import Entry, Vault
-from .console import reporting
+from .console import reporting, say
 from .options import Encoding, Overwrite, Paths, TextField
-from .vault_reverse import Output, reverse_notes
+from .rows import BadRow, Row, cut, read_rows, write_row
 
-__all__ = ["vault"]
+__all__ = ["check_secrets", "key", "vault"]
 
-vault = typer.Typer(name="vault", no_args_is_help=True, help="The vault of originals. Every use is logged beside it.")
+_BATCH = 64  # notes that are reversed together
 
-File = Annotated[Path, typer.Argument(help="The vault.")]
-Key = Annotated[Path, typer.Option(help="File of the vault's key. It must not lie in the folder of the vault.")]
-Patients = Annotated[list[str] | None, typer.Option("--patient", help="Id of a patient. May be given several times.")]
+key = typer.Typer(name="key", no_args_is_help=True, help="Keys of surrogates and vaults.")
+vault = typer.Typer(
+    name="vault", no_args_is_help=True, help="The vault of originals. Every use is logged in a file beside it."
+)
+
+VaultFile = Annotated[Path, typer.Argument(metavar="VAULT", help="File of the vault.")]
+VaultKey = Annotated[Path, typer.Option(help="File of the vault's key. It must be in another folder.")]
+Patients = Annotated[list[str] | None, typer.Option("--patient", help="Id of a patient. Can be given several times.")]
+OutputFolder = Annotated[Path, typer.Option("--output", help="Folder to write to. Only you can read the files.")]
+
+
+def check_secrets(secrets: Iterable[Path | None], notes: Iterable[Path], output: Path | None) -> None:
+    """Check that no secret of a run is in a folder of notes or in the folder of released files.
+
+    secrets (Iterable[Optional[Path]]): files of keys, salts and vaults; None for those that are not used.
+    notes (Iterable[Path]): files and folders that are read.
+    output (Optional[Path]): folder that is written to.
+    RAISES: ConfigError (D653).
+    """
+    folders = [(path, "a folder of notes") for path in notes]
+    folders += [(output, "the folder of what is released")] if output else []
+    for secret in filter(None, secrets):
+        for folder, what in folders:
+            check_outside(secret, folder, what)
+
+
+@key.callback()
+def key_main() -> None:
+    """Keys of surrogates and vaults."""
+
+
+@key.command()
+def new(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. Only you can read it.")],
+) -> None:
+    """Make a new key. With it, and only with it, the same surrogates can be made again."""
+    with reporting():
+        made = ProjectKey.make()
+        made.to_file(path)
+        typer.echo(f"key {made.fingerprint} written to {path}. Store it apart from the notes, and keep a copy")
 
 
 @vault.command(name="open")
-def open_(file: File, key: Key) -> None:
-    """Make sure that a key opens a vault and that everything in it is as it was written."""
+def open_(file: VaultFile, vault_key: VaultKey) -> None:
+    """Check that a key opens a vault and that all its entries are intact."""
     with reporting():
-        typer.echo(f"{_open(file, key).check()} note(s), all of them whole")
+        typer.echo(f"{open_vault(file, vault_key).check()} note(s), all intact")
 
 
 @vault.command(name="list")
 def list_(
-    file: File,
-    key: Key,
-    patients: Annotated[bool, typer.Option("--patients", help="By patient id instead of by label.")] = False,
+    file: VaultFile,
+    vault_key: VaultKey,
+    by_patient: Annotated[bool, typer.Option("--by-patient", help="Count by patient id instead of by label.")] = False,
 ) -> None:
-    """Count what was changed by label. No original is shown."""
+    """Count the changes. No original is shown."""
     with reporting():
         counts: Counter[str] = Counter()
-        found = _open(file, key).list()
+        found = open_vault(file, vault_key).list()
         for (patient, label), number in found.items():
-            counts[patient if patients else label] += number
+            counts[patient if by_patient else label] += number
         for name, number in sorted(counts.items()):
             typer.echo(f"{printable(name)}\t{number}")
         typer.echo(f"{sum(counts.values())} change(s) in notes of {len({patient for patient, _ in found})} patient(s)")
@@ -53,67 +90,81 @@ def list_(
 
 @vault.command()
 def export(
-    file: File,
-    key: Key,
-    out: Annotated[Path, typer.Option(help="CSV file to write. Only you will be able to read it.")],
-    patient: Annotated[str | None, typer.Option(help="Id of the only patient.")] = None,
+    file: VaultFile,
+    vault_key: VaultKey,
+    output: Annotated[Path, typer.Option(help="CSV file to write. Only you can read it.")],
+    patient: Annotated[str | None, typer.Option(help="Id of the only patient to export.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write originals and surrogates to a file, one change a row, with its place in the released note."""
+    """Write originals and surrogates to a file, one change per row, with its offsets in the released note."""
     with reporting():
-        if out.exists() and not overwrite:
-            raise InputError(Errors.D409.format(count=1, path=out, other="another place"))
-        count = _write(out, _open(file, key).export(patient))
-        typer.echo(f"{count} change(s) in {out}")
+        if output.exists() and not overwrite:
+            raise InputError(Errors.D409.format(count=1, path=output, other="another place"))
+        count = write_changes(output, open_vault(file, vault_key).export(patient))
+        typer.echo(f"{count} change(s) in {output}")
 
 
 @vault.command()
 def purge(
-    file: File,
-    key: Key,
+    file: VaultFile,
+    vault_key: VaultKey,
     patient: Patients = None,
-    everything: Annotated[bool, typer.Option("--all", help="The notes of all patients.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Remove the notes of all patients.")] = False,
     salts: Annotated[
-        Path | None, typer.Option(help="File of salts: the patients' are destroyed as well, if they have any.")
+        Path | None, typer.Option(help="File of salts, from which the salts of the patients are removed as well.")
     ] = None,
-    salts_key: Annotated[
-        Path | None, typer.Option(help="File of the project key, which seals the salts, if it is another one.")
+    key: Annotated[
+        Path | None, typer.Option(help="File of the project key, which encrypts the salts. Default: the vault's key.")
     ] = None,
 ) -> None:
-    """Remove the notes of patients for good. With --salts nobody can make their surrogates again."""
+    """Remove the notes of patients for good. With --salts, their surrogates cannot be made again either."""
     with reporting():
         if everything == bool(patient):
             names = {"first": "patient", "second": "all"}
             raise ConfigError(Errors.D412.format(**names) if patient else Errors.D411.format(option="patient"))
-        opened = _open(file, key)
-        destroyed = _purge_salts(salts, salts_key or key, patient or []) if salts else 0
+        opened = open_vault(file, vault_key)
+        destroyed = purge_salts(salts, key or vault_key, patient or []) if salts else 0
         removed = sum(map(opened.purge, patient)) if patient else opened.purge()
-        typer.echo(f"{removed} note(s) removed" + (f", {destroyed} salt(s) destroyed" if salts else ""))
+        typer.echo(f"{removed} note(s) removed" + (f", {destroyed} salt(s) removed" if salts else ""))
 
 
 @vault.command()
 def reverse(
-    file: File,
+    file: VaultFile,
     paths: Paths,
-    key: Key,
-    output: Output,
+    vault_key: VaultKey,
+    output: OutputFolder,
     encoding: Encoding = "utf-8",
     text_field: TextField = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Turn released notes back into what they were, to the last byte. A note that was changed since is not."""
+    """Restore the originals of released notes, byte for byte. A note that was changed since then fails."""
     with reporting():
-        reverse_notes(_open(file, key), paths, output, encoding, text_field, overwrite)
+        opened, codec = open_vault(file, vault_key), check_encoding(encoding)
+        jobs = plan_reversal(paths, output, text_field, overwrite)
+        failed = []
+        for job in jobs:
+            try:
+                reverse_file(opened, job, codec, text_field or "")
+            except DeidError as error:
+                failed.append(job)
+                say(f"failed: {job.source}: {str(error).removeprefix(f'{job.source}: ')}")
+        typer.echo(f"{len(jobs) - len(failed)} file(s) restored in {output}, {len(failed)} failed")
+        if failed:
+            raise typer.Exit(1)
 
 
-def _open(file: Path, key: Path) -> Vault:
-    """The vault, if its key lies elsewhere."""
+def open_vault(file: Path, key: Path) -> Vault:
+    """Open a vault. RAISES: ConfigError (D648) if its key is in the same folder, or as `Vault.open`."""
     check_apart(file, key)
     return Vault.open(file, ProjectKey.from_file(key))
 
 
-def _purge_salts(file: Path, key: Path, patients: Sequence[str]) -> int:
-    """Destroy salts. All of them at once is what deleting the file is for."""
+def purge_salts(file: Path, key: Path, patients: Sequence[str]) -> int:
+    """Remove the salts of patients. RETURNS (int): number of salts that were removed.
+
+    RAISES: ConfigError (D412) for no patients: to remove all salts, delete the file.
+    """
     if not patients:
         raise ConfigError(Errors.D412.format(first="salts", second="all"))
     check_apart(file, key)
@@ -123,22 +174,61 @@ def _purge_salts(file: Path, key: Path, patients: Sequence[str]) -> int:
     return sum(salts.purge(name) for name in patients)
 
 
-def _write(out: Path, entries: Iterable[Entry]) -> int:
-    """Write a CSV file whole or not at all, for the owner alone, and count its rows."""
+def write_changes(path: Path, entries: Iterable[Entry]) -> int:
+    """Write a CSV file that only its owner can read. RETURNS (int): number of rows."""
     count = 0
-    with whole_file(out) as part:
+    with whole_file(path) as part:
         part.chmod(0o600)
         with open(part, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["patient", "note", "row", "label", "start", "end", "original", "surrogate"])
             for entry in entries:
                 count += len(entry.changes)
-                rows.writerows(_rows(entry))
+                for start, label, original, surrogate in entry.changes:  # offsets in the released text
+                    place = (entry.patient, entry.note, entry.row or "", label, start, start + len(surrogate))
+                    rows.writerow([*place, original, surrogate])
     return count
 
 
-def _rows(entry: Entry) -> Iterator[tuple[str | int, ...]]:
-    """The changes of a note, one a row; start and end are characters of the released text."""
-    for start, label, original, surrogate in entry.changes:
-        row = entry.row or ""
-        yield entry.patient, entry.note, row, label, start, start + len(surrogate), original, surrogate
+def plan_reversal(paths: list[Path], output: Path, text_field: str | None, overwrite: bool) -> list[Job]:
+    """Decide which released files are read and which originals are written. RAISES: InputError as `io.plan`."""
+    notes, others = find_notes(paths, (".txt", ".jsonl") if text_field else (".txt",), skip=output)
+    if not notes:
+        hint = " or .jsonl" if text_field else " (.jsonl files need --text-field)"
+        raise InputError(Errors.D406.format(count=others, jsonl=hint))
+    return plan(notes, lambda relative: [output / relative], overwrite=overwrite)[0]
+
+
+def reverse_file(vault: Vault, job: Job, encoding: str, text_field: str) -> None:
+    """Restore the original of a file that only its owner can read, completely or not at all.
+
+    RAISES: InputError if a note is not in the vault or was changed.
+    """
+    with whole_file(job.targets[-1]) as part:
+        part.chmod(0o600)
+        if job.source.suffix.lower() == ".jsonl":
+            with open(part, "w", encoding=encoding, newline="") as file:
+                file.writelines(reverse_rows(vault, job, encoding, text_field))
+            return
+        text, own = decode(read_bytes(job.source), encoding, str(job.source))
+        (original,) = vault.reverse([(job.relative.as_posix(), 0, text)])
+        if isinstance(original, InputError):
+            raise original
+        part.write_bytes(encode(original, own, str(job.source)))
+
+
+def reverse_rows(vault: Vault, job: Job, encoding: str, text_field: str) -> Iterator[str]:
+    """Restore the originals in the rows of a JSONL file. YIELDS (str): lines. RAISES: InputError (D405)."""
+
+    def read() -> Iterator[Row]:
+        for row in read_rows(job.source, text_field, encoding):
+            if isinstance(row, BadRow):
+                raise InputError(Errors.D405.format(row=row.number, reason=row.reason))
+            yield row
+
+    for batch in cut(read(), lambda row: len(row.text), batch_size=_BATCH, n_process=1):
+        originals = vault.reverse([(job.relative.as_posix(), row.number, row.text) for row in batch])
+        for row, original in zip(batch, originals, strict=True):
+            if isinstance(original, InputError):
+                raise InputError(Errors.D405.format(row=row.number, reason=original))
+            yield write_row(row, {**row.record, text_field: original})

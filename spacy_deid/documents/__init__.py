@@ -3,12 +3,13 @@
 The package does not depend on spaCy.
 """
 
-from .document import Document, Page, ReadSettings, WriteSettings
+from .document import Document, File, Page, ReadSettings, WriteSettings
 from .formats import SUFFIXES, read_document, redact_document, verify
 
 __all__ = [
     "SUFFIXES",
     "Document",
+    "File",
     "Page",
     "ReadSettings",
     "WriteSettings",

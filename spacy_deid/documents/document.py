@@ -12,6 +12,20 @@ from ..offsets import Edit, check_edits
 from .visible_text import VisibleText
 
 
+class File(NamedTuple):
+    """A file in memory.
+
+    data (bytes): content of the file.
+    name (str): name of the file. Its suffix says what kind of file it is; the name appears in error messages.
+    """
+
+    data: bytes
+    name: str
+
+    def __repr__(self) -> str:
+        return f"File({len(self.data)} bytes)"
+
+
 class Page(NamedTuple):
     """A page of a document.
 

@@ -49,7 +49,7 @@ def attach_table(folder: Path) -> Outcome:
     message.set_content("Adjunto.")
     message.add_attachment(TABLE, "text", "csv", filename="visits.csv")
     document = read_document(message.as_bytes(), "a.eml", SETTINGS)
-    copy = message_from_bytes(spacy_deid.redact(document, spacy_deid.load("es")).data)
+    copy = message_from_bytes(spacy_deid.Deidentifier("es")(document).copy)
     parts = [part.get_payload(decode=True) or b"" for part in copy.walk()]
     return Outcome(1, int(any(CANARY.encode() in part for part in parts)))
 

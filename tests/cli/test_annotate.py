@@ -26,7 +26,7 @@ def annotate(cli, pipeline_folder: Path, tmp_path: Path):
 @pytest.mark.parametrize("scheme", ["canonical", "meddocan", "i2b2", "grascco"])
 def test_every_format_and_scheme_reads_back(annotate, tmp_path: Path, to: str, scheme: str):
     (tmp_path / "notes" / "a.txt").write_bytes(NOTE.encode())
-    result = annotate("--to", to, "--scheme", scheme)
+    result = annotate("--format", to, "--scheme", scheme)
     assert result.exit_code == 0, result.stderr
     (document,) = read_folder(tmp_path / "out", scheme=scheme)
     assert document.name == "a"
@@ -37,7 +37,7 @@ def test_every_format_and_scheme_reads_back(annotate, tmp_path: Path, to: str, s
 def test_offsets_are_those_of_the_file_as_read(annotate, tmp_path: Path, to: str):
     text = "\ufeff" + NOTE.replace("\n", "\r\n")
     (tmp_path / "notes" / "a.txt").write_bytes(text.encode())
-    assert annotate("--to", to).exit_code == 0
+    assert annotate("--format", to).exit_code == 0
     (document,) = read_folder(tmp_path / "out")
     assert document.text == text
     assert [document.text[e.start : e.end] for e in document.entities] == FOUND
@@ -46,7 +46,7 @@ def test_offsets_are_those_of_the_file_as_read(annotate, tmp_path: Path, to: str
 def test_tree_is_kept(annotate, tmp_path: Path):
     (tmp_path / "notes" / "ward").mkdir()
     (tmp_path / "notes" / "ward" / "b.txt").write_text(NOTE)
-    assert annotate("--to", "brat").exit_code == 0
+    assert annotate("--format", "brat").exit_code == 0
     assert sorted(path.name for path in (tmp_path / "out" / "ward").iterdir()) == ["b.ann", "b.txt"]
 
 
@@ -54,7 +54,7 @@ def test_note_that_a_format_cannot_hold_fails_alone(annotate, tmp_path: Path):
     (tmp_path / "notes" / "a.txt").write_text(NOTE)
     (tmp_path / "notes" / "nul.txt").write_text("Esparza\0")
     (tmp_path / "notes" / "bad.txt").write_bytes(b"\xff")
-    result = annotate("--to", "i2b2")
+    result = annotate("--format", "i2b2")
     assert result.exit_code == 1
     assert "nul.txt: " in result.stderr
     assert "bad.txt: not valid utf-8" in result.stderr
@@ -63,7 +63,7 @@ def test_note_that_a_format_cannot_hold_fails_alone(annotate, tmp_path: Path):
 
 def test_annotations_beside_the_notes_would_overwrite_them(cli, pipeline_folder: Path, tmp_path: Path):
     (tmp_path / "a.txt").write_text(NOTE)
-    options = ["--pipeline", pipeline_folder, "--output", tmp_path, "--to", "brat", "--overwrite"]
+    options = ["--pipeline", pipeline_folder, "--output", tmp_path, "--format", "brat", "--overwrite"]
     assert cli("annotate", tmp_path, *options).exit_code == 1
     assert (tmp_path / "a.txt").read_text() == NOTE
 
@@ -71,14 +71,14 @@ def test_annotations_beside_the_notes_would_overwrite_them(cli, pipeline_folder:
 def test_run_is_resumed_note_by_note(annotate, tmp_path: Path):
     for name in "ab":
         (tmp_path / "notes" / f"{name}.txt").write_text(NOTE)
-    assert annotate("--to", "brat").exit_code == 0
+    assert annotate("--format", "brat").exit_code == 0
     (tmp_path / "out" / "b.ann").unlink()
-    assert annotate("--to", "brat").exit_code == 1
-    result = annotate("--to", "brat", "--resume")
+    assert annotate("--format", "brat").exit_code == 1
+    result = annotate("--format", "brat", "--resume")
     assert result.exit_code == 0
     assert "1 note(s) annotated" in result.stdout
     assert "1 skipped" in result.stdout
-    assert annotate("--to", "jsonl", "--resume").exit_code == 1
+    assert annotate("--format", "jsonl", "--resume").exit_code == 1
 
 
 # With surrogates
@@ -94,7 +94,7 @@ def key(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("to", ["brat", "i2b2", "jsonl", "spacy"])
 def test_the_text_with_surrogates_is_written_with_the_labels_of_the_original(annotate, tmp_path: Path, key: Path, to):
     (tmp_path / "notes" / "a.txt").write_bytes(NOTE.encode())
-    result = annotate("--to", to, "--surrogates", "--key", key)
+    result = annotate("--format", to, "--surrogates", "--key", key)
     assert result.exit_code == 0, result.stderr
     (document,) = read_folder(tmp_path / "out")
     assert [entity.label for entity in document.entities] == ["CITY", "EMAIL"]
@@ -110,7 +110,7 @@ def test_the_text_with_surrogates_is_written_with_the_labels_of_the_original(ann
 
 def test_surrogates_are_not_written_without_a_key(annotate, tmp_path: Path):
     (tmp_path / "notes" / "a.txt").write_text(NOTE)
-    result = annotate("--to", "brat", "--surrogates")
+    result = annotate("--format", "brat", "--surrogates")
     assert result.exit_code == 1
     assert "spacy-deid key new" in result.stderr
     assert not (tmp_path / "out").exists()

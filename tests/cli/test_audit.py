@@ -45,7 +45,7 @@ def write(path, rows):
 
 def test_leaks_are_counted_by_type_source_kind_and_form(cli, store, tmp_path):
     notes = write(tmp_path / "out.jsonl", records())
-    result = cli("audit", notes, store, "--output", tmp_path / "audit.json", "--no-fuzzy")
+    result = cli("audit", notes, "--dictionaries", store, "--output", tmp_path / "audit.json", "--no-fuzzy")
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
     leaks = report["leaks"]
@@ -76,7 +76,16 @@ def broken_up(i):
 def test_no_identifier_is_said_unless_it_is_asked_for(cli, store, tmp_path, caplog):
     caplog.set_level(0)
     notes = write(tmp_path / "out.jsonl", [broken_up(i) for i in range(PATIENTS)])
-    args = ["audit", notes, store, "--output", tmp_path / "audit.json", "--hits", tmp_path / "hits.jsonl"]
+    args = [
+        "audit",
+        notes,
+        "--dictionaries",
+        store,
+        "--output",
+        tmp_path / "audit.json",
+        "--hits",
+        tmp_path / "hits.jsonl",
+    ]
     result = cli(*args)
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in (tmp_path / "hits.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -94,7 +103,7 @@ def test_no_identifier_is_said_unless_it_is_asked_for(cli, store, tmp_path, capl
 
 def test_notes_are_told_apart_by_a_column(cli, store, tmp_path):
     rows = [row | {"ward": "AB"[i % 2]} for i, row in enumerate(records())]
-    result = cli("audit", write(tmp_path / "out.jsonl", rows), store, "--by", "ward")
+    result = cli("audit", write(tmp_path / "out.jsonl", rows), "--dictionaries", store, "--by", "ward")
     assert result.exit_code == 0, result.output
     assert "by ward" in result.stdout
 
@@ -103,7 +112,7 @@ def test_notes_are_told_apart_by_a_column(cli, store, tmp_path):
 def test_what_is_read_is_not_written_over(cli, store, tmp_path, option):
     notes = write(tmp_path / "out.jsonl", records())
     before = notes.read_bytes()
-    result = cli("audit", notes, store, option, notes)
+    result = cli("audit", notes, "--dictionaries", store, option, notes)
     assert result.exit_code == 1
     assert "would be overwritten" in result.stderr
     assert notes.read_bytes() == before
@@ -111,7 +120,9 @@ def test_what_is_read_is_not_written_over(cli, store, tmp_path, option):
 
 def test_two_outputs_do_not_go_to_one_file(cli, store, tmp_path):
     notes = write(tmp_path / "out.jsonl", records())
-    result = cli("audit", notes, store, "--output", tmp_path / "x.json", "--hits", tmp_path / "x.json")
+    result = cli(
+        "audit", notes, "--dictionaries", store, "--output", tmp_path / "x.json", "--hits", tmp_path / "x.json"
+    )
     assert result.exit_code == 1
     assert "same file" in result.stderr
 
@@ -119,7 +130,9 @@ def test_two_outputs_do_not_go_to_one_file(cli, store, tmp_path):
 def test_what_fails_half_way_leaves_no_file(cli, store, tmp_path):
     rows = [*records(), {"note_id": "x", "patient_id": "P1", "note_type": "letter", "text": [NAMES[1]]}]
     notes = write(tmp_path / "out.jsonl", rows)
-    result = cli("audit", notes, store, "--output", tmp_path / "a.json", "--hits", tmp_path / "h.jsonl")
+    result = cli(
+        "audit", notes, "--dictionaries", store, "--output", tmp_path / "a.json", "--hits", tmp_path / "h.jsonl"
+    )
     assert result.exit_code == 1
     assert "row 81: the text is not a string" in result.stderr
     assert sightings(result.output) == []
@@ -130,7 +143,7 @@ def test_two_processes_find_what_one_does(cli, store, tmp_path):
     notes = write(tmp_path / "out.jsonl", records())
     reports = []
     for count in (1, 2):
-        result = cli("audit", notes, store, "--output", tmp_path / "a.json", "--n-process", count)
+        result = cli("audit", notes, "--dictionaries", store, "--output", tmp_path / "a.json", "--n-process", count)
         assert result.exit_code == 0, result.output
         reports.append((tmp_path / "a.json").read_bytes())
     assert reports[0] == reports[1]
@@ -143,9 +156,9 @@ def test_a_folder_of_texts_is_audited_by_its_index(cli, store, tmp_path):
     (tmp_path / "out" / "3.txt").write_text("Sin dueño.", encoding="utf-8")
     index = tmp_path / "index.csv"
     index.write_text("note_id,patient_id,note_type\n1,P0,letter\n2,P1,letter\n", encoding="utf-8")
-    result = cli("audit", tmp_path / "out", store, "--index", index, "--output", tmp_path / "a.json")
+    result = cli("audit", tmp_path / "out", "--dictionaries", store, "--index", index, "--output", tmp_path / "a.json")
     assert result.exit_code == 0, result.output
-    assert "1 .txt file(s) that no row of the index names were not audited" in result.stderr
+    assert "1 .txt file(s) without a row in the index were not audited" in result.stderr
     report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert report["leaks"]["all"]["all"]["hits"] == 1
     assert report["skipped"] == {"not in the index table": 1}
@@ -156,7 +169,7 @@ def test_notes_of_nobody_and_of_unknown_patients_are_counted(cli, store, tmp_pat
         {"note_id": "x", "patient_id": patient, "note_type": "", "text": NAMES[0]} for patient in (None, "", "P99")
     ]
     notes = write(tmp_path / "out.jsonl", records(strays))
-    result = cli("audit", notes, store, "--output", tmp_path / "a.json")
+    result = cli("audit", notes, "--dictionaries", store, "--output", tmp_path / "a.json")
     report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert report["skipped"] == {"no patient id": 2, "patient not in the index": 1}
     assert (report["notes"], report["audited"]) == (83, 80)
@@ -173,12 +186,14 @@ def test_notes_of_nobody_and_of_unknown_patients_are_counted(cli, store, tmp_pat
             "no notes to audit (1 patient not in",
         ),
         ([{"note_id": "1", "patient_id": "P1", "note_type": "a", "text": 7}], [], "row 1: the text is not a string"),
-        (records(), ["--text", "body"], "no column 'body'"),
+        (records(), ["--text-field", "body"], "no column 'body'"),
         (records(), ["--with-text"], "--hits is missing"),
     ],
 )
 def test_bad_input_is_refused(cli, store, tmp_path, rows, args, message):
-    result = cli("audit", write(tmp_path / "out.jsonl", rows), store, "--output", tmp_path / "a.json", *args)
+    result = cli(
+        "audit", write(tmp_path / "out.jsonl", rows), "--dictionaries", store, "--output", tmp_path / "a.json", *args
+    )
     assert result.exit_code == 1
     assert message in result.stderr
     assert sightings(result.output) == []
@@ -186,6 +201,6 @@ def test_bad_input_is_refused(cli, store, tmp_path, rows, args, message):
 
 
 def test_a_store_that_is_not_there_is_refused(cli, tmp_path):
-    result = cli("audit", write(tmp_path / "out.jsonl", records()), tmp_path / "nowhere")
+    result = cli("audit", write(tmp_path / "out.jsonl", records()), "--dictionaries", tmp_path / "nowhere")
     assert result.exit_code == 1
     assert "nowhere" in result.stderr

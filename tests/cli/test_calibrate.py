@@ -89,7 +89,7 @@ def test_no_word_of_the_data_is_saved_or_printed(calibrated):
         (["--risk", "0.1"], "--risk-data, notes that were not used before, is missing"),
         (["--risk-data", FRESH], "--risk, which --risk-data goes with, is missing"),
         (["--risk", "0.5", "--risk-data", SAMPLE], "also in the development set"),
-        (["--use", "surest"], "balanced, high_recall, max_recall"),
+        (["--operating-point", "surest"], "balanced, high_recall, max_recall"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path, options, said):
@@ -130,7 +130,7 @@ def test_redact_takes_a_point_and_says_so_in_the_trace(cli, calibrated, tmp_path
 def test_an_unknown_point_is_refused_with_the_known_ones(cli, calibrated, tmp_path: Path, command):
     folder, _ = calibrated
     (tmp_path / "note.txt").write_text("Nombre: Ana.\n")
-    more = ["--to", "brat"] if command == "annotate" else []
+    more = ["--format", "brat"] if command == "annotate" else []
     args = [command, tmp_path / "note.txt", "--pipeline", folder / "es", "--output", tmp_path / "out", *more]
     result = cli(*args, "--operating-point", "best")
     assert result.exit_code == 1

@@ -9,7 +9,7 @@ from conftest import NOTE
 from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
-from spacy_deid.cli.convert import hash_folder
+from spacy_deid.cli.corpus import hash_folder
 from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
 
 CAS = Path(__file__).parents[1] / "data" / "evaluation" / "cas" / "json"
@@ -98,7 +98,7 @@ def test_gold_of_another_document_stops_no_other(cli, folders: tuple[Path, Path]
     sides = (folders[0], tmp_path / "other", "--scheme", "meddocan", "--align")
     result = cli("evaluate", *sides, "--documents", tmp_path / "d.csv")
     assert result.exit_code == 1
-    assert "in no figure: document 'b': the ground truth seems to belong to another text" in result.stderr
+    assert "left out: document 'b': the ground truth seems to belong to another text" in result.stderr
     assert [line.split(",")[0] for line in (tmp_path / "d.csv").read_text().splitlines()] == ["document", "a"]
 
 

@@ -39,7 +39,7 @@ def test_build_and_show(cli, mapping, tmp_path):
 
 def test_settings_reach_the_report(cli, mapping, tmp_path):
     count_phrases(["nada de nada"]).to_file(tmp_path / "counts.bin")
-    options = ["--fuzzy", "--limit", 9, "--background", tmp_path / "counts.bin", "--processes", 1]
+    options = ["--fuzzy", "--limit", 9, "--background", tmp_path / "counts.bin", "--n-process", 1]
     built = cli("dictionary", "build", mapping, tmp_path / "local", *options, "--report", tmp_path / "r.json")
     assert built.exit_code == 0, built.output
     report = json.loads((tmp_path / "r.json").read_text())

@@ -28,7 +28,7 @@ def run(*arguments):
 
 def test_the_command_prints_a_table_and_writes_figures_and_rows(pipeline, tmp_path):
     figures, rows = tmp_path / "all.json", tmp_path / "rows.json"
-    result = run(pipeline, "--lang", "en", "--n", 2, "--bootstrap", 20, "--json", figures, "--metrics", rows)
+    result = run(pipeline, "--lang", "en", "--n", 2, "--bootstrap", 20, "--output", figures, "--metrics", rows)
     assert result.exit_code == 0, result.output
     assert "african_american" in result.output
     written = json.loads(figures.read_text(encoding="utf8"))
@@ -39,7 +39,7 @@ def test_the_command_prints_a_table_and_writes_figures_and_rows(pipeline, tmp_pa
 
 def test_the_same_seed_gives_the_same_figures(pipeline, tmp_path):
     for name in ("a", "b"):
-        run(pipeline, "--lang", "en", "--n", 1, "--bootstrap", 20, "--json", tmp_path / name)
+        run(pipeline, "--lang", "en", "--n", 1, "--bootstrap", 20, "--output", tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 

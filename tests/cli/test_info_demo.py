@@ -9,7 +9,7 @@ import pytest
 
 import spacy_deid
 from spacy_deid import __version__, shipped_pipelines
-from spacy_deid.cli.demo import sample_notes, show
+from spacy_deid.cli.info import sample_notes, show
 from spacy_deid.offsets import Edit
 
 

@@ -11,7 +11,7 @@ from conftest import NOTE, REDACTED
 from spacy.language import Language
 from spacy.tokens import Doc
 
-import spacy_deid.cli.redaction
+import spacy_deid
 
 
 @pytest.fixture
@@ -167,10 +167,10 @@ def test_detector_that_did_not_run_writes_no_file(nlp: Language, cli, notes: Pat
 
 
 def test_many_notes_leave_no_strings_behind(nlp: Language):
-    redaction = spacy_deid.cli.redaction.Redaction(nlp, {}, batch_size=4)
+    deid = spacy_deid.Deidentifier(nlp)
     before = len(nlp.vocab.strings)
     for i in range(10):
-        redaction.release([f"palabra{i}x{j} en Puerto Esparza" for j in range(4)])
+        assert all(result.ok for result in deid.pipe([f"palabra{i}x{j} en Puerto Esparza" for j in range(4)]))
     assert len(nlp.vocab.strings) <= before + 10  # labels and span group keys, which are no words of notes
 
 

@@ -143,7 +143,7 @@ def test_what_office_writes_while_a_document_is_open_is_left_alone(redact, folde
     (folder / "~$a.docx").write_bytes(b"\5Ana Ruiz")
     result = redact(folder)
     assert result.exit_code == 0, result.stderr
-    assert "1 other file(s) left alone" in result.stderr
+    assert "1 other file(s) ignored" in result.stderr
 
 
 def test_a_pdf_and_a_word_document_of_one_name_have_traces_of_their_own(redact, folder, tmp_path):
@@ -246,7 +246,7 @@ def test_warnings_are_in_the_report_and_the_trace(redact, tmp_path):
     result = redact(tmp_path / "Ana Ruiz.html", tmp_path / "b.html", "--report", tmp_path / "r.json", "--trace")
     assert result.exit_code == 0, result.stderr
     assert f"warning: {tmp_path / 'Ana Ruiz.html'}: pictures and embedded objects are removed" in result.stderr
-    assert "1 note(s) or document(s) with warnings: look at them" in result.stderr
+    assert "1 note(s) or document(s) with warnings: check them" in result.stderr
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["warnings"] == {"pictures and embedded objects are removed": 1}
     assert report["with_warnings"] == 1

@@ -8,7 +8,7 @@ from conftest import NOTE
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_deid.cli.facts import AlikeIds, RowFields, file_facts
+from spacy_deid.cli.ehr_context import RowFields, SimilarIds, read_file_context
 from spacy_deid.errors import DeidError
 from spacy_deid.io import Job
 from spacy_deid.surrogates.keys import ProjectKey
@@ -194,7 +194,7 @@ def test_ids_of_files_are_compared_too(redact, tmp_path):
 
 
 def test_one_id_in_many_forms_is_no_matter():
-    alike = AlikeIds()
+    alike = SimilarIds()
     for number, pid in enumerate(["123", " 123", 123, "１２３"]):
         alike.add({"patient_id": pid}, str(number))
     assert alike.describe() == ""
@@ -205,5 +205,5 @@ def test_no_error_quotes_a_value(tmp_path):
         RowFields(note_date="day").read({"day": CANARY})
     assert CANARY not in str(error.value)
     (tmp_path / "facts.csv").write_text(CSV)
-    facts = file_facts(None, tmp_path / "facts.csv")
-    assert facts.of(Job(tmp_path, Path("ward/b.txt"), ())) == {"patient_id": "8"}
+    facts = read_file_context(None, tmp_path / "facts.csv")
+    assert facts.read(Job(tmp_path, Path("ward/b.txt"), ())) == {"patient_id": "8"}

@@ -9,8 +9,9 @@ import pytest
 from conftest import NOTE, REDACTED
 from spacy.language import Language
 
+from spacy_deid import Deidentifier
 from spacy_deid.cli.console import progress
-from spacy_deid.cli.redaction import Redaction
+from spacy_deid.cli.run import RedactionRun
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.io import Job
@@ -116,11 +117,11 @@ def kill_worker(doc):
 def test_a_row_that_ends_its_process_fails_alone(nlp, tmp_path: Path, capsys):
     nlp.add_pipe("deid_test_kills_its_worker", first=True)
     path = write(tmp_path / "in.jsonl", *(json.dumps({"text": f"nota {i}"}) for i in range(9)), '{"text": "fatal"}')
-    redaction = Redaction(nlp, {}, n_process=2)
+    redaction = RedactionRun(Deidentifier(nlp), n_process=2)
     with progress(1) as bar:
         redaction.run([Job(path, Path(path.name), (tmp_path / "out.jsonl",))], bar)
     assert redaction.rejects.count == 1
-    assert "row 10: its process was ended" in capsys.readouterr().err
+    assert "row 10: the worker process was killed" in capsys.readouterr().err
     assert (tmp_path / "out.jsonl").read_text() == "".join(path.read_text().splitlines(keepends=True)[:9])
 
 
@@ -141,7 +142,7 @@ def test_a_file_that_cannot_be_decoded_line_by_line_fails_as_a_whole(redact, tmp
     path.write_bytes('{"t": "a"}\n{"t": "b"}\n'.encode("utf-16") + b"\x00")
     result = redact(path, "--text-field", "t", "--encoding", "utf-16")
     assert result.exit_code == 1
-    assert "not utf-16 text" in result.stderr
+    assert "not valid utf-16 text" in result.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -155,7 +156,7 @@ def test_a_kept_field_that_rows_do_not_have_is_said(redact, tmp_path: Path):
     path = write(tmp_path / "notes.jsonl", '{"text": "x", "a": 1}', '{"text": "y"}')
     result = redact(path, "--text-field", "text", "--keep-field", "a")
     assert result.exit_code == 0
-    assert "1 of 2 row(s) have no 'a', which --keep-field names" in result.stderr
+    assert "1 of 2 row(s) have no key 'a' (--keep-field)" in result.stderr
     result = redact(path, "--text-field", "text", "--keep-field", "visit", "--overwrite")
     assert result.exit_code == 1
     assert "2 of 2 row(s) have no 'visit'" in result.stderr

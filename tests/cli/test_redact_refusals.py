@@ -137,7 +137,7 @@ def test_missing_output_is_named(redact, note: Path):
 
 def test_output_that_is_a_file_is_refused(redact, note: Path, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    assert "a folder or an installed" in redact(note, output=tmp_path / "file").stderr
+    assert "not a folder" in redact(note, output=tmp_path / "file").stderr
 
 
 def test_files_of_other_kinds_are_refused(redact, tmp_path: Path):

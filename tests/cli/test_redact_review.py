@@ -51,7 +51,7 @@ def test_what_nobody_found_is_written_with_its_place_in_the_note_and_in_what_is_
     assert "[EMAIL]" in released
     assert released[slice(*row["released"])] == CANARY
     assert {"score", "probability", "by", "version", "columns"} <= row.keys()
-    assert f"{len(rows)} span(s) to look at" in result.stderr
+    assert f"{len(rows)} span(s) to review" in result.stderr
     assert CANARY not in (tmp_path / "review.jsonl").read_text() + result.output
 
 
@@ -72,7 +72,7 @@ def test_a_budget_goes_to_the_best_of_all_notes(redact, notes, model, tmp_path):
     result = redact(notes, *args, tmp_path / "best.jsonl", *budget)
     (row,) = read(tmp_path / "best.jsonl")
     assert row["note"] == "ward/one.txt"
-    assert "1 span(s) to look at" in result.stderr
+    assert "1 span(s) to review" in result.stderr
 
 
 def test_notes_can_be_ordered_by_what_is_likely_to_leak(redact, notes, model, tmp_path):
@@ -131,7 +131,7 @@ def test_an_interrupted_run_writes_no_review(redact, notes, model, tmp_path, mon
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacy_deid.cli.redaction.write_whole", interrupt)
+    monkeypatch.setattr("spacy_deid.cli.run.write_whole", interrupt)
     assert redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code != 0
     assert not (tmp_path / "r.jsonl").exists()
 

@@ -122,7 +122,7 @@ def test_what_no_surrogate_could_be_made_of_is_counted_and_said(cli, key, tmp_pa
     target = ("--pipeline", tmp_path / "pipeline", "--output", tmp_path / "out")
     result = cli("redact", tmp_path / "in.txt", *target, *options)
     assert result.exit_code == 0, result.stderr
-    assert "1 span(s) with their tag: no surrogate could be made" in result.stderr
+    assert "1 span(s) replaced by a tag: no surrogate could be made" in result.stderr
     assert json.loads((tmp_path / "report.json").read_text())["no_surrogate"] == {"BIOMETRIC": 1}
     assert "[BIOMETRIC]" in released(tmp_path)["in.txt"]
 

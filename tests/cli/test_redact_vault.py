@@ -60,7 +60,7 @@ def release(redact, keys, vault, tmp_path):
 
 
 def turn_back(cli, vault, key, tmp_path, *args, source="out"):
-    return cli("vault", "reverse", vault, tmp_path / source, "--key", key, "--output", tmp_path / "back", *args)
+    return cli("vault", "reverse", vault, tmp_path / source, "--vault-key", key, "--output", tmp_path / "back", *args)
 
 
 def tree(folder):
@@ -76,7 +76,7 @@ def test_released_notes_are_turned_back_to_the_last_byte(cli, release, notes, ke
     assert not [data for data in out.values() if CANARY.encode() in data]
     back = turn_back(cli, vault, keys / "vault", tmp_path)
     assert back.exit_code == 0, back.stderr
-    assert "5 file(s) turned back" in back.stdout
+    assert "5 file(s) restored" in back.stdout
     assert tree(tmp_path / "back") == NOTES
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "back").rglob("*.txt")} == {0o600}
     sealed = [vault.read_bytes(), vault.with_name("hospital.vault.log").read_bytes()]
@@ -245,14 +245,14 @@ def test_a_run_that_is_killed_goes_on_with_the_same_vault(cli, release, keys, va
     code = f"""
 import os, sys
 from spacy_deid.cli import app
-from spacy_deid.cli.redaction import Redaction
-finish, done = Redaction._finish, []
-def killed(self, job, *rest):
+from spacy_deid.cli.run import RedactionRun
+finish, done = RedactionRun._write_text, []
+def killed(self, note, *rest):
     if len(done) == 5:
         os.kill(os.getpid(), 9)
-    done.append(job)
-    finish(self, job, *rest)
-Redaction._finish = killed
+    done.append(note)
+    finish(self, note, *rest)
+RedactionRun._write_text = killed
 sys.argv[1:] = {command!r}
 app()
 """

@@ -43,7 +43,7 @@ def store(tmp_path):
 
 
 def test_notes_with_their_patients_names_are_drawn(cli, database, store, tmp_path):
-    result = cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes", "--store", store)
+    result = cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes", "--dictionaries", store)
     assert result.exit_code == 0, result.output
     assert (
         "12 of 60 notes in 1 groups drawn, of 12 patients, 12 with identifiers of their own patient" in result.stdout
@@ -53,7 +53,7 @@ def test_notes_with_their_patients_names_are_drawn(cli, database, store, tmp_pat
 
 
 def test_what_is_not_the_sample_holds_no_identifier(cli, database, store, tmp_path):
-    result = cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes", "--store", store)
+    result = cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes", "--dictionaries", store)
     said = result.output + (tmp_path / "s" / "frame.json").read_text() + (tmp_path / "s" / "groups.csv").read_text()
     assert "progress" in said
     assert CANARY.lower() not in said.lower()
@@ -64,7 +64,9 @@ def test_what_is_not_the_sample_holds_no_identifier(cli, database, store, tmp_pa
 def test_a_sample_is_not_drawn_into_itself(cli, tmp_path, database):
     assert cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes").exit_code == 0
     before = (tmp_path / "s" / "sample.jsonl").read_bytes()
-    result = cli("sample", tmp_path / "s" / "sample.jsonl", tmp_path / "s", "--n", 2, "--date", "", "--overwrite")
+    result = cli(
+        "sample", tmp_path / "s" / "sample.jsonl", tmp_path / "s", "--n", 2, "--date-field", "", "--overwrite"
+    )
     assert result.exit_code == 1
     assert "would be overwritten" in result.stderr
     assert (tmp_path / "s" / "sample.jsonl").read_bytes() == before
@@ -75,7 +77,9 @@ def test_errors_quote_no_note(cli, tmp_path, caplog):
     (tmp_path / "n.csv").write_text(f"N1,P1,letter,2020-01-01,Acude {CANARY}.\n", encoding="utf-8")
     (tmp_path / "m.csv").write_bytes(f"note_id,text\nN1,{CANARY} ünö\n".encode("latin-1"))
     for name in ("n.csv", "m.csv"):
-        result = cli("sample", tmp_path / name, tmp_path / "s", "--patient-id", "", "--note-type", "", "--date", "")
+        result = cli(
+            "sample", tmp_path / name, tmp_path / "s", "--patient-field", "", "--type-field", "", "--date-field", ""
+        )
         assert result.exit_code == 1
         assert name in result.stderr
         assert CANARY not in result.output + caplog.text
@@ -106,10 +110,10 @@ def test_annotators_start_from_what_a_pipeline_finds(cli, tmp_path, pipeline_fol
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--text", "body"], "no column 'body'. Its columns: note_id, patient_id, note_type, date, text"),
+        (["--text-field", "body"], "no column 'body'. Its columns: note_id, patient_id, note_type, date, text"),
         (["--period", "moon"], "unknown period 'moon'"),
         (["--encoding", "klingon"], "unknown text encoding"),
-        (["--store", "nowhere"], "nowhere"),
+        (["--dictionaries", "nowhere"], "nowhere"),
         (["--table", CANARY], "the database rejected the query"),
     ],
 )

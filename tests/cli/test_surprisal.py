@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_deid.cli.surprisal_pipeline import find_part, name_parts
+from spacy_deid.cli.surprisal import find_part, name_parts
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder, read_rows, write_folder
 

@@ -166,14 +166,14 @@ def test_released_copies(redact, tmp_path, suffix):
 
 
 def test_annotations(cli, tmp_path):
-    args = ("annotate", NOTES / "es", "--pipeline", "es", "--to", "brat", "--output", tmp_path / "brat")
+    args = ("annotate", NOTES / "es", "--pipeline", "es", "--format", "brat", "--output", tmp_path / "brat")
     assert cli(*args).exit_code == 0
     compare("annotate", {p.name: p.read_text().splitlines() for p in sorted((tmp_path / "brat").glob("*.ann"))})
 
 
 def test_annotations_with_surrogates(cli, tmp_path, key):
     keyed = ("--surrogates", "--key", key, "--patient-id-from", "name")
-    args = ("annotate", NOTES / "es", "--pipeline", "es", "--to", "jsonl", "--output", tmp_path / "out", *keyed)
+    args = ("annotate", NOTES / "es", "--pipeline", "es", "--format", "jsonl", "--output", tmp_path / "out", *keyed)
     assert cli(*args).exit_code == 0
     compare("annotate_surrogates", (tmp_path / "out" / "documents.jsonl").read_text().splitlines())
 
@@ -184,7 +184,7 @@ def test_scores_of_the_shipped_pipeline(cli, tmp_path):
     for path in CORPUS.glob("*.txt"):
         shutil.copy(path, notes)
     scheme = ("--scheme", "meddocan")
-    args = ("annotate", notes, "--pipeline", "es", "--to", "brat", "--output", tmp_path / "found", *scheme)
+    args = ("annotate", notes, "--pipeline", "es", "--format", "brat", "--output", tmp_path / "found", *scheme)
     assert cli(*args).exit_code == 0
     figures = tmp_path / "figures.json"
     args = ("evaluate", CORPUS, tmp_path / "found", *scheme, "--bootstrap", "0", "--output", figures)

@@ -22,8 +22,8 @@ import spacy_deid
 from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.evaluation import read_folder, write_docbin
 from spacy_deid.ml.transformer import align_pieces
-from spacy_deid.piping import choose_start
 from spacy_deid.saving import fingerprint, save
+from spacy_deid.workers import choose_start
 
 pytest.importorskip("spacy_transformers")
 pytestmark = [
@@ -375,7 +375,7 @@ def test_spawned_workers_release_the_same(encoders, two_threads):
     nlp.add_pipe("deid_surrogate")
     texts = [TEXT, DENSE + TEXT, "", TEXT * 9]
     assert choose_start(nlp) == "spawn"
-    released = [result.text for result in spacy_deid.pipe(nlp, texts, n_process=2)]
+    released = [result.text for result in spacy_deid.Deidentifier(nlp).pipe(texts, n_process=2)]
     assert released == [doc._.deid_text for doc in nlp.pipe(texts)]
     assert "Ana" not in released[0]
 

@@ -62,7 +62,7 @@ def shift_the_rows_of_a_vault(folder: Path) -> Outcome:
         "reverse",
         folder / "v",
         folder / "out",
-        "--key",
+        "--vault-key",
         folder / "keys" / "vault",
         "--text-field",
         "text",

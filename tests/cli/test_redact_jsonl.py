@@ -159,7 +159,7 @@ def test_a_kept_field_that_rows_do_not_have_is_said(redact, tmp_path: Path):
     assert "1 of 2 row(s) have no key 'a' (--keep-field)" in result.stderr
     result = redact(path, "--text-field", "text", "--keep-field", "visit", "--overwrite")
     assert result.exit_code == 1
-    assert "2 of 2 row(s) have no 'visit'" in result.stderr
+    assert "2 of 2 row(s) have no key 'visit'" in result.stderr
 
 
 def test_traces_stand_by_row(redact, tmp_path: Path):

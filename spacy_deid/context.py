@@ -1,12 +1,11 @@
-"""What a Doc knows beyond its text: the EHR context that came with it, and the released text that may leave.
+"""Extensions of a Doc: the EHR context that came with it, and the released text.
 
-``doc._.ehr``         dict: "patient_id", "note_type", "site" and whatever else the caller's rules need
-``doc._.deid_text``   str: the released text; raises unless every required step ran and nothing was changed since
-``doc._.deid_edits``  list of `offsets.Edit`, under the same guard
-``doc._.deid_trace``  list of dict: why each span was changed or kept; offsets and labels, never the surface
-``doc._.deid_warnings`` list of str: why a person should look at the note before it is released
-``doc._.deid_review`` list of dict: what a person should look at; offsets and scores, never the surface
-``doc._.deid_map(offset, side="original")``  int: an offset carried to the other side
+``doc._.ehr``         dict: "patient_id", "note_type", "site" and other values for the caller's rules
+``doc._.deid_text``   str: the released text; raises an error unless every required step ran and nothing was changed
+since ``doc._.deid_edits``  list of `offsets.Edit`, with the same checks ``doc._.deid_trace``  list of dict: why each
+span was changed or kept; offsets and labels, never text ``doc._.deid_warnings`` list of str: reasons to review the
+note before its release ``doc._.deid_review`` list of dict: spans to review; offsets and scores, never text
+``doc._.deid_map(offset, side="original")``  int: an offset converted between original and released text
 """
 
 import hmac
@@ -55,17 +54,17 @@ _UNSIGNED = frozenset({_KEY})
 
 
 def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
-    """Store the edits and the decisions behind them on a Doc as plain values, and sign them.
+    """Store the edits and the decisions behind them on a Doc as plain values, with a receipt.
 
-    The receipt is an HMAC of the text, the detections, the decisions and the edits. Its key is random, new at every
-    call, and stands in the attributes of the merged group: the receipt in ``doc.user_data`` alone cannot be used to
-    guess the text, and fits no other Doc, not even one of the same text.
+    The receipt is an HMAC of the text, the detections, the decisions and the edits. Its random key is new for every
+    call and stored in the attributes of the merged group. So the receipt in ``doc.user_data`` alone cannot be used to
+    guess the text, and does not fit another Doc, not even one with the same text.
 
-    doc (Doc): the Doc to write to. Its detections must have been merged.
+    doc (Doc): a merged Doc.
     edits (list[Edit]): edits in the order of the text.
-    decisions (dict): "policy", "style" and "actions", a list of [start, end, label, action] for every span that was
-        decided on, changed or kept; characters, no text. "reasons", if there are any: [start, reason] of spans that
-        were replaced although the policy keeps their label.
+    decisions (dict): "policy", "style" and "actions", a list of [start, end, label, action] for every decided span
+        (characters, no text). Optionally "reasons": [start, reason] of spans that were replaced although their label
+        is kept.
     """
     doc.spans[MERGED].attrs[_KEY] = token_hex(32)
     doc.user_data[EDITS] = [[e.start, e.end, e.label, e.replacement] for e in edits]
@@ -76,7 +75,7 @@ def set_edits(doc: Doc, edits: list[Edit], decisions: dict[str, Any]) -> None:
 def _sign(doc: Doc) -> str:
     """Compute the receipt of a Doc.
 
-    Detections are signed by their records and not by their spans, which retokenization moves.
+    Detections are represented by their records, not by their spans, which retokenization changes.
     """
     merged = doc.spans[MERGED].attrs
     rows: list[Any] = [len(doc.text), doc.user_data[EDITS]]
@@ -91,7 +90,10 @@ def _sign(doc: Doc) -> str:
 
 
 def _read_decisions(doc: Doc) -> dict[str, Any]:
-    """Read the decisions. RAISES: NotDeidentified (D512) if their receipt is not that of the Doc as it is now."""
+    """Read the decisions.
+
+    RAISES: NotDeidentified (D512) if their receipt does not match the current Doc.
+    """
     decided = doc.user_data.get(DECISIONS)
     try:
         if isinstance(decided, dict) and hmac.compare_digest(str(decided.get(_RECEIPT)).encode(), _sign(doc).encode()):
@@ -102,18 +104,18 @@ def _read_decisions(doc: Doc) -> dict[str, Any]:
 
 
 def get_edits(doc: Doc) -> list[Edit]:
-    """Read the edits, if every step that they rest on has run and nothing was changed since.
+    """Return the edits, if every required step ran and nothing was changed since.
 
-    The guard stands here and not in a component, because spaCy's ``ignore_error`` handler swallows whatever a
-    component raises and hands the bare Doc on. Its time is linear in the length of the Doc.
+    The check is here and not in a component, because spaCy's ``ignore_error`` handler ignores errors of components and
+    returns the bare Doc. Its time is linear in the length of the Doc.
 
-    doc (Doc): the Doc to read.
+    doc (Doc): the Doc.
     RETURNS (list[Edit]): edits in the order of the text.
     RAISES: NotDeidentified if merging (D502), a detector (D501) or the surrogate step (D502) did not run; if a
-        detector ran that was not merged (D503); if text, detections, actions or edits are not those of the receipt
-        (D512); if edits lie outside the text or overlap (D003, D004); if an action other than "keep" has no edit
-        (D514) or an edit no action (D515); if anything was merged and neither decided on nor recovered (D516), or
-        recovered and never merged (D517); if an entity was added after the edits (D513).
+        detector ran that was not merged (D503); if text, detections, actions or edits do not match the receipt (D512);
+        if edits are outside the text or overlap (D003, D004); if an action other than "keep" has no edit (D514), or an
+        edit no action (D515); if a merged span was neither decided nor recovered (D516), or a recovered span never
+        merged (D517); if an entity was added after the edits (D513).
     """
     if MERGED not in doc.spans:
         raise NotDeidentified(Errors.D502.format(step="deid_merge"))
@@ -133,9 +135,9 @@ def get_edits(doc: Doc) -> list[Edit]:
 
 
 def _check_decision(doc: Doc, edits: list[Edit], actions: Sequence[Sequence[Any]]) -> None:
-    """Make sure that edits carry out the actions, and that the actions leave out nothing that was merged.
+    """Check that the edits carry out the actions, and that the actions cover everything that was merged.
 
-    This holds whoever signed: a component that stores fewer edits than were decided on is refused as well.
+    This also holds with a valid receipt: a component that stores fewer edits than were decided is refused.
     """
     text = doc.text
     spans = [(start, end) for start, end, *_ in actions]
@@ -162,16 +164,15 @@ def _check_decision(doc: Doc, edits: list[Edit], actions: Sequence[Sequence[Any]
 
 
 def get_trace(doc: Doc) -> list[dict[str, Any]]:
-    """Why each span was changed or kept, under the guard of `get_edits`.
+    """Return why each span was changed or kept, with the checks of `get_edits`.
 
-    doc (Doc): the Doc to read.
-    RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy", "style", with
-        surrogates "identity" (whether they are those of the "patient" or of the "document"), and "evidence": the
-        records of every detection that touches it, each with the "version" of its detector, and its "operating_point"
-        or the "dictionaries" that were used, if it has them. A span that was replaced although the policy keeps its
-        label has a "reason": "disputed", "unsure" or "called otherwise"; see `surrogates.persons`. What was recovered
-        as medical has the action "recover", and the rule that says so among its evidence.
-        Offsets and labels, never the surface.
+    doc (Doc): the Doc.
+    RETURNS (list[dict]): for each decided span its "start", "end", "label", "action", "policy" and "style"; with
+        surrogates "identity" ("patient" or "document"); and "evidence": the records of all detections that overlap it,
+        with the "version" of their detector, and its "operating_point" or "dictionaries" if any. A span that was
+        replaced although its label is kept has a "reason": "disputed", "unsure" or "called otherwise"; see
+        `surrogates.persons`. A recovered span has the action "recover", and its evidence includes the rule. The trace
+        contains offsets and labels, never text.
     """
     get_edits(doc)
     decided = doc.user_data[DECISIONS]
@@ -194,18 +195,18 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
 
 
 def _recovered(doc: Doc) -> list[Evidence]:
-    """What was recovered; nothing if no component does that."""
+    """Return the recovered spans; empty if no component recovers."""
     return read_evidence(doc, RECOVERED) if RECOVERED in doc.spans else []
 
 
 def get_review(doc: Doc) -> list[dict[str, Any]]:
-    """What a person should look at: what no detector found, and a language model did not expect.
+    """Return the spans to review: unexpected to a language model, and found by no detector.
 
-    doc (Doc): the Doc to read.
-    RETURNS (list[dict]): for each span its "start" and "end", "score", "probability" (whether the score is one), what
-        made it ("by", "version"), and the "columns" of its highest word, such as "surprisal", "entropy", "log_rank".
-        Offsets and numbers, never the surface.
-    RAISES: NotDeidentified if nothing was chosen (D502).
+    doc (Doc): the Doc.
+    RETURNS (list[dict]): for each span "start" and "end", "score", "probability" (whether the score is one), its
+        origin ("by", "version"), and the "columns" of its highest word, such as "surprisal", "entropy", "log_rank".
+        Offsets and numbers, never text.
+    RAISES: NotDeidentified (D502) if `deid_review` did not run.
     """
     if REVIEW not in doc.spans or "scores" not in doc.spans[REVIEW].attrs:
         raise NotDeidentified(Errors.D502.format(step="deid_review"))
@@ -225,11 +226,11 @@ def get_review(doc: Doc) -> list[dict[str, Any]]:
 
 
 def get_warnings(doc: Doc) -> list[str]:
-    """Why a person should look at a note before it is released, under the guard of `get_edits`.
+    """Return reasons to review a note before its release, with the checks of `get_edits`.
 
-    doc (Doc): the Doc to read.
-    RETURNS (list[str]): messages without content. One names each language model that was asked for persons and found
-        none although other detectors did: the note may have talked it out of its task.
+    doc (Doc): the Doc.
+    RETURNS (list[str]): messages without content: one for each language model that was asked for persons and found
+        none although other detectors did, which may be caused by a prompt injection.
     """
     get_edits(doc)
     sources = doc.spans[MERGED].attrs["sources"]
@@ -239,17 +240,17 @@ def get_warnings(doc: Doc) -> list[str]:
 
 
 def _is_person(item: Evidence) -> bool:
-    """Whether a detection is of the name of a person."""
+    """Return whether evidence is for the name of a person."""
     return LABELS[item.label].conll == "PER"
 
 
 def get_text(doc: Doc) -> str:
-    """The released text, under the guard of `get_edits`."""
+    """Return the released text, with the checks of `get_edits`."""
     return apply_edits(doc.text, get_edits(doc))
 
 
 def map_doc_offset(doc: Doc, offset: int, side: Side = "original") -> int:
-    """Carry an offset to the other side; see `offsets.map_offset`."""
+    """Convert an offset between original and released text; see `offsets.map_offset`."""
     return map_offset(get_edits(doc), offset, len(doc.text), side)
 
 
@@ -263,7 +264,7 @@ _GETTERS = {
 
 
 def install_extensions() -> None:
-    """Register the Doc extensions. Safe to call again: spawned workers call it when they import the package."""
+    """Register the Doc extensions. It can be called repeatedly; spawned workers call it on import."""
     if not Doc.has_extension("ehr"):
         Doc.set_extension("ehr", default={})
     for name, getter in _GETTERS.items():

@@ -1,4 +1,4 @@
-"""Loading pipelines: those that ship, a folder, or an installed package, at a chosen operating point."""
+"""Loading pipelines: shipped ones, folders and installed packages, at a chosen operating point."""
 
 import json
 import warnings
@@ -24,20 +24,20 @@ _PARSERS = frozenset({"parser", "beam_parser", "ner", "beam_ner"})  # of spaCy: 
 
 
 def check_length(nlp: Language, text: str) -> None:
-    """Refuse a text that is too long for a pipeline; spaCy's own message is about its parser.
+    """Check that a text is not too long for a pipeline; spaCy's own message is about its parser.
 
-    nlp (Language): the pipeline, whose ``max_length`` counts.
+    nlp (Language): the pipeline, with its limit ``max_length``.
     text (str): the text.
-    RAISES: InputError (D775).
+    RAISES: InputError (D775) if the text is longer than the limit.
     """
     if len(text) > nlp.max_length:
         raise InputError(Errors.D775.format(length=len(text), limit=nlp.max_length))
 
 
 def shipped_pipelines() -> dict[str, Path]:
-    """The pipelines that come with the package.
+    """List the pipelines that ship with the package.
 
-    RETURNS (dict[str, Path]): name → folder, in the order of the names.
+    RETURNS (dict[str, Path]): name → folder, sorted by name.
     """
     folder = Path(str(files("spacy_deid"))) / "pipelines"
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.cfg"))}
@@ -46,9 +46,9 @@ def shipped_pipelines() -> dict[str, Path]:
 def find_pipeline(name: str | Path) -> Path:
     """Find a pipeline without loading it.
 
-    name (Union[str, Path]): as `load`.
+    name (Union[str, Path]): as for `load`.
     RETURNS (Path): its folder, or that of its package.
-    RAISES: ConfigError if there is none (D008).
+    RAISES: ConfigError (D008) if there is no such pipeline.
     """
     known = shipped_pipelines()
     if str(name) in known:
@@ -72,27 +72,27 @@ def load(
     salts: str | Path | None = None,
     **kwargs: Any,
 ) -> Language:
-    """Load a pipeline. Works offline. No word of a note gets into what is saved of it; see `saving.protect`.
+    """Load a pipeline, without network access. It is protected: no word of a note is saved with it; see
+    `saving.protect`.
 
     name (Union[str, Path]): name of a shipped pipeline ("es"), a folder, or an installed pipeline package.
-    operating_point (Optional[str]): "balanced", "high_recall", "max_recall" or another point that the pipeline was
-        calibrated to; None for the one that it was saved with.
-    dictionaries (Optional[Union[str, Path]]): folder of the hospital's own dictionaries; see `use_dictionaries`.
-    surprisal (Optional[Mapping]): settings of `use_surprisal`, {} for scores alone; None for no scores.
+    operating_point (Optional[str]): "balanced", "high_recall", "max_recall" or another calibrated point; None for the
+        one that the pipeline was saved with.
+    dictionaries (Optional[Union[str, Path]]): folder of the institution's dictionaries; see `use_dictionaries`.
+    surprisal (Optional[Mapping]): settings of `use_surprisal`, {} for scores only; None for no scores.
     llm (Optional[Mapping]): settings of `use_llm`, at least "model"; None for no large language model.
-    style (Optional[str]): how replaced spans are written: "tag", "numbered", "mask", "remove" or "surrogate", for as
-        long as the pipeline lives; None for what it was saved with.
-    project_key (Optional[Union[str, Path, ProjectKey]]): file of the key that surrogates come from, or the key.
-        Nothing of it is saved.
-    salts (Optional[Union[str, Path]]): file of the patients' salts; who destroys one makes its patient unknown.
-    kwargs (Any): passed on to ``spacy.load``, such as ``exclude`` or ``config``. Settings in ``config`` may also be
-        those of a component that one of the options above adds, as ``{"components.deid_ruler.fuzzy": True}``.
-    RETURNS (Language): the pipeline. It takes texts of up to `MAX_LENGTH` characters, which its ``max_length`` says,
-        unless it has a parser or an entity recognizer of spaCy.
-    RAISES: ConfigError if there is no such pipeline (D008) or point (D341, D342), if ``config`` has settings of a
-        component that is not there (D355), if a file of the pipeline is damaged
-        or missing (D353, D354), or another version of the package or of spaCy made the pipeline and it cannot be read
-        (D346).
+    style (Optional[str]): style of `deid_surrogate`: "tag", "numbered", "mask", "remove" or "surrogate"; None for the
+        one that the pipeline was saved with. It is not saved.
+    project_key (Optional[Union[str, Path, ProjectKey]]): project key of surrogates, or its file. It is not saved.
+    salts (Optional[Union[str, Path]]): file of the patients' salts; deleting a salt makes the surrogates of its
+        patient irreproducible.
+    kwargs (Any): arguments of ``spacy.load``, such as ``exclude`` or ``config``. ``config`` may also contain settings
+        of a component that one of the options above adds, such as ``{"components.deid_ruler.fuzzy": True}``.
+    RETURNS (Language): the pipeline. Its ``max_length`` is `MAX_LENGTH`, unless it has a parser or an entity
+        recognizer of spaCy.
+    RAISES: ConfigError if there is no such pipeline (D008) or operating point (D341, D342), ``config`` has settings of
+        a missing component (D355), a file of the pipeline is damaged or missing (D353, D354), its config uses names
+        that were replaced (D356), or it was created with incompatible versions and cannot be read (D346).
     """
     folder = find_pipeline(name)
     added = {"deid_ruler": dictionaries, "deid_surprisal": surprisal, "deid_llm": llm}
@@ -121,11 +121,11 @@ def load(
 
 
 def use_operating_point(nlp: Language, name: str) -> None:
-    """Choose a named operating point of a pipeline, for as long as it lives and in what is saved of it.
+    """Set a named operating point of a pipeline. The change is saved with the pipeline.
 
     nlp (Language): the pipeline.
     name (str): name of the point.
-    RAISES: ConfigError if it has no token classifier (D342) or no such point (D341).
+    RAISES: ConfigError if the pipeline has no token classifier (D342) or no such point (D341).
     """
     parts = _made_by_factory(nlp, "deid_ner")
     if not parts:
@@ -136,13 +136,12 @@ def use_operating_point(nlp: Language, name: str) -> None:
 
 
 def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None:
-    """Open the dictionaries of a hospital in a pipeline, for as long as it lives. Nothing of them is saved with it.
+    """Open an institution's dictionaries in a pipeline. They are not saved with it.
 
-    nlp (Language): the pipeline. Without a ``deid_ruler`` it gets one, which its ``deid_merge`` merges from then on.
-        Surrogates are nobody whom the dictionaries know.
-    folder (str or Path): what ``spacy-deid dictionary build`` wrote.
-    settings (Any): other settings of ``deid_ruler``: "without_patient", "fuzzy". A setting that is not given keeps the
-        value of the pipeline.
+    nlp (Language): the pipeline. If it has no ``deid_ruler``, one is added to it and to the sources of ``deid_merge``.
+        Surrogates are never persons in the dictionaries.
+    folder (str or Path): folder written by ``spacy-deid dictionary build``.
+    settings (Any): further settings of ``deid_ruler``: "without_patient", "fuzzy". Other settings are not changed.
     RAISES: ConfigError as `dictionaries.store.LocalStore.open` and `Ruler.set_patient_search`.
     """
     rulers = _made_by_factory(nlp, "deid_ruler")
@@ -175,15 +174,15 @@ def patient_terms(nlp: Language, patient_id: Any) -> list[str]:
 def use_surprisal(
     nlp: Language, threshold: float | None = None, review_per_1000: float | None = None, **settings: Any
 ) -> None:
-    """Let a masked language model score every word, for as long as the pipeline lives and in what is saved of it.
+    """Score every word with a masked language model. The change is saved with the pipeline.
 
-    nlp (Language): the pipeline. Without a ``deid_surprisal`` it gets one, which its ``deid_merge`` trusts least.
-    threshold (Optional[float]): words with this score or a higher one become identifiers, whatever else found
-        them or not.
-    review_per_1000 (Optional[float]): spans for a person to look at that ``deid_review`` may propose for 1,000 words;
-        None to leave what there is of it.
-    settings (Any): other settings of ``deid_surprisal``, such as "model". Without a "score" it gets the combination
-        that lies beside the model, which is a probability.
+    nlp (Language): the pipeline. If it has no ``deid_surprisal``, one is added, with the lowest trust in
+        ``deid_merge``.
+    threshold (Optional[float]): words with at least this score become identifiers.
+    review_per_1000 (Optional[float]): number of spans per 1,000 words that ``deid_review`` proposes; None for no
+        change.
+    settings (Any): further settings of ``deid_surprisal``, such as "model". The default "score" is the combination
+        that was fitted to the model, which is a probability.
     """
     if threshold is not None:
         settings["threshold"] = threshold
@@ -195,11 +194,11 @@ def use_surprisal(
 
 
 def use_llm(nlp: Language, model: str, **settings: Any) -> None:
-    """Let a local large language model look for identifiers, for as long as the pipeline lives and in what is saved.
+    """Detect identifiers with a local large language model. The change is saved with the pipeline.
 
-    nlp (Language): the pipeline. Without a ``deid_llm`` it gets one, which its ``deid_merge`` trusts least.
-    model (str): path of a GGUF file, or address of a server on this machine.
-    settings (Any): other settings of ``deid_llm``, such as "prompt".
+    nlp (Language): the pipeline. If it has no ``deid_llm``, one is added, with the lowest trust in ``deid_merge``.
+    model (str): path of a GGUF file, or address of a server.
+    settings (Any): further settings of ``deid_llm``, such as "prompt"; blocks such as "limits" may be incomplete.
     """
     given = {"model": model, **settings}
     if not _change(nlp, "deid_llm", given):
@@ -212,14 +211,14 @@ def use_style(
     project_key: str | Path | Any = None,
     salts: str | Path | None = None,
 ) -> None:
-    """Choose how a pipeline writes replaced spans, for as long as it lives. Nothing of the key is saved with it.
+    """Set the style of a pipeline. Neither the style nor the key is saved.
 
     nlp (Language): the pipeline.
-    style (Optional[str]): the style's name; None to leave it.
-    project_key (Optional[Union[str, Path, ProjectKey]]): the key that surrogates come from; None to leave it.
-    salts (Optional[Union[str, Path]]): file of the patients' salts, which go with the key.
-    RAISES: ConfigError if nothing in the pipeline writes surrogates (D693), for an unknown style (D507) or a key that
-        cannot be used (D640 - D642), and if a key is needed and there is none (D691).
+    style (Optional[str]): name of the style; None for no change.
+    project_key (Optional[Union[str, Path, ProjectKey]]): project key of surrogates; None for no change.
+    salts (Optional[Union[str, Path]]): file of the patients' salts, used with the key.
+    RAISES: ConfigError if the pipeline has no ``deid_surrogate`` (D693), the style is unknown (D507), the key cannot
+        be used (D640 – D642) or is missing (D691).
     """
     parts = [cast(Any, nlp.get_pipe(part)) for part in _made_by_factory(nlp, "deid_surrogate")]
     if not parts:
@@ -256,10 +255,10 @@ def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
 
 
 def add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
-    """Put a detector before the merging, which trusts it less than all others.
+    """Add a detector before ``deid_merge``, with the lowest trust.
 
     nlp (Language): the pipeline.
-    factory (str): name of the detector's factory.
+    factory (str): factory of the detector.
     config (dict): its settings.
     """
     merges = _made_by_factory(nlp, "deid_merge")
@@ -271,9 +270,7 @@ def add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
 
 
 def _load_checked(name: str | Path, folder: Path, kwargs: dict[str, Any]) -> Language:
-    """Load a folder or a package, and say if another version made it: at once if it cannot be read, as a warning if
-    it can. The meta.json of that version is in the folder.
-    """
+    """Load a folder or a package. If other versions created it, warn, or raise an error if it cannot be read."""
     made, made_spacy = _made_by(folder)
     here = version("spacy-deid")
     _refuse_replaced_names(_data_folder(folder), name)
@@ -390,7 +387,7 @@ def _replaced_names(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _data_folder(folder: Path) -> Path:
-    """The folder that holds the config of a pipeline: its own folder, or NAME-VERSION within its package."""
+    """Return the folder with the config of a pipeline: its own folder, or NAME-VERSION in its package."""
     if (folder / "config.cfg").is_file():
         return folder
     return next((path.parent for path in sorted(folder.glob("*/config.cfg"))), folder)
@@ -401,12 +398,12 @@ def _split_settings(
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Separate the settings of components that are added after loading from those that ``spacy.load`` can apply.
 
-    name (Union[str, Path]): name of the pipeline, for the error.
-    folder (Path): its data.
-    kwargs (dict): keyword arguments for ``spacy.load``.
+    name (Union[str, Path]): name of the pipeline, for error messages.
+    folder (Path): folder with its config.
+    kwargs (dict): arguments of ``spacy.load``.
     added (Sequence[str]): components that are added if the pipeline does not have them.
-    RETURNS (tuple): the keyword arguments, and component → settings.
-    RAISES: ConfigError (D355) for settings of a component that is neither there nor added.
+    RETURNS (tuple): the remaining arguments, and component → settings.
+    RAISES: ConfigError (D355) for settings of a component that neither exists nor is added.
     """
     overrides = dict_to_dot(kwargs.get("config", {}), for_overrides=True)
     path = folder / "config.cfg"
@@ -427,7 +424,7 @@ _UNKNOWN = "an unknown version"
 
 
 def _made_by(path: Path) -> tuple[str, str]:
-    """The versions of spacy_deid and spaCy that a pipeline was made by, as its meta.json has them."""
+    """Return the versions of spacy_deid and spaCy in the meta.json of a pipeline."""
     try:
         meta = json.loads((path / "meta.json").read_text(encoding="utf8"))
         deid = meta.get("deid") or {}

@@ -1,23 +1,22 @@
-"""Saving a pipeline without the words of the notes it has read.
+"""Saving a pipeline without words of the notes that it processed.
 
-spaCy keeps every string it has ever seen: each token of each note, its lower-case form, its prefix and suffix go into
-``vocab.strings``, and from there into ``vocab/strings.json``, into ``nlp.to_bytes()`` and into pickles. `protect` cuts
-what is saved down to the strings that the pipeline was loaded with and those that its components need. The pipeline in
-memory is left as it is, so Docs stay usable.
+spaCy stores every string it has processed: each token of each note, with its lower-case form, prefix and suffix, is
+added to ``vocab.strings``, and from there written to ``vocab/strings.json``, to ``nlp.to_bytes()`` and to pickles.
+`protect` limits saved strings to those that the pipeline was loaded with and those that its components need. The
+pipeline in memory is not changed, so its Docs stay usable.
 
-`spacy_deid.load` protects what it loads, and so does a config that says
+`spacy_deid.load` protects pipelines, and so does a config with
 
     [nlp.after_creation]
     @callbacks = "spacy_deid.protect.v1"
 
-which a protected pipeline's own config does: saved once, it is protected by plain ``spacy.load`` as well. The same in
-a training config makes ``spacy train`` safe. Then ``nlp.to_disk``, ``nlp.to_bytes``, ``pickle`` and ``copy.deepcopy``
-carry no word of a note. Not covered is what goes round the pipeline: ``nlp.vocab.to_disk``, ``nlp.vocab.strings``, and
-a Doc or DocBin, which *is* a note. A pipeline that nobody protected is saved as spaCy does it, with every word: use
-`save`.
+which the config of a protected pipeline contains, so that plain ``spacy.load`` protects it as well. The same in a
+training config protects ``spacy train``. Then ``nlp.to_disk``, ``nlp.to_bytes``, ``pickle`` and ``copy.deepcopy``
+contain no word of a note. This does not apply to ``nlp.vocab.to_disk``, ``nlp.vocab.strings``, or a Doc or DocBin,
+which contains a note. An unprotected pipeline is saved by spaCy with every word; save it with `save` instead.
 
-A protected pipeline also saves ``checksums.json``, the SHA-256 of each of its files, and refuses to load a folder
-whose files differ from it: damaged weights would find less without any error.
+A protected pipeline also saves ``checksums.json``, the SHA-256 of each of its files, and refuses to load a folder with
+other files, because damaged weights would find less without an error.
 """
 
 import copyreg
@@ -59,11 +58,11 @@ _GUARDS: "WeakValueDictionary[int, _Guard]" = WeakValueDictionary()
 
 
 def protect(nlp: Language, known: Iterable[str] = ()) -> None:
-    """Let no word of a note into what is saved of a pipeline. Safe to call again.
+    """Keep words of notes out of everything that is saved of a pipeline. It can be called repeatedly.
 
     nlp (Language): the pipeline.
-    known (Iterable[str]): strings that are saved beside those that the components need, such as all those of a
-        pipeline that has just been loaded.
+    known (Iterable[str]): strings to save in addition to those that the components need, such as all strings of a
+        pipeline that was just loaded.
     """
     guard = vars(nlp).get("_deid_guard")
     if guard is None:
@@ -78,21 +77,18 @@ def protect(nlp: Language, known: Iterable[str] = ()) -> None:
 
 @registry.callbacks(_CALLBACK)
 def make_protect() -> Callable[[Language], Language]:
-    """Make the callback that protects a pipeline as soon as it is created; see `protect`."""
+    """Make the callback that protects a pipeline when it is created; see `protect`."""
     return _protect
 
 
 def _protect(nlp: Language) -> Language:
-    """Protect a pipeline and hand it on."""
+    """Protect a pipeline and return it."""
     protect(nlp)
     return nlp
 
 
 class _Guard:
-    """Stands before the serialization of one pipeline.
-
-    Its methods hide those of the pipeline, because spaCy has no hook around ``Language.to_disk``.
-    """
+    """Replaces the serialization methods of one pipeline, because spaCy has no hook for ``Language.to_disk``."""
 
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
@@ -101,16 +97,16 @@ class _Guard:
         _GUARDS[id(self.vocab.strings)] = self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Guard the copy that is being unpickled; its strings were cut when it was pickled."""
+        """Protect the unpickled copy, whose strings were limited when it was pickled."""
         vars(self).update(state)
         _GUARDS[id(self.vocab.strings)] = self
 
     def strings(self) -> list[str]:
-        """What may be saved."""
+        """Return the strings that may be saved."""
         return kept_strings(self.nlp, self.known)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """As ``Language.to_disk``, with the strings cut down."""
+        """Save as ``Language.to_disk`` does, with limited strings."""
         exclude = list(exclude)
         type(self.nlp).to_disk(self.nlp, path, exclude=[*exclude, "vocab"])
         if "vocab" not in exclude:
@@ -121,7 +117,7 @@ class _Guard:
         write_checksums(path, ["config.cfg", "tokenizer", "vocab", *self.nlp.component_names])
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """As ``Language.to_bytes``, with the strings cut down."""
+        """Serialize as ``Language.to_bytes`` does, with limited strings."""
         exclude = list(exclude)
         data = type(self.nlp).to_bytes(self.nlp, exclude=[*exclude, "vocab"])
         if "vocab" in exclude:
@@ -132,7 +128,7 @@ class _Guard:
         return bytes(srsly.msgpack_dumps({"vocab": srsly.msgpack_dumps(vocab), **srsly.msgpack_loads(data)}))
 
     def from_disk(self, *args: Any, **kwargs: Any) -> Language:
-        """As ``Language.from_disk``, and the strings that come with it are known.
+        """Load as ``Language.from_disk`` does; the loaded strings may be saved again.
 
         RAISES: ConfigError as `verify_checksums`.
         """
@@ -143,7 +139,7 @@ class _Guard:
         return nlp
 
     def from_bytes(self, *args: Any, **kwargs: Any) -> Language:
-        """As ``Language.from_bytes``, and the strings that come with it are known."""
+        """Deserialize as ``Language.from_bytes`` does; the loaded strings may be saved again."""
         before = set(self.vocab.strings)
         nlp = type(self.nlp).from_bytes(self.nlp, *args, **kwargs)
         self.known |= set(self.vocab.strings) - before
@@ -151,24 +147,24 @@ class _Guard:
 
 
 def _reduce_strings(store: StringStore) -> tuple[Any, ...]:
-    """Pickle the strings of a protected pipeline cut down, all others as spaCy does.
+    """Pickle the strings of a protected pipeline limited, and all others as spaCy does.
 
-    The vocab, the morphology and every component refer to the one store, so this is where the words of notes are kept
-    from all of them.
+    The vocab, the morphology and every component share one string store, so this keeps the words of notes out of all
+    of them.
     """
     guard = _GUARDS.get(id(store))
     return StringStore, (list(store) if guard is None else guard.strings(),)
 
 
 def _reduce_vectors(vectors: Vectors) -> Any:
-    """Pickle the vectors of a protected pipeline with its store, where spaCy writes all strings into their bytes."""
+    """Pickle the vectors of a protected pipeline with its string store; spaCy writes all strings into their bytes."""
     if id(vectors.strings) not in _GUARDS:
         return vectors.__reduce__()
     return _unpickle_vectors, (vectors.to_bytes(exclude=["strings"]), vectors.strings)
 
 
 def _unpickle_vectors(data: bytes, strings: StringStore) -> Vectors:
-    """Rebuild pickled vectors."""
+    """Restore pickled vectors."""
     return Vectors(strings=strings).from_bytes(data, exclude=["strings"])
 
 
@@ -177,13 +173,13 @@ copyreg.pickle(Vectors, _reduce_vectors)
 
 
 def kept_strings(nlp: Language, known: Iterable[str] = ()) -> list[str]:
-    """The strings that a pipeline needs and that no note has brought.
+    """Return the strings that a pipeline needs, none of which come from notes.
 
-    This is a list of what is kept and not of what is dropped: what nobody thought of is dropped.
+    This is an allow list: every string that is not on it is dropped.
 
     nlp (Language): the pipeline.
-    known (Iterable[str]): more strings to keep.
-    RETURNS (list[str]): `known`, labels, keys of vectors and pieces of edit trees, in order.
+    known (Iterable[str]): further strings to keep.
+    RETURNS (list[str]): `known`, labels, keys of vectors and parts of edit trees, sorted.
     """
     kept = set(known) | set(_vector_keys(nlp.vocab))
     for _, component in nlp.components:
@@ -193,14 +189,14 @@ def kept_strings(nlp: Language, known: Iterable[str] = ()) -> list[str]:
 
 
 def _vector_keys(vocab: Vocab) -> Iterator[str]:
-    """The words that have a vector."""
+    """Yield the words that have a vector."""
     for key in getattr(vocab.vectors, "key2row", {}):
         if key in vocab.strings:
             yield vocab.strings[key]
 
 
 def _tree_strings(component: Any, strings: StringStore) -> Iterator[str]:
-    """What the trees of spaCy's ``trainable_lemmatizer`` put in place of what; they hold hashes alone."""
+    """Yield the strings in the trees of spaCy's ``trainable_lemmatizer``, which contain only hashes."""
     trees: Any = getattr(component, "trees", ())
     for i in range(len(trees) if hasattr(trees, "tree_to_str") else 0):
         node = trees[i]
@@ -208,11 +204,11 @@ def _tree_strings(component: Any, strings: StringStore) -> Iterator[str]:
 
 
 def save(nlp: Language, path: str | Path) -> None:
-    """Save a pipeline to a folder, whole or not at all, without the words of the notes it has read.
+    """Save a pipeline to a folder atomically, without words of the notes that it processed.
 
-    nlp (Language): the pipeline. It is protected from here on; what was in its vocab before counts as notes.
-    path (str | Path): the folder; a saved pipeline that is there is replaced.
-    RAISES: ConfigError (D416) if something else is there.
+    nlp (Language): the pipeline. It is protected from now on; strings in its vocab are treated as words of notes.
+    path (str | Path): the folder; an existing saved pipeline is replaced.
+    RAISES: ConfigError (D416) if the path is something else.
     """
     path = Path(path)
     check_target(path)
@@ -236,17 +232,17 @@ def save(nlp: Language, path: str | Path) -> None:
 
 
 def check_target(path: str | Path) -> None:
-    """Make sure that a pipeline can be saved to a folder, before it is made.
+    """Check that a pipeline can be saved to a path, before it is trained or assembled.
 
     path (str | Path): the folder.
-    RAISES: ConfigError (D416) if something else than a saved pipeline or an empty folder is there.
+    RAISES: ConfigError (D416) if the path is neither a saved pipeline nor an empty folder.
     """
     if os.path.lexists(path) and not _replaceable(Path(path)):
         raise ConfigError(Errors.D416.format(path=path))
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether a folder is empty or a saved pipeline."""
+    """Return whether a folder is empty or a saved pipeline."""
     return path.is_dir() and not path.is_symlink() and (not any(path.iterdir()) or (path / "meta.json").is_file())
 
 
@@ -254,7 +250,7 @@ def write_checksums(folder: str | Path, parts: Iterable[str]) -> None:
     """Write the checksums of a saved pipeline. ``meta.json`` has none, because ``spacy package`` changes it.
 
     folder (Union[str, Path]): folder of the pipeline.
-    parts (Iterable[str]): the files and folders in it that are hashed; those that do not exist are left out.
+    parts (Iterable[str]): files and folders in it to hash; missing ones are ignored.
     """
     folder = Path(folder)
     paths = [path for part in sorted(set(parts)) for path in (folder / part, *sorted((folder / part).rglob("*")))]
@@ -266,9 +262,9 @@ def verify_checksums(folder: str | Path, name: str | Path | None = None) -> bool
     """Compare the files of a saved pipeline with its checksums.
 
     folder (Union[str, Path]): folder of the pipeline.
-    name (Optional[Union[str, Path]]): name of the pipeline for errors, the folder by default.
+    name (Optional[Union[str, Path]]): name of the pipeline for error messages; by default the folder.
     RETURNS (bool): whether the pipeline has checksums.
-    RAISES: ConfigError (D353) if a file is missing, cannot be read or differs, or if the checksums cannot be read.
+    RAISES: ConfigError (D353) if a file is missing, not readable or different, or the checksums are not readable.
     """
     folder, name = Path(folder), name or folder
     if not os.path.lexists(folder / CHECKSUMS):
@@ -290,15 +286,15 @@ def verify_checksums(folder: str | Path, name: str | Path | None = None) -> bool
 
 
 def _sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal digits."""
+    """Return the SHA-256 of a file as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fingerprint(nlp: Language) -> str:
-    """Tell a pipeline by all that decides what it finds: settings, rules, lists, weights. Not by what it has read.
+    """Return a hash of everything that determines what a pipeline finds: settings, rules, lists and weights.
 
-    Confidential lists are no part of it, as they are no part of what is saved.
+    Confidential lists are not included, because they are not saved either.
 
     nlp (Language): the pipeline.
     RETURNS (str): the first 16 hexadecimal digits of a SHA-256.

@@ -1,12 +1,12 @@
-"""Which words of a record are also words of the language: "Will", "Rosa", "Kivi", "Primary Care".
+"""Ambiguous phrases: entries of a record that are also words of the language ("Will", "Rosa", "Kivi", "Primary Care").
 
-A phrase that stands more often in a background corpus than the limit says is no evidence of a person or a place. In
-the institution's dictionary it is dropped, because that is used on every note; in a patient's own it counts in the
+A phrase that is more frequent in a background corpus than a limit is no evidence of a person or a place. It is dropped
+from the dictionary of the institution, which is used for every note; in a patient's own dictionary it counts in the
 context of a name.
 
-Counts cannot tell "Virtanen", common because many are called so, from "Kivi", common because it is a stone. So the
-names that ship with the package may be `_NAME_BONUS` times as common, and those that are known to be words only a
-tenth.
+Counts cannot distinguish "Virtanen", frequent because many people have the name, from "Kivi", frequent because it is
+the word for stone. Names that ship with the package may therefore be `_NAME_BONUS` times as frequent, and those that
+are known to be words only a tenth.
 """
 
 from collections.abc import Callable
@@ -30,11 +30,11 @@ _KEPT = 50_000  # words whose answers are kept
 
 
 class Ambiguity:
-    """What is ambiguous in one language.
+    """Decides which phrases of a language are ambiguous.
 
     counts (PhraseCounts | None): counts of a background corpus; without them only function words and short names are
         ambiguous.
-    limit (float): occurrences in a million words.
+    limit (float): occurrences per million words.
     """
 
     def __init__(self, counts: PhraseCounts | None, limit: float = LIMIT) -> None:
@@ -44,23 +44,23 @@ class Ambiguity:
         self.is_weak_name = lru_cache(_KEPT)(self._is_weak_name)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without the answers that are kept: they are words of the record."""
+        """Pickle without the cache, which contains words of the record."""
         return Ambiguity, (self.counts, self.limit)
 
     @classmethod
     def of(cls, lang: str, limit: float = LIMIT) -> "Ambiguity":
-        """With the counts that ship for a language, if there are any.
+        """Make it with the counts that ship for a language, if any.
 
         lang (str): ISO 639-1 code.
-        limit (float): occurrences in a million words.
-        RETURNS (Ambiguity): what is ambiguous.
+        limit (float): occurrences per million words.
+        RETURNS (Ambiguity): the result.
         """
         return cls(load_background(lang) if lang in background_languages() else None, limit)
 
     def _is_common(self, phrase: str) -> bool:
-        """Whether a phrase is commoner than the limit, or nothing but function words.
+        """Return whether a phrase is more frequent than the limit, or consists of function words.
 
-        phrase (str): in normal form.
+        phrase (str): in normalized form.
         """
         words = phrase.split()
         if all(word in function_words() for word in words):
@@ -70,10 +70,10 @@ class Ambiguity:
         return self.counts.per_million(phrase) > self.limit * _bonus(words)
 
     def _is_weak_name(self, form: str) -> bool:
-        """Whether a form of a name needs the context of a name.
+        """Return whether a form of a name requires the context of a name.
 
-        form (str): in normal form. Two whole words side by side ("lumi kivi") and what has the marks of a name
-            ("a. kivi", "kivi, l.") are enough by themselves; "a kivi" is not more than "kivi".
+        form (str): in normalized form. Two whole words ("lumi kivi"), and forms with punctuation of names ("a. kivi",
+            "kivi, l."), do not; "a kivi" does, as "kivi" does.
         """
         words = [word.strip(".,") for word in form.split()]
         whole = [word for word in words if len(word) >= _SHORT and word not in function_words()]
@@ -86,7 +86,7 @@ class Ambiguity:
 
 @cache
 def common_words(lang: str) -> Callable[[str], bool]:
-    """What tells the words of a language from names and from what is no word, with the counts that ship.
+    """Return a function that tells words of a language from names and other strings, with the counts that ship.
 
     lang (str): ISO 639-1 code; without counts of the language only function words are words.
     RETURNS (Callable): as `Ambiguity.is_common`.
@@ -95,7 +95,7 @@ def common_words(lang: str) -> Callable[[str], bool]:
 
 
 def _bonus(words: list[str]) -> float:
-    """How much commoner than the limit words may be."""
+    """Return the factor by which words may exceed the limit."""
     if all(word in _words_as_names() for word in words):
         return _WORD_BONUS
     return _NAME_BONUS if all(word in name_words() for word in words) else 1.0
@@ -103,7 +103,7 @@ def _bonus(words: list[str]) -> float:
 
 @cache
 def _words_as_names() -> frozenset[str]:
-    """Words that are also names, of all languages together, as the corpus workshop lists them."""
+    """Return words of all languages that are also names, as listed for synthetic notes."""
     settings = (language.read_toml("synth/language.toml") for language in all_languages())
     names = (setting.get("names", {}).get("words", {}) for setting in settings)
     return frozenset(normal_form(name) for groups in names for group in groups.values() for name in group)

@@ -1,7 +1,7 @@
-"""Open corpora, text by text: .txt, .jsonl and .csv files, plain or compressed (.gz, .bz2, .xz), and folders of them.
+"""Reading open corpora: .txt, .jsonl and .csv files, uncompressed or compressed (.gz, .bz2, .xz), and folders of them.
 
-A file is read as it comes, never whole. A row that cannot be used is skipped and counted; a file of which nothing can
-be used is an error, because then a setting is wrong.
+Files are read as a stream. A row that cannot be used is skipped and counted; a file without any usable row is an
+error, because then a setting is wrong.
 """
 
 import bz2
@@ -26,11 +26,11 @@ Row = tuple[int, dict[str, str]]
 
 
 class CorpusReader:
-    """Reads corpora and keeps account.
+    """Reads corpora and counts what it skips.
 
-    fields (Sequence[str]): keys of JSONL rows and columns of CSV files to read; the first one holds the text.
-    skipped (Counter[str]): why rows were skipped, and how many; files of other kinds too.
-    rows (int): rows that were read.
+    fields (Sequence[str]): keys of JSONL rows and columns of CSV files to read; the first one contains the text.
+    skipped (Counter[str]): reason → number of skipped rows or files.
+    rows (int): number of rows that were read.
     """
 
     def __init__(self, fields: Sequence[str] = ("text",)) -> None:
@@ -42,7 +42,7 @@ class CorpusReader:
         """Read the texts of files and folders.
 
         paths (Sequence[Path]): files and folders.
-        YIELDS (str): a text: a line of .txt, the text field of a row.
+        YIELDS (str): a text: a line of a .txt file, or the text field of a row.
         RAISES: InputError as `read`.
         """
         for path in paths:
@@ -53,8 +53,8 @@ class CorpusReader:
         """Read the rows of a file or a folder.
 
         path (Path): the file or folder.
-        YIELDS (Row): number of the row, and its fields. A line of .txt has the first field alone.
-        RAISES: InputError if there is no such file, nothing in it can be read, or it is damaged (D707).
+        YIELDS (Row): row number, and its fields. A line of a .txt file has only the first field.
+        RAISES: InputError (D707) if the path does not exist, or is damaged or without usable rows.
         """
         if not path.is_dir():
             yield from self._file(path)
@@ -68,7 +68,7 @@ class CorpusReader:
             yield from self._file(file)
 
     def _file(self, path: Path) -> Iterator[Row]:
-        """The rows of one file."""
+        """Yield the rows of a file."""
         readers = {".txt": self._lines, ".jsonl": self._jsonl, ".csv": self._csv}
         if _kind(path) not in readers:
             raise InputError(Errors.D707.format(path=path, reason=f"not one of {', '.join(SUFFIXES)}"))
@@ -86,7 +86,7 @@ class CorpusReader:
             raise InputError(Errors.D707.format(path=path, reason="no row can be used (wrong encoding or field?)"))
 
     def _decoded(self, file: BinaryIO) -> Iterator[tuple[int, str]]:
-        """The lines that are UTF-8."""
+        """Yield the lines that are valid UTF-8."""
         number = 0
         while line := file.readline(_LONGEST):
             number += 1
@@ -96,13 +96,13 @@ class CorpusReader:
                 self.skipped["not UTF-8"] += 1
 
     def _lines(self, file: BinaryIO, path: Path) -> Iterator[Row]:
-        """Lines of a text file."""
+        """Yield the lines of a text file."""
         for number, line in self._decoded(file):
             if line.strip():
                 yield number, {self.fields[0]: line}
 
     def _jsonl(self, file: BinaryIO, path: Path) -> Iterator[Row]:
-        """Objects of a JSONL file."""
+        """Yield the objects of a JSONL file."""
         for number, line in self._decoded(file):
             try:
                 values = json.loads(line) if line.strip() else {}
@@ -114,7 +114,7 @@ class CorpusReader:
                 yield from self._chosen(number, values)
 
     def _csv(self, file: BinaryIO, path: Path) -> Iterator[Row]:
-        """Rows of a CSV file with a header."""
+        """Yield the rows of a CSV file with a header."""
         reader = csv.DictReader(line for _, line in self._decoded(file))
         if not set(self.fields) <= set(reader.fieldnames or ()):
             raise InputError(Errors.D701.format(path=path, row=1, reason=f"no column '{self._missing(reader)}'"))
@@ -129,7 +129,7 @@ class CorpusReader:
             yield from self._chosen(reader.line_num, values)
 
     def _chosen(self, number: int, values: dict[str, Any]) -> Iterator[Row]:
-        """The row with its chosen fields, unless one is missing or empty."""
+        """Yield the row with its chosen fields, unless one is missing or empty."""
         chosen = {field: values.get(field) for field in self.fields}
         if all(isinstance(value, str | int) and str(value).strip() for value in chosen.values()):
             yield number, {field: str(value) for field, value in chosen.items()}
@@ -137,12 +137,12 @@ class CorpusReader:
             self.skipped["a field is missing or empty"] += 1
 
     def _missing(self, reader: "csv.DictReader[str]") -> str:
-        """The first column that a header lacks."""
+        """Return the first chosen column that the header does not have."""
         return next(field for field in self.fields if field not in (reader.fieldnames or ()))
 
 
 def _kind(path: Path) -> str:
-    """The suffix that tells the format, past that of the compression."""
+    """Return the suffix of the format, without that of the compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _OPENERS:
         suffixes.pop()
@@ -150,5 +150,5 @@ def _kind(path: Path) -> str:
 
 
 def _open(path: Path) -> Any:
-    """Open a file for bytes."""
+    """Open a file in binary mode, decompressed."""
     return _OPENERS.get(path.suffix.lower(), open)(path, "rb")

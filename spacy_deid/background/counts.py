@@ -1,13 +1,16 @@
-"""Counts of phrases in a background corpus: what is common there is no evidence of a person or a place.
+"""Counts of phrases in a background corpus: frequent phrases are no evidence of a person or a place.
 
-"Primary Care", "Max" and "Will" stand in the tables of a hospital and everywhere else. The counts are of n-grams of
-folded words that stand in one stretch of text (no comma, line end or the like between them). A phrase is a 64-bit hash
-while it is counted and a shorter one in a file, so that memory is 16 bytes a phrase and a file some 3; the chance that
-a phrase which is not there is taken for one that is, is `FALSE_HIT` at most.
+"Primary Care", "Max" and "Will" occur in the tables of a hospital and everywhere else. The counts are of n-grams of
+folded words within one stretch of text (without a comma, line end or similar mark in between). A phrase is a 64-bit
+    hash
+while it is counted and a shorter one in a file, so memory is 16 bytes per phrase and a file about 3; the probability
+that an unknown phrase is taken for a counted one is at most `FALSE_HIT`.
 
-When there are more phrases than the limit, the rarest are dropped: all with the smallest counts, until half are left.
-So a count is never too high (but for such chance), and too low by `PhraseCounts.error` at most: the sum of the counts
-up to which phrases were dropped (compare lossy counting, Manku and Motwani 2002).
+If there are more phrases than the limit, the rarest are dropped: all with the smallest counts, until half are left. So
+a
+count is never too high (except for hash collisions), and too low by at most `PhraseCounts.error`, the sum of the
+    counts up
+to which phrases were dropped (compare lossy counting, Manku and Motwani 2002).
 """
 
 import lzma
@@ -53,14 +56,14 @@ _EMPTY = _Table(np.empty(0, np.uint64), np.empty(0, np.int64))
 
 
 class PhraseCounts:
-    """Phrases and how often they stand in a corpus.
+    """Phrases with their frequencies in a corpus.
 
-    total (int): words of the corpus.
-    texts (int): texts of the corpus.
-    max_words (int): words of the longest phrases that were counted.
-    error (int): by how much a count can be too low.
+    total (int): number of words in the corpus.
+    texts (int): number of texts in the corpus.
+    max_words (int): maximum number of words per phrase.
+    error (int): maximum error of a count, which can only be too low.
     bits (int): bits of a key; 64 while counting.
-    manifest (dict): what the corpus is, in words.
+    manifest (dict): description of the corpus.
     """
 
     def __init__(self, max_words: int = 3) -> None:
@@ -73,14 +76,14 @@ class PhraseCounts:
         self._table = _EMPTY
 
     def __len__(self) -> int:
-        """The number of phrases."""
+        """Return the number of phrases."""
         return len(self._table.keys)
 
     def count(self, phrase: str) -> int:
-        """How often a phrase stands in the corpus.
+        """Return the frequency of a phrase.
 
-        phrase (str): any words, folded or not. If it is longer than `max_words`, its rarest part is counted.
-        RETURNS (int): the count, 0 if it was not seen or was too rare to keep.
+        phrase (str): any words, folded or not. Of a phrase longer than `max_words`, the rarest part is counted.
+        RETURNS (int): the count; 0 if the phrase did not occur or was too rare to keep.
         """
         words = [_word_key(word) for word in _WORD.findall(normal_form(phrase))]
         if not words:
@@ -94,17 +97,18 @@ class PhraseCounts:
         return int(found.min())
 
     def per_million(self, phrase: str) -> float:
-        """How often a phrase stands in a million words.
+        """Return the frequency of a phrase per million words.
 
         phrase (str): as for `count`.
-        RETURNS (float): the share; 0.0 for an empty corpus.
+        RETURNS (float): the frequency; 0.0 for an empty corpus.
         """
         return 1e6 * self.count(phrase) / self.total if self.total else 0.0
 
     def keep(self, most: int) -> None:
-        """Keep the commonest phrases, of equal ones all or none, and add to `error` what the others had.
+        """Keep the most frequent phrases (all or none of those with the same count), and add the counts of the others
+        to `error`.
 
-        most (int): how many to keep at most.
+        most (int): maximum number of phrases to keep.
         """
         if len(self) <= most:
             return
@@ -114,7 +118,7 @@ class PhraseCounts:
         self.error += floor
 
     def add(self, words: Keys) -> None:
-        """Count the phrases of words.
+        """Count the phrases in words.
 
         words (Keys): hashes of words, 0 between stretches.
         """
@@ -124,9 +128,9 @@ class PhraseCounts:
         self._table = _merge(self._table, _Table(keys, counts.astype(np.int64)))
 
     def to_bytes(self) -> bytes:
-        """Write the counts. Keys are shortened to what keeps chance hits below `FALSE_HIT`.
+        """Serialize the counts. Keys are shortened as far as `FALSE_HIT` allows.
 
-        RETURNS (bytes): compressed msgpack, no phrase in clear. A phrase can be asked for by whoever guesses it.
+        RETURNS (bytes): compressed msgpack without readable phrases. The count of a guessed phrase can be queried.
         """
         bits = min(self.bits, ceil(log2(max(len(self), 2))) + _SPARE_BITS)
         keys = self._table.keys >> np.uint64(self.bits - bits)
@@ -141,12 +145,12 @@ class PhraseCounts:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "counts") -> "PhraseCounts":
-        """Read what `to_bytes` wrote.
+        """Deserialize counts.
 
-        data (bytes): the counts.
-        name (str): what the error calls them.
+        data (bytes): output of `to_bytes`.
+        name (str): name of the counts for error messages.
         RETURNS (PhraseCounts): the counts.
-        RAISES: ConfigError (D705).
+        RAISES: ConfigError (D705) for other data.
         """
         if not data.startswith(_MAGIC):
             raise ConfigError(Errors.D705.format(path=name))
@@ -161,10 +165,10 @@ class PhraseCounts:
         return counts
 
     def to_file(self, path: str | Path) -> None:
-        """Write the counts to a file, whole or not at all.
+        """Write the counts to a file atomically.
 
         path (str or Path): the file.
-        RAISES: InputError (D402).
+        RAISES: InputError (D402) if the file cannot be written.
         """
         write_whole(Path(path), self.to_bytes())
 
@@ -174,7 +178,7 @@ class PhraseCounts:
 
         path (str or Path): the file.
         RETURNS (PhraseCounts): the counts.
-        RAISES: ConfigError (D705, D707).
+        RAISES: ConfigError if the file cannot be read (D707) or contains other data (D705).
         """
         if not Path(path).is_file():
             raise ConfigError(Errors.D707.format(path=path, reason="no such file"))
@@ -182,12 +186,12 @@ class PhraseCounts:
 
 
 def count_phrases(texts: Iterable[str], max_words: int = 3, limit: int = 20_000_000) -> PhraseCounts:
-    """Count the phrases of texts, one pass, in memory that the limit bounds.
+    """Count the phrases of texts in one pass, with bounded memory.
 
-    texts (Iterable[str]): the texts; they are read one by one and not kept.
-    max_words (int): words of the longest phrases.
-    limit (int): phrases that are kept at a time, 16 bytes each, three times that while they are merged.
-    RETURNS (PhraseCounts): the counts; `PhraseCounts.error` says how much too low they can be.
+    texts (Iterable[str]): the texts, which are not kept.
+    max_words (int): maximum number of words per phrase.
+    limit (int): maximum number of phrases in memory, 16 bytes each, and three times that during a merge.
+    RETURNS (PhraseCounts): the counts; `PhraseCounts.error` is their maximum error.
     """
     counts = PhraseCounts(max_words)
     buffer: list[int] = []
@@ -203,10 +207,10 @@ def count_phrases(texts: Iterable[str], max_words: int = 3, limit: int = 20_000_
 
 
 def stretches(text: str) -> Iterator[list[str]]:
-    """The folded words of a text, by stretches that no phrase reaches across.
+    """Split a text into stretches that phrases do not cross.
 
     text (str): a text.
-    YIELDS (list[str]): words. A full stop after a short word ends none: "St. Mary".
+    YIELDS (list[str]): folded words. A full stop after a short word does not end a stretch: "St. Mary".
     """
     for piece in _BREAK.split(text):
         if words := _WORD.findall(normal_form(piece)):
@@ -215,11 +219,11 @@ def stretches(text: str) -> Iterator[list[str]]:
 
 @cache
 def load_background(lang: str) -> PhraseCounts:
-    """Load the counts of open text that ship.
+    """Load the counts of open text that ship for a language.
 
     lang (str): ISO 639-1 code.
     RETURNS (PhraseCounts): the counts.
-    RAISES: ConfigError (D706).
+    RAISES: ConfigError (D706) if none ship.
     """
     if lang not in (known := background_languages()):
         raise ConfigError(Errors.D706.format(lang=lang, known=", ".join(known)))
@@ -227,15 +231,15 @@ def load_background(lang: str) -> PhraseCounts:
 
 
 def background_languages() -> list[str]:
-    """The languages that counts ship for.
+    """List the languages that counts ship for.
 
-    RETURNS (list[str]): ISO 639-1 codes, in order.
+    RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
     return language_codes("counts.bin")
 
 
 def _flush(counts: PhraseCounts, buffer: list[int], limit: int) -> None:
-    """Count what is buffered, and make room."""
+    """Count the buffered words, and drop rare phrases if there are too many."""
     if buffer:
         counts.add(np.array(buffer, np.uint64))
         buffer.clear()
@@ -247,7 +251,7 @@ _keys: dict[str, int] = {}
 
 
 def _word_key(word: str) -> int:
-    """The hash of a word, never 0."""
+    """Return the hash of a word, never 0."""
     if (key := _keys.get(word)) is None:
         if len(_keys) >= _CACHED:
             _keys.clear()
@@ -256,7 +260,7 @@ def _word_key(word: str) -> int:
 
 
 def _join(words: Keys, size: int) -> Keys:
-    """The keys of all runs of so many words; 0 where a run would reach across the end of a stretch."""
+    """Return the keys of all n-grams; 0 for those that cross the end of a stretch."""
     length = max(len(words) - size + 1, 0)
     keys = words[:length].copy()
     for i in range(1, size):
@@ -267,7 +271,7 @@ def _join(words: Keys, size: int) -> Keys:
 
 
 def _mix(keys: Keys) -> Keys:
-    """Scatter keys, so that the order of words counts (the finalizer of SplitMix64, Steele et al. 2014)."""
+    """Mix keys so that the order of words matters (finalizer of SplitMix64, Steele et al. 2014)."""
     keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -275,7 +279,7 @@ def _mix(keys: Keys) -> Keys:
 
 
 def _merge(first: _Table, second: _Table) -> _Table:
-    """Add two tables up."""
+    """Add two tables."""
     keys = np.concatenate([first.keys, second.keys])
     counts = np.concatenate([first.counts, second.counts])
     order = np.argsort(keys, kind="stable")
@@ -285,11 +289,11 @@ def _merge(first: _Table, second: _Table) -> _Table:
 
 
 def _pack(values: Keys) -> bytes:
-    """Compress numbers: the bytes of one place stand together."""
+    """Compress numbers by grouping bytes of the same position."""
     return lzma.compress(values.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes(), preset=9)
 
 
 def _unpack(data: bytes) -> Keys:
-    """Undo `_pack`."""
+    """Decompress the output of `_pack`."""
     planes = np.frombuffer(lzma.decompress(data), np.uint8).reshape(8, -1)
     return np.ascontiguousarray(planes.T).view("<u8").astype(np.uint64).ravel()

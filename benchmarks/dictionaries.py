@@ -35,7 +35,7 @@ import psutil
 import spacy
 from spacy.matcher import PhraseMatcher
 
-from spacy_deid.background.ambiguity import Ambiguity
+from spacy_deid.background.counts import Ambiguity
 from spacy_deid.dictionaries.normalise import normalise
 from spacy_deid.dictionaries.store import LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry

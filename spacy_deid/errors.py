@@ -9,9 +9,9 @@ Messages name files, rows, keys, labels and offsets. They never quote note text,
             ├── InputError       a note, corpus or annotation file cannot be read
             └── NotDeidentified  a required step did not run, so there is no de-identified text
 
-Codes: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line,
-D5xx merging and policies, D6xx surrogates and their keys, D7xx documents, language models and audit,
-D8xx masked language models, D9xx the service. DW### are warnings.
+Codes: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line, D5xx
+merging and policies, D6xx surrogates and their keys, D7xx documents, language models and audit, D8xx masked language
+models, D9xx the service. DW### are warnings.
 """
 
 import os

@@ -2,8 +2,7 @@
 
 A label names one kind of identifier. Every label of MEDDOCAN (29) and of i2b2-2014 has its own canonical label, so
 both schemes map without loss in both directions. A canonical label that a scheme does not have maps to the nearest
-label of
-the scheme (``CITY`` is ``TERRITORIO`` in MEDDOCAN).
+label of the scheme (``CITY`` is ``TERRITORIO`` in MEDDOCAN).
 
 Sources: MEDDOCAN annotation guidelines (Marimon et al. 2019); i2b2-2014 track 1 (Stubbs and Uzuner 2015); HIPAA Safe
 Harbor, 45 CFR 164.514(b)(2)(i), letters (A) to (R); Text Anonymization Benchmark (Pilán et al. 2022); GraSCCo_PHI, the

@@ -109,9 +109,8 @@ def write_evidence(doc: Doc, key: str, evidence: Iterable[Evidence], *, version:
     groups.
 
     Spans are widened to whole tokens, so that a detection that does not align is not lost. The records have the order
-    of the
-    spans: ``attrs["evidence"][i]`` belongs to ``group[i]``. A detector without detections writes an empty group, which
-    is its receipt.
+    of the spans: ``attrs["evidence"][i]`` belongs to ``group[i]``. A detector without detections writes an empty
+    group, which is its receipt.
 
     doc (Doc): the Doc.
     key (str): span group key, "deid/…".

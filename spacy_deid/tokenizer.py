@@ -1,9 +1,8 @@
 """A tokenizer for clinical notes: every punctuation mark is a token, and digits are separated from letters.
 
 Notes join words ("Madrid.CP:28035", "53años", "GarcíaNºCol:28"), and a span can only start and end at token
-    boundaries.
-Finer tokens cost speed and give exact offsets. The tokenizer is spaCy's `Tokenizer` with other expressions, so its
-cache, its serialization and the guarantee that the tokens add up to the text are unchanged.
+boundaries. Finer tokens cost speed and give exact offsets. The tokenizer is spaCy's `Tokenizer` with other
+expressions, so its cache, its serialization and the guarantee that the tokens add up to the text are unchanged.
 """
 
 from collections.abc import Callable

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..background.ambiguity import LIMIT
 from ..background.corpora import CorpusReader
-from ..background.counts import PhraseCounts, count_phrases
+from ..background.counts import LIMIT, PhraseCounts, count_phrases
 from ..dictionaries.matcher import Match
 from ..dictionaries.store import LocalStore
 from ..ehr.builder import Settings

@@ -17,8 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ..background.ambiguity import LIMIT, Ambiguity
-from ..background.counts import PhraseCounts
+from ..background.counts import LIMIT, Ambiguity, PhraseCounts
 from ..dictionaries.store import StoreWriter
 from ..errors import Errors, InputError
 from ..patient_ids import normal_id

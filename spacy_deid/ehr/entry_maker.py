@@ -5,7 +5,7 @@ words.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..background.ambiguity import Ambiguity
+from ..background.counts import Ambiguity
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import LocalEntry
 from .cleaning import NAMES

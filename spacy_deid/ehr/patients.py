@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-from ..background.ambiguity import Ambiguity
+from ..background.counts import Ambiguity
 from ..dictionaries.patients import Packed, PatientPart, PatientWriter, pack, unpack
 from ..dictionaries.store import LocalStore
 from ..dictionaries.terms import (

@@ -116,8 +116,7 @@ class Letters:
         """Return whether a match is not a part of a longer word or number.
 
         A long number may touch letters ("NHC44712"). A short one must not be a part of a decimal: the 12 in 12.4 is
-            another
-        number.
+        another number.
         """
         long = sum(map(str.isdigit, folded)) >= LONG_NUMBER
         for at in (first, last):

@@ -41,11 +41,9 @@ def trim(doc: Doc, spans: Decoded) -> Decoded:
     """Trim spans: closing punctuation before the first word, and white space at both ends.
 
     Replacing a line break would join two lines. Opening punctuation is kept ("+358 40", "(212) 555"), and so is
-    punctuation
-    after the last word, because it may belong to it ("4 izq."). The word for "number" at the end of a name is removed,
-        and
-    so are the decimals of a result in the preceding column ("13,2 03/05/2019"). Spans without a letter or digit are
-        dropped.
+    punctuation after the last word, because it may belong to it ("4 izq."). The word for "number" at the end of a name
+    is removed, and so are the decimals of a result in the preceding column ("13,2 03/05/2019"). Spans without a letter
+    or digit are dropped.
 
     doc (Doc): the note.
     spans (Decoded): spans.
@@ -182,9 +180,8 @@ def propagate_names(
     """Find further mentions of the words of names.
 
     A word is searched for if it has at least three letters, is not in lower case, and never occurs in lower case in
-    the
-    note: "del" in "Ana del Río" is not searched for, nor is "Cruz" if the note has "cruz roja". In a note mostly in
-    capitals names look like other words, so nothing is searched for.
+    the note: "del" in "Ana del Río" is not searched for, nor is "Cruz" if the note has "cruz roja". In a note mostly
+    in capitals names look like other words, so nothing is searched for.
 
     doc (Doc): the note.
     spans (Sequence[tuple]): spans that were found: start token, end token, label index, probability.

@@ -24,7 +24,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
-from ..background.ambiguity import common_words
+from ..background.counts import common_words
 from ..dictionaries.fuzzy import FUZZY
 from ..dictionaries.matcher import Match, TermMatcher
 from ..dictionaries.normalise import normalise

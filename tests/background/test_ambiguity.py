@@ -4,8 +4,7 @@ import pickle
 
 import pytest
 
-from spacy_deid.background.ambiguity import LIMIT, Ambiguity, common_words
-from spacy_deid.background.counts import count_phrases
+from spacy_deid.background.counts import LIMIT, Ambiguity, common_words, count_phrases
 
 TEXTS = ["primary care and green tea", "the zebra"] + ["common words of the garcia and the rosa are here"] * 4
 COUNTS = count_phrases(TEXTS)

@@ -12,8 +12,7 @@ from ehr_tables import CANARIES, COLUMNS, MAPPING, ROWS, cells, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.background.ambiguity import Ambiguity
-from spacy_deid.background.counts import count_phrases
+from spacy_deid.background.counts import Ambiguity, count_phrases
 from spacy_deid.dictionaries.store import LocalStore
 from spacy_deid.ehr import builder as builder_module
 from spacy_deid.ehr.builder import Settings, build_dictionary, build_parts

@@ -291,8 +291,7 @@ def _more(name: str, kind: str, stems: Stems) -> Iterator[tuple[Slot, str]]:
     """Yield further stems, which are only searched for listed names.
 
     Families are referred to in the plural (Virtaset, Virtasten, Virtasilla). Some places inflect in both parts or in
-        the
-    plural (Uudessakaupungissa, Kauniaisissa).
+    the plural (Uudessakaupungissa, Kauniaisissa).
     """
     if kind == "place":
         yield from (("whole", form) for form in (*case_forms(name, "place"), *case_forms(name)))

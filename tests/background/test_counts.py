@@ -82,7 +82,7 @@ def test_a_file_holds_no_phrase_in_clear(tmp_path):
 @pytest.mark.parametrize("data", [b"", b"no counts", b"DEIDCNT1", b"DEIDCNT1\x81\xa5about\x01"])
 def test_damaged_counts_are_refused(data, tmp_path):
     (tmp_path / "c.bin").write_bytes(data)
-    with pytest.raises(ConfigError, match=r"c\.bin: not phrase counts"):
+    with pytest.raises(ConfigError, match=r"c\.bin: not a file of phrase counts"):
         PhraseCounts.from_file(tmp_path / "c.bin")
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from .language_data import LanguageData, language_folders
 
@@ -39,6 +40,16 @@ def language_codes(resource: str = "") -> list[str]:
     RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
     return [code for code in language_folders() if not resource or get_language(code).has(resource)]
+
+
+def add_folder(folder: str | Path) -> None:
+    """Add a folder with languages outside the package, for a language that you are writing.
+
+    folder (str or Path): folder with one package per language, such as ``languages/cs/__init__.py``. Call this before
+        a pipeline is loaded: lists of all languages together are read once per process.
+    """
+    __path__.append(str(Path(folder).resolve()))
+    get_language.cache_clear()
 
 
 def all_languages(resource: str = "") -> list[LanguageData]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from .eponyms import EponymConventions
 from .identifiers import IdentifierConventions
 from .inflection import Inflector
 from .phones import PhoneConventions
@@ -84,6 +85,7 @@ class LanguageData:
     inflector (Optional[Inflector]): grammatical cases of names and nouns; None for a language that does not inflect.
     validators (Mapping[str, Validator]): name → test of the check digit (or of the number range) of an identifier of
         the language's countries, for rules in any language. At most one random number in ten may pass.
+    eponyms (EponymConventions): how eponyms are written.
     id_makers (Mapping[str, IdMaker]): name → maker of an identifier for synthetic notes.
     """
 
@@ -117,6 +119,7 @@ class LanguageData:
 
     # --- detection: rules, medical terms ---
     validators: Mapping[str, Validator] = field(default_factory=dict)
+    eponyms: EponymConventions = field(default_factory=EponymConventions)
 
     # --- synthetic notes ---
     id_makers: Mapping[str, IdMaker] = field(default_factory=dict)

@@ -1,21 +1,15 @@
-"""Rules for identifiers that have a form: rules files, check digits, dates, and the matcher. Knows no component."""
+"""Rules for identifiers that have a form: rules files, check digits, and the matcher."""
 
-from .matcher import Match, RuleMatcher, check_examples
-from .rules import COMMON, LANGUAGES, Context, Rule, check_unique, parse_example, read_rules, resource_rules
-from .validators import VALIDATORS, get_validator
-
-__all__ = [
-    "COMMON",
-    "LANGUAGES",
-    "VALIDATORS",
-    "Context",
-    "Match",
-    "Rule",
-    "RuleMatcher",
-    "check_examples",
-    "check_unique",
-    "get_validator",
-    "parse_example",
-    "read_rules",
-    "resource_rules",
-]
+from .matcher import Match as Match
+from .matcher import RuleMatcher as RuleMatcher
+from .matcher import check_examples as check_examples
+from .rules import COMMON as COMMON
+from .rules import Context as Context
+from .rules import Rule as Rule
+from .rules import check_unique as check_unique
+from .rules import parse_example as parse_example
+from .rules import read_rules as read_rules
+from .rules import resource_rules as resource_rules
+from .rules import rule_languages as rule_languages
+from .validators import VALIDATORS as VALIDATORS
+from .validators import get_validator as get_validator

@@ -21,19 +21,12 @@ from ..lang import all_languages, get_language, language_codes
 from .validators import VALIDATORS, get_validator
 
 COMMON = "common"
-LANGUAGES = (COMMON, *language_codes("patterns.toml"))
 # Lists of words that a fragment may name, as "professions-es": files of the language, and whether only the first
 # column of a table counts.
 _WORD_LISTS = {
     "professions": (("synth/lists/professions.csv", "synth/lists/professions.txt"), False),
     "given-names": (("names/female.csv", "names/male.csv"), True),
     "surnames": (("names/surname.csv",), True),
-}
-WORD_LISTS = {
-    f"{name}-{language.code}": ([path for path in map(language.resource, paths) if path.is_file()], first_column)
-    for language in all_languages()
-    for name, (paths, first_column) in _WORD_LISTS.items()
-    if any(map(language.has, paths))
 }
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -155,6 +148,11 @@ def _common() -> Mapping[str, str]:
     return _fragments(tomllib.loads(_common_text()), "common.toml", {})
 
 
+def rule_languages() -> list[str]:
+    """The names of the rules files that ship: "common" for all languages, then the language codes."""
+    return [COMMON, *language_codes("patterns.toml")]
+
+
 def resource_rules(lang: str) -> list[Rule]:
     """The rules that ship with the package.
 
@@ -162,8 +160,8 @@ def resource_rules(lang: str) -> list[Rule]:
     RETURNS (list[Rule]): in the order of the file.
     RAISES: ConfigError (D110) if there are none for the language.
     """
-    if lang not in LANGUAGES:
-        raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(name for name in LANGUAGES if name != COMMON)))
+    if lang not in rule_languages():
+        raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(rule_languages()[1:])))
     text = _common_text() if lang == COMMON else get_language(lang).read_text("patterns.toml")
     return parse_rules(text, f"{lang}.toml")
 
@@ -243,20 +241,30 @@ def _check_file(data: Mapping[str, Any], path: str) -> None:
 def _fragments(data: Mapping[str, Any], path: str, known: Mapping[str, str]) -> dict[str, str]:
     """The fragments of a file, on top of those known; a fragment may use those above it."""
     fragments = dict(known)
+    lists = _word_lists()
     for name, pattern in data.get("define", {}).items():
-        if isinstance(pattern, dict) and set(pattern) == {"list"} and pattern["list"] in WORD_LISTS:
-            fragments[name] = _any_of(_words(str(pattern["list"])))
+        if isinstance(pattern, dict) and set(pattern) == {"list"} and pattern["list"] in lists:
+            fragments[name] = _any_of(_read_words(*lists[pattern["list"]]))
         elif isinstance(pattern, str):
             fragments[name] = f"(?:{_fill(pattern, fragments, path, name)})"
         else:
-            reason = f"fragment '{name}' must be a string, or {{ list = … }} with one of {', '.join(WORD_LISTS)}"
+            reason = f"fragment '{name}' must be a string, or {{ list = … }} with one of {', '.join(lists)}"
             raise ConfigError(Errors.D109.format(path=path, reason=reason))
     return fragments
 
 
-def _words(name: str) -> list[str]:
-    """The words of a list that ships: the cells of a CSV file below its header, or the lines of another file."""
-    paths, first_column = WORD_LISTS[name]
+def _word_lists() -> dict[str, tuple[list[Path], bool]]:
+    """The lists that a fragment may name: name → files, and whether only the first column of a table counts."""
+    return {
+        f"{name}-{language.code}": ([path for path in map(language.resource, paths) if path.is_file()], first_column)
+        for language in all_languages()
+        for name, (paths, first_column) in _WORD_LISTS.items()
+        if any(map(language.has, paths))
+    }
+
+
+def _read_words(paths: Iterable[Path], first_column: bool) -> list[str]:
+    """The words of lists: the cells of a CSV file below its header, or the lines of another file."""
     words: set[str] = set()
     for path in paths:
         lines = path.read_text(encoding="utf8").splitlines()

@@ -15,7 +15,16 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..lang.inflection import forms_of_names
 from ..ml.postprocess import propagate_names
-from ..patterns import COMMON, LANGUAGES, Rule, RuleMatcher, check_examples, check_unique, read_rules, resource_rules
+from ..patterns import (
+    COMMON,
+    Rule,
+    RuleMatcher,
+    check_examples,
+    check_unique,
+    read_rules,
+    resource_rules,
+    rule_languages,
+)
 from ..patterns.validators import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
 
@@ -58,7 +67,7 @@ def make_patterns(
     RETURNS (Patterns): the component.
     """
     if languages is None:
-        languages = [nlp.lang] if nlp.lang in LANGUAGES else []
+        languages = [nlp.lang] if nlp.lang in rule_languages() else []
     return Patterns(
         name,
         key=key,
@@ -142,7 +151,7 @@ class Patterns:
         A saved pipeline keeps the rules it was assembled with. Rules of other files, and disabled ids, are not
         changed.
         """
-        languages = [source for source, _ in self._files if source in LANGUAGES]
+        languages = [source for source, _ in self._files if source in rule_languages()]
         renewed = [rule for lang in languages for rule in resource_rules(lang)]
         others = [rule for rule in self.rules if rule.id.partition("/")[0] not in languages]
         check_unique([*renewed, *others], self.name)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..evaluation import Entity
-from ..patterns import COMMON, LANGUAGES, RuleMatcher, resource_rules
+from ..patterns import COMMON, RuleMatcher, resource_rules, rule_languages
 from .names import stable_hash
 
 __all__ = ["CARRIERS", "LONGEST", "make_rule_labeller", "read_carriers"]
@@ -52,7 +52,7 @@ def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
     lang (str): code of the language.
     RETURNS (Callable[[str], list[Entity]]): text → disjoint entities, the longer where two overlap.
     """
-    languages = [COMMON, lang] if lang in LANGUAGES else [COMMON]
+    languages = [COMMON, lang] if lang in rule_languages() else [COMMON]
     matcher = RuleMatcher([rule for name in languages for rule in resource_rules(name)])
 
     def label(text: str) -> list[Entity]:

@@ -2,6 +2,7 @@
 
 from ..language_data import LanguageData
 from .agreement import indefinite_article
+from .eponyms import EPONYMS
 from .identifiers import IDENTIFIERS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
@@ -20,5 +21,6 @@ LANGUAGE = LanguageData(
     postal_codes=POSTAL_CODES,
     replace_profession=replace_profession,
     validators=VALIDATORS,
+    eponyms=EPONYMS,
     id_makers=ID_MAKERS,
 )

@@ -1,6 +1,7 @@
 """Finnish."""
 
 from ..language_data import LanguageData
+from .eponyms import EPONYMS
 from .identifiers import IDENTIFIERS
 from .lemmas import lemmatize
 from .morphology import FinnishInflector
@@ -24,5 +25,6 @@ LANGUAGE = LanguageData(
     postal_codes=POSTAL_CODES,
     replace_profession=replace_profession,
     validators=VALIDATORS,
+    eponyms=EPONYMS,
     id_makers=ID_MAKERS,
 )

@@ -1,6 +1,7 @@
 """Swedish, with rules and lists only: no trained classifier, no masked language model, no medical dictionary."""
 
 from ..language_data import LanguageData
+from .eponyms import EPONYMS
 from .identifiers import IDENTIFIERS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
@@ -12,6 +13,7 @@ LANGUAGE = LanguageData(
     name="Swedish",
     ocr_language="swe",
     validators=VALIDATORS,
+    eponyms=EPONYMS,
     identifiers=IDENTIFIERS,
     phones=PHONES,
     places=PLACES,

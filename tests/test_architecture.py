@@ -224,3 +224,77 @@ def test_a_heavy_import_is_found_wherever_it_runs_at_once():
         "transformers"
     ]
     assert list(heavy("def load():\n    import torch")) == []
+
+
+# Tests of a language code that are left outside lang/, by file. The numbers only shrink; the goal is none.
+LANGUAGE_TESTS = {
+    "lemmatizers/combined.py": 1,
+    "lemmatizers/finnish_function_words.py": 1,
+    "lemmatizers/finnish_lists.py": 1,
+}
+NAMED_AFTER_A_LANGUAGE = {
+    f"lemmatizers/finnish_{part}.py" for part in ("endings", "function_words", "index", "lists", "names")
+}
+LANGUAGES = {path.parent.name for path in PACKAGE.glob("lang/*/patterns.toml")}
+LANGUAGE_NAMES = ("english", "finnish", "spanish", "swedish", "german")
+
+
+def constants(node):
+    """The constants of an expression, also those in a tuple, list or set."""
+    if isinstance(node, ast.Constant):
+        return {node.value}
+    return set().union(*map(constants, node.elts)) if isinstance(node, ast.Tuple | ast.List | ast.Set) else set()
+
+
+def language_tests(source):
+    """The lines that compare a value with a language code, look one up in a dict, or ask for a certain language."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            found = [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict):
+            found = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.MatchValue):
+            found = [node.value]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "get_language":
+            found = node.args
+        else:
+            continue
+        if any(constants(value) & LANGUAGES for value in found):
+            yield node.lineno
+
+
+OUTSIDE_LANG = [path for path in FILES if path.relative_to(PACKAGE).parts[0] != "lang"]
+
+
+@pytest.mark.parametrize("path", OUTSIDE_LANG, ids=by_path)
+def test_no_language_code_is_tested_outside_lang(path):
+    lines = list(language_tests(path.read_text(encoding="utf8")))
+    assert len(lines) <= LANGUAGE_TESTS.get(path.relative_to(PACKAGE).as_posix(), 0), f"lines {lines}"
+
+
+def test_no_file_outside_lang_is_named_after_a_language():
+    named = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in OUTSIDE_LANG
+        if any(name in path.stem for name in LANGUAGE_NAMES) or path.stem in LANGUAGES
+    }
+    assert named <= NAMED_AFTER_A_LANGUAGE
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if lang == "fi":\n    pass',
+        'x = lang in ("es", "en")',
+        'x = {"es": 1}.get(lang)',
+        'x = get_language("fi").inflector',
+        'match lang:\n    case "sv":\n        pass',
+    ],
+)
+def test_a_test_of_a_language_code_is_found(source):
+    assert list(language_tests(source)) != []
+
+
+@pytest.mark.parametrize("source", ['word.endswith("es")', 'def f(lang="es"): ...', "get_language(lang)"])
+def test_other_uses_of_the_same_letters_are_no_test(source):
+    assert list(language_tests(source)) == []

@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 from weasel.cli.document import project_document
 
+import spacy_deid.lang
 from spacy_deid.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -97,7 +98,9 @@ def folder(clone, tmp_path, monkeypatch):
     """The folder that the blocks of one document run in."""
     shutil.copytree(clone, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    monkeypatch.setattr(spacy_deid.lang, "__path__", [*spacy_deid.lang.__path__])  # a page may add a folder
+    yield tmp_path
+    spacy_deid.lang.get_language.cache_clear()
 
 
 READS_NOTES = re.compile(r"^spacy-deid (?:redact|annotate|surprisal score) (\S+)", re.MULTILINE)
@@ -124,6 +127,7 @@ def test_a_document_is_true(path, folder):
     namespace, shown, before = {"__name__": "__main__"}, None, 0
     for block in blocks(text):
         if block.file:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.file).write_text(block.body, encoding="utf8")
         if block.kind == "text" and shown is not None and not text[before : block.start].strip():
             assert normal(shown) == normal(block.body), f"{path.name}:{block.line}"

@@ -17,10 +17,9 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..evaluation import Entity
+from ..lang import get_language
 from ..patterns import COMMON, RuleMatcher, resource_rules, rule_languages
 from .names import stable_hash
-
-__all__ = ["CARRIERS", "LONGEST", "make_rule_labeller", "read_carriers"]
 
 LONGEST = 6_000
 _BEFORE = re.compile(r" +([.,;:!?%)\]])")
@@ -36,13 +35,13 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
     RETURNS (list[tuple[str, str]]): name and text, in order; texts of at most `LONGEST` characters, cut at a sentence.
     RAISES: InputError if there are none (D607), or one cannot be read: the file (D301, D303) and the line (D302).
     """
-    corpora = [(folder / path, path, read) for path, read in CARRIERS.get(lang, {}).items()]
-    found = [carrier for path, name, read in corpora if path.exists() for carrier in read(path, name)]
+    corpora = get_language(lang).read_toml("synth/carriers.toml")
+    known = [(folder / name, name, _READERS[reader]) for name, reader in corpora.items()]
+    found = [carrier for path, name, read in known if path.exists() for carrier in read(path, name)]
     if not found and folder.is_dir():
         found = [*_texts(folder, folder.name), *_jsonl(folder, folder.name)]
     if not found:
-        known = ", ".join(CARRIERS.get(lang, {})) or ".txt and .jsonl files"
-        raise InputError(Errors.D607.format(path=folder, known=known))
+        raise InputError(Errors.D607.format(path=folder, known=", ".join(corpora) or ".txt and .jsonl files"))
     return [(name, _cut(text)) for name, text in found if len(text.split()) >= 5]
 
 
@@ -176,17 +175,13 @@ def _answers(path: Path, name: str) -> Iterator[tuple[str, str]]:
     yield from _joined(lines, name, 3, 9)
 
 
-_VISITS = "clinical_visit_notes/data"
-# Only what is for training: validation sets are kept for measuring.
-CARRIERS: Mapping[str, Mapping[str, Reader]] = MappingProxyType(
+_READERS: Mapping[str, Reader] = MappingProxyType(
     {
-        "es": {"e3c/e3c_es_ccby_clean.jsonl": _jsonl, "nubes/NUBes": _sentences, "nubes/IULA+": _sentences},
-        "en": {
-            "e3c/e3c_en_ccby.jsonl": _jsonl,
-            "mtsamples_ptnotes": _jsonl,
-            f"{_VISITS}/aci-bench/challenge_data/train.csv": _column("note"),
-            f"{_VISITS}/mts-dialog/MTS_Dataset_TrainingSet.csv": _column("section_text"),
-        },
-        "fi": {"fi_eduskunta_vkk/vkk/train.csv.bz2": _answers},
+        "answers": _answers,
+        "column note": _column("note"),
+        "column section_text": _column("section_text"),
+        "jsonl": _jsonl,
+        "sentences": _sentences,
     }
 )
+"""Reader of a corpus, by its name in ``carriers.toml``."""

@@ -23,6 +23,7 @@ def page(tmp_path_factory):
         patch.chdir(folder)
         for block in FENCE.finditer(PAGE.read_text(encoding="utf8")):
             if block["file"]:
+                (folder / block["file"]).parent.mkdir(parents=True, exist_ok=True)
                 (folder / block["file"]).write_text(block["body"], encoding="utf8")
             elif block["kind"] == "python":
                 exec(compile(block["body"], str(PAGE), "exec"), namespace)

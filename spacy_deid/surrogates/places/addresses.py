@@ -52,10 +52,13 @@ def replace_room(mention: Mention, state: NoteState) -> str | None:
 
     mention (Mention): mention with the label ROOM.
     state (NoteState): state of the note's surrogates.
-    RETURNS (Optional[str]): as many digits as before; another acronym for a short name; None for words.
+    RETURNS (Optional[str]): as many digits as before; another acronym for a short name; None for words, and for words
+        beside a number in a language that lists no words for institutions.
     """
     before, core, after = split_marks(mention.text)
     letters = sum(c.isalpha() for c in core)
+    if letters > _LONGEST_CODE and not institution_words(state.lang):
+        return None
     if not any(c.isdigit() for c in core) and letters != 1:
         short = letters <= _LONGEST_CODE and core.isalpha()
         made = replace_acronym(core.upper(), state, mention.variant) if short else None
@@ -75,6 +78,8 @@ def replace_department(mention: Mention, state: NoteState, geography: Geography)
     before, core, after = split_marks(mention.text)
     if not any(c.isdigit() for c in core):
         return replace_institution(mention, state, geography)
+    if not institution_words(state.lang):  # a name could stand beside the number
+        return None
     context = ("ward", fold(core), str(mention.variant))
     made = state.retry("ward", lambda draw: _redraw_ward(core, draw, state.lang), *context)
     return before + made + after if made else None

@@ -1,4 +1,4 @@
-"""Leak rates from counts."""
+"""Leak rates and their intervals, from counts."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_without_chance_hits_the_rate_is_the_share_of_notes_with_a_hit():
     assert rate.bootstrap[0] < 0.1 < rate.bootstrap[1]
 
 
-def test_hits_that_chance_explains_are_no_leaks():
+def test_chance_hits_are_not_counted_as_leaks():
     rate = estimate(np.concatenate([patients(20, hits=1, others=1, hit_draws=5), patients(80, others=1)]))
     assert rate.observed == pytest.approx(0.2)
     assert rate.expected == pytest.approx(0.2)
@@ -31,25 +31,25 @@ def test_hits_that_chance_explains_are_no_leaks():
     assert rate.wilson[0] == 0
 
 
-def test_a_leak_that_others_share_is_not_taken_for_chance():
+def test_a_shared_identifier_is_not_counted_as_a_chance_hit():
     # One note in ten leaks a town in which every other patient lives, and there is no chance.
     leaking, rest = patients(100, hits=1, draws=10, others=5, hit_draws=10, shared=5), patients(900, draws=10)
     assert estimate(np.concatenate([leaking, rest])).leak_rate == pytest.approx(0.1)
 
 
-def test_where_everybody_has_it_nothing_is_taken_off():
+def test_nothing_is_subtracted_if_every_patient_has_the_identifier():
     rate = estimate(patients(10, hits=1, draws=5, others=5, hit_draws=5, shared=5))
     assert rate.leak_rate == 1
 
 
-def test_nothing_found_still_has_an_upper_end():
+def test_no_hits_still_give_an_upper_bound():
     rate = estimate(patients(100))
     assert rate.leak_rate == 0
     assert rate.bootstrap is None
     assert rate.wilson[1] == pytest.approx(0.037, abs=1e-3)
 
 
-def test_without_draws_the_chance_is_unknown():
+def test_without_draws_the_chance_rate_is_unknown():
     rate = estimate(patients(10, hits=1, draws=0))
     assert rate.expected is None
     assert rate.leak_rate == 1
@@ -62,7 +62,7 @@ def test_notes_of_one_patient_widen_the_bootstrap():
     assert ends[1][1] - ends[1][0] > 2 * (ends[0][1] - ends[0][0])
 
 
-def test_where_all_replicates_are_the_same_there_is_no_bootstrap():
+def test_equal_replicates_give_no_bootstrap_interval():
     assert estimate(patients(10, hits=1)).bootstrap is None
     assert estimate(patients(1, notes=10, hits=5)).bootstrap is None
 
@@ -72,7 +72,7 @@ def test_without_replicates_there_is_no_bootstrap():
 
 
 @given(st.integers(0, 200), st.integers(1, 200))
-def test_wilson_holds_the_share(hits, notes):
+def test_wilson_interval_contains_the_share(hits, notes):
     hits = min(hits, notes)
     low, high = wilson(hits, notes)
     assert 0 <= low <= hits / notes <= high <= 1 + 1e-12
@@ -85,7 +85,7 @@ TALLY = st.tuples(st.integers(1, 5), st.integers(0, 5), st.integers(0, 9), st.in
 
 @settings(deadline=None)
 @given(st.lists(TALLY, min_size=1, max_size=20))
-def test_every_figure_is_a_share(rows):
+def test_every_estimate_is_between_0_and_1(rows):
     rate = estimate(np.array(rows, dtype=np.int64), replicates=20)
     assert 0 <= rate.leak_rate <= 1
     assert 0 <= rate.wilson[0] <= rate.wilson[1] <= 1
@@ -96,7 +96,7 @@ def test_every_figure_is_a_share(rows):
 LEAK, NONE = Tally(1, 1, 5, 0, 5, 0), Tally(1, 0, 5, 0, 0, 0)
 
 
-def test_notes_of_a_patient_add_up():
+def test_counts_of_a_patients_notes_are_summed():
     totals = FacetTotals(4)
     for patient, tally in ((0, LEAK), (0, NONE), (2, NONE), (2, NONE)):
         totals.add(patient, {ALL: tally})

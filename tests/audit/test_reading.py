@@ -1,4 +1,4 @@
-"""The patients who stand for all others."""
+"""Control patients of an audit, and hostile notes."""
 
 import random
 import unicodedata
@@ -26,18 +26,18 @@ def make(groups, seed=0, turned=False):
 GROUPS = {"a": [f"P{i}" for i in range(50)], "b": [f"Q{i}" for i in range(50)], "c": ["R1", "R2"]}
 
 
-def test_others_are_of_the_same_group():
+def test_control_patients_are_from_the_same_group():
     panels = make(GROUPS)
     assert {patient[0] for patient in draw(panels, "a")} == {"P"}
     assert {patient[0] for patient in draw(panels, "b")} == {"Q"}
 
 
-def test_a_group_with_too_few_borrows_from_all():
+def test_a_small_group_draws_from_all_patients():
     assert len(draw(make(GROUPS), "c", own="R1")) == 4
     assert len(draw(make(GROUPS), "unknown")) == 4
 
 
-def test_a_panel_is_bounded_and_does_not_depend_on_the_order(monkeypatch):
+def test_a_panel_is_limited_and_does_not_depend_on_the_order(monkeypatch):
     monkeypatch.setattr("spacy_deid.audit.reading._SIZE", 10)
     drawn = [set(draw(make(GROUPS, turned=turned), "a", count=9)) for turned in (False, True)]
     assert drawn[0] == drawn[1]
@@ -45,12 +45,12 @@ def test_a_panel_is_bounded_and_does_not_depend_on_the_order(monkeypatch):
     assert len(draw(make(GROUPS), "a", own="nobody", count=50)) == 10
 
 
-def test_panels_are_bounded(monkeypatch):
+def test_the_number_of_panels_is_limited(monkeypatch):
     monkeypatch.setattr("spacy_deid.audit.reading._PANELS", 1)
     assert {patient[0] for patient in draw(make(GROUPS), "b", count=40)} > {"P"}
 
 
-def test_others_are_never_the_patient_and_never_the_same():
+def test_control_patients_are_distinct_and_never_the_patient():
     patients = [f"P{i}" for i in range(6)]
     for seed in range(50):
         drawn = draw_other_patients(patients, "P3", 4, random.Random(seed))
@@ -84,30 +84,30 @@ def found(searcher, text, others=()):
 
 @pytest.mark.parametrize("surface", ["Núñez Peña", "NÚÑEZ PEÑA", "Núñez\r\nPeña", "Núñez‐Peña", "Núñez\u00a0Peña"])
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_offsets_hold_behind_emoji_and_decomposed_accents(searcher, surface, form):
+def test_offsets_are_right_after_emoji_and_decomposed_accents(searcher, surface, form):
     surface = unicodedata.normalize(form, surface)
     assert found(searcher, f"👩‍⚕️🙂 Señora\r\n{surface} 🙂") == [surface]
 
 
 @pytest.mark.parametrize("surface", ["600\u00a0123\u2011456", "600.123.456", "60 01 23 456", "(600) 123-456"])
-def test_numbers_are_found_however_they_are_set(searcher, surface):
+def test_numbers_are_found_with_any_grouping(searcher, surface):
     assert found(searcher, f"Tel. {surface}.") == [surface.strip("(")]
 
 
 @pytest.mark.parametrize(
     "text", ["It may be.", "May be seen.", "Came.\nMay go.", "maybe", "MAYBE", "Mayo", "no may\n- May rest"]
 )
-def test_a_patient_called_may_is_not_every_may(searcher, text):
+def test_an_ordinary_word_is_not_a_hit_for_a_patient_with_that_name(searcher, text):
     assert found(searcher, text) == []
 
 
-def test_a_patient_called_may_is_found_where_a_name_stands(searcher):
+def test_a_name_that_is_also_a_word_is_found_in_the_context_of_a_name(searcher):
     assert found(searcher, "Mrs. May came.") == ["May"]
     assert found(searcher, "Seen with May today.") == ["May"]
 
 
 @pytest.mark.parametrize("text", ["\ud83d Núñez", "\x00Núñez\x00", "\ufeffNúñez", "\u202eNúñez\u202c"])
-def test_broken_characters_hide_nothing(searcher, text):
+def test_broken_characters_do_not_hide_identifiers(searcher, text):
     assert found(searcher, text) == ["Núñez"]
 
 

@@ -1,4 +1,4 @@
-"""Audits of whole tables."""
+"""Audits of whole tables, and their report."""
 
 import json
 
@@ -67,12 +67,12 @@ def test_the_rate_is_that_of_the_notes_that_leak(store, notes):
     assert rate.bootstrap[0] < 0.2 < rate.bootstrap[1]
 
 
-def test_the_name_of_another_patient_is_no_leak(store, notes):
+def test_the_name_of_another_patient_is_not_a_leak(store, notes):
     rows = [(f"P{i}", f"Acude {NAMES[(i + 1) % PATIENTS]}.") for i in range(PATIENTS)]
     assert run_audit(notes(rows), Columns(), store, PLAIN).rates[ALL].hits == 0
 
 
-def test_what_stands_in_all_notes_is_chance(store, notes):
+def test_terms_found_in_all_notes_count_as_chance(store, notes):
     rows = [(f"P{i}", f"Hospital {NAMES[3]}.") for i in range(PATIENTS)]
     rate = run_audit(notes(rows), Columns(), store, AuditSettings(draws=29, fuzzy=False)).rates[ALL]
     assert rate.hits == 1
@@ -80,13 +80,13 @@ def test_what_stands_in_all_notes_is_chance(store, notes):
     assert rate.leak_rate < 0.002
 
 
-def test_a_note_counts_for_what_its_patient_has(store, notes):
+def test_a_note_counts_only_for_facets_of_its_patient(store, notes):
     rates = run_audit(notes([clean(i) for i in range(PATIENTS)]), Columns(), store, PLAIN).rates
     assert rates[Facet("kind", "PATIENT")].notes == 30
     assert rates[Facet("kind", "PHONE")].notes == rates[Facet("source", "patients.phone")].notes == 15
 
 
-def test_notes_are_told_apart_by_type_and_any_column(store, notes):
+def test_notes_are_grouped_by_type_and_any_column(store, notes):
     rows = [
         {"patient_id": f"P{i}", "text": leaking(i)[1] if i < 3 else "x", "ward": "AB"[i % 2], "note_type": None}
         for i in range(PATIENTS)
@@ -115,7 +115,7 @@ def test_the_seed_decides_and_the_order_of_the_table_does_not(store, notes):
     assert other["leaks"]["all"] != first["leaks"]["all"]
 
 
-def test_every_hit_is_handed_over_with_its_place(store, notes):
+def test_every_hit_is_reported_with_its_offsets(store, notes):
     taken = []
     rows = [clean(0), leaking(1), ("P2", f"{NAMES[2]}, {NAMES[2].upper()}")]
     run_audit(notes(rows), Columns(), store, PLAIN, lambda found, note_id, text: taken.append((found, note_id, text)))
@@ -127,7 +127,7 @@ def test_every_hit_is_handed_over_with_its_place(store, notes):
     ]
 
 
-def test_what_cannot_be_audited_is_counted(store, notes):
+def test_skipped_notes_are_counted_by_reason(store, notes):
     rows = [clean(0), (None, "x"), (" ", "x"), ("P99", NAMES[0]), ("P1", None), ("P1", " \n")]
     audit = run_audit(notes(rows), Columns(), store, PLAIN)
     assert audit.skipped == {"no patient id": 2, "patient not in the index": 1, "empty": 2}
@@ -145,18 +145,18 @@ def test_what_cannot_be_audited_is_counted(store, notes):
         ([("P1", "x")], Columns(), ("clinic",), "no column 'clinic'"),
     ],
 )
-def test_bad_tables_are_refused(store, notes, rows, columns, by, message):
+def test_invalid_tables_are_refused(store, notes, rows, columns, by, message):
     with pytest.raises(InputError, match=message):
         run_audit(notes(rows), columns, store, AuditSettings(by=by))
 
 
-def test_a_column_of_ids_is_no_group(store, notes, monkeypatch):
+def test_a_column_of_ids_is_refused_as_a_group(store, notes, monkeypatch):
     monkeypatch.setattr("spacy_deid.audit.reading._GROUPS", 20)
     with pytest.raises(InputError, match="more than 20 values in column 'note_id'"):
         run_audit(notes([clean(i) for i in range(PATIENTS)]), Columns(note_type="note_id"), store, PLAIN)
 
 
-def test_a_report_of_one_patient_has_no_chance(store, notes):
+def test_an_audit_of_one_patient_has_no_chance_rate(store, notes):
     rate = run_audit(notes([leaking(0), clean(0)]), Columns(), store, PLAIN).rates[ALL]
     assert (rate.expected, rate.leak_rate, rate.patients) == (None, 0.5, 1)
 
@@ -177,7 +177,7 @@ def report(leaks, skipped=None):
     return {"notes": 80, "audited": 80, "patients": 40, "skipped": skipped or {}, "leaks": leaks}
 
 
-def test_figures_stand_below_their_heads():
+def test_columns_of_the_table_are_aligned():
     lines = format_audit(report({"all": {"all": RATE}, "kind": {"PATIENT": RATE}})).splitlines()
     assert lines[0] == "80 of 80 notes audited, of 40 patients"
     head, row = lines[2:4]
@@ -187,23 +187,23 @@ def test_figures_stand_below_their_heads():
     assert lines[5].startswith("by kind")
 
 
-def test_what_is_not_known_is_left_open():
+def test_missing_values_are_left_blank():
     row = format_audit(report({"all": {"all": RATE | {"expected": None, "bootstrap": None}}})).splitlines()[3]
     assert row.split()[:4] == ["all", "80", "4", "–"]
     assert row.endswith("0.1200]")
 
 
-def test_every_column_of_groups_has_its_part():
+def test_the_table_has_a_section_per_group_column():
     text = format_audit(report({"all": {"all": RATE}, "column:ward": {"7B": RATE}, "type": {"letter": RATE}}))
     assert text.index("by note type") < text.index("by ward") < text.index("\n7B ")
 
 
-def test_notes_left_out_are_told():
+def test_skipped_notes_are_listed():
     assert "3 notes left out: no patient id" in format_audit(report({}, {"no patient id": 3}))
 
 
 @pytest.mark.parametrize("name", ["x" * 200, "a\nb", "a\x1b[31mb"])
-def test_a_name_of_a_group_keeps_to_its_place(name):
+def test_long_group_names_are_cut(name):
     text = format_audit(report({"type": {name: RATE}}))
     assert len(text.splitlines()) == 4
     assert "\x1b" not in text

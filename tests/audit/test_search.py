@@ -1,4 +1,4 @@
-"""What is found in a note, and how it is counted."""
+"""Searching notes for identifiers, and counting the hits."""
 
 import pickle
 
@@ -80,23 +80,23 @@ def test_identifiers_are_found_in_every_form(searcher, text, surface, form):
         "n du",
     ],
 )
-def test_what_is_no_identifier_is_not_found(searcher, text):
+def test_other_text_is_not_found(searcher, text):
     assert hits(searcher, text) == []
 
 
-def test_a_wide_gap_is_no_break():
+def test_a_term_with_a_wide_gap_is_not_found():
     terms = compact_terms([LocalEntry("villaseca", "PATIENT", "a.b")])
     assert CompactText(normalise("villa - \n seca")).find(terms) != []
     assert CompactText(normalise("villa ------ . seca")).find(terms) == []
 
 
-def test_a_searcher_is_pickled_without_what_it_searches_for(searcher):
+def test_a_pickled_searcher_contains_no_terms(searcher):
     data = pickle.dumps(searcher)
     assert b"villaseca" not in data.lower()
     assert hits(pickle.loads(data), "Villaseca") == hits(searcher, "Villaseca")
 
 
-def test_a_note_does_not_show_itself():
+def test_the_repr_of_a_note_hides_its_text():
     assert repr(Note(3, "P1", (), "Villaseca", ("P2",))) == "Note(row=3)"
 
 
@@ -110,7 +110,7 @@ def test_counts_by_facet(searcher):
     assert counts[Facet("form", "fuzzy")] == Tally(1, 0, 1, 0, 0, 0)
 
 
-def test_a_place_that_two_patients_hit_is_shared():
+def test_a_place_hit_by_two_patients_is_shared():
     hit = Hit(0, 5, "CITY", "patients.city", "exact")
     facets = frozenset({Facet("kind", "CITY"), Facet("source", "patients.city")})
     counts = count_note((), SearchResult((hit,), facets), [SearchResult((hit,), facets), SearchResult((), facets)])
@@ -135,12 +135,12 @@ def found_split(text, terms=TERM):
         "Vi\u00adllaseca",
     ],
 )
-def test_breaks_are_seen_through(surface):
+def test_broken_up_terms_are_found(surface):
     assert found_split(f"Acude {surface}, de 40 años") == [surface]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "villa de seca", "villasecano", "lavillaseca", "villa ------ . seca"])
-def test_other_words_are_no_break(text):
+def test_terms_with_other_words_in_between_are_not_found(text):
     assert found_split(text) == []
 
 
@@ -148,7 +148,7 @@ def test_every_place_is_found_split():
     assert len(found_split("villa seca villa-seca villaseca")) == 3
 
 
-def test_letters_beyond_the_first_plane_shift_nothing():
+def test_characters_outside_the_basic_plane_do_not_shift_offsets():
     assert found_split("🙂🙂 Villa-\nseca 🙂") == ["Villa-\nseca"]
 
 
@@ -162,7 +162,7 @@ def test_short_terms_and_those_with_a_condition_are_left_out():
     assert compact_terms(entries) == []
 
 
-def test_a_term_does_not_show_itself():
+def test_the_repr_of_a_term_hides_its_text():
     assert "villaseca" not in repr(TERM)
     assert [term.letters for term in TERM] == ["villaseca"]
 

@@ -1,4 +1,4 @@
-"""A word that is also a name counts in the context of a name."""
+"""Names that are also words match only in the context of a name."""
 
 import pytest
 
@@ -43,12 +43,12 @@ def test_where_an_ambiguous_given_name_counts(text, hits):
     assert found(own(("rosa", GIVEN), ("ndu", SURNAME)), text) == hits
 
 
-def test_two_ambiguous_names_of_one_patient_vouch_for_each_other():
+def test_two_adjacent_ambiguous_names_of_one_patient_match():
     terms = own(("will", GIVEN), ("green", WEAK))
     assert found(terms, "Will Green said that he will wear green. Green, Will") == ["Will", "Green", "Green", "Will"]
 
 
-def test_the_same_word_twice_is_no_name():
+def test_a_repeated_word_is_not_a_name():
     assert found(own(("will", GIVEN)), "Will Will come") == []
 
 
@@ -67,7 +67,7 @@ def test_in_the_institution_one_of_the_two_must_count_by_itself(tmp_path):
     assert found(local, "Dr Will Green") == ["Will", "Green"]
 
 
-def test_a_place_vouches_for_no_name():
+def test_a_place_is_not_the_context_of_a_name():
     terms = own(("rosa", GIVEN), ("ndu", Tag("CITY", "p.city", "")))
     assert found(terms, "Ndu Rosa") == ["Ndu"]
 
@@ -95,6 +95,6 @@ def test_a_patients_own_name_counts_in_small_letters_too():
     assert found(own(("nadia", SURNAME)), "Le dije a nadia que viniera a Urgencias.") == ["nadia"]
 
 
-def test_initials_are_no_small_words_and_no_titles():
+def test_lowercase_words_and_titles_are_not_initials():
     terms = own(("de", GIVEN), ("la", GIVEN), ("mr", GIVEN), ("rogers", SURNAME))
     assert found(terms, "En el momento de la intervención. Mr. Rogers came. Rogers, DE") == ["Rogers", "Rogers", "DE"]

@@ -1,4 +1,4 @@
-"""Names with a slip of the pen; short words and numbers stay exact."""
+"""Misspelt names are found; short words and numbers must match exactly."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ def found(text, **options):
 @pytest.mark.parametrize(
     "written", ["Vilaseca", "Villasecca", "Villaesca", "VILLASEKA", "villáseka", "Zarzaquenada", "Zarzaqumeda"]
 )
-def test_a_slip_is_found(written):
+def test_a_misspelt_name_is_found(written):
     ((text, label, rule),) = found(f"Acude {written}, tos")
     assert (text, label, rule) == (written, "PATIENT", "p.surname~")
 
@@ -31,11 +31,11 @@ def test_a_slip_is_found(written):
 @pytest.mark.parametrize(
     "written", ["Villaseca", "Ndv", "Mdu", "morena", "05348212K", "Vilaceka", "Willaseka", "villa"]
 )
-def test_what_is_exact_short_too_far_ambiguous_or_a_number_is_not(written):
+def test_exact_short_distant_ambiguous_and_numeric_words_are_not_fuzzy_matches(written):
     assert found(f"Acude {written}, tos") == []
 
 
-def test_a_word_of_the_language_is_no_slip():
+def test_a_word_of_the_language_is_not_a_misspelt_name():
     assert found("la vilaseca", known=lambda word: word == "vilaseca") == []
 
 

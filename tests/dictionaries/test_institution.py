@@ -1,4 +1,4 @@
-"""The file of the institution's terms finds what an automaton over the same terms finds."""
+"""The institution file finds what an automaton of the same terms finds."""
 
 import tempfile
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_the_longest_of_nested_terms_stays_and_overlapping_ones_both(tmp_path):
     assert [text[m.start : m.end] for m in local.find(text)] == ["Hospital General del Sur", "Sur Este"]
 
 
-def test_the_files_hold_no_term(tmp_path):
+def test_the_files_contain_no_terms(tmp_path):
     make(tmp_path, [LocalEntry("Zarzaquemada", "HOSPITAL", "a.b")])
     assert not any(b"zarzaquemada" in path.read_bytes().lower() for path in tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""Who is known: full names and numbers that no surrogate may be."""
+"""Full names and numbers of known people."""
 
 import pickle
 
@@ -37,7 +37,7 @@ def roster(tmp_path):
     "value",
     ["Aurelia Zarzaquemada", "AURELIA  ZARZAQUEMADA", "Fermín Galdeano Ochoa", "600123451", "600-123-452"],
 )
-def test_people_and_their_numbers_are_known(roster, value):
+def test_full_names_and_numbers_of_people_are_known(roster, value):
     assert value in roster
 
 
@@ -45,16 +45,16 @@ def test_people_and_their_numbers_are_known(roster, value):
     "value",
     ["Zarzaquemada", "Galdeano", "Aurelia", "Lucía Zarzaquemada", "600123453", "Soria Norte", "Hospital Zarzal"],
 )
-def test_single_words_and_places_are_nobody(roster, value):
+def test_single_words_and_places_are_not_identities(roster, value):
     assert value not in roster
 
 
 @pytest.mark.parametrize("value", ["", " ", "12", "\ud800"])
-def test_what_tells_nobody_from_others_is_nobody(roster, value):
+def test_values_that_do_not_identify_a_person_are_unknown(roster, value):
     assert value not in roster
 
 
-def test_it_shows_no_name_and_pickles_the_folder_alone(roster):
+def test_repr_and_pickle_contain_no_names(roster):
     assert "Aurelia Zarzaquemada" in roster
     data = pickle.dumps(roster)
     assert b"arzaquemada" not in data

@@ -57,7 +57,7 @@ def test_of_matches_within_one_another_the_longest_stays():
     assert found(make_matcher("San Juan", "Juan", "Hospital San Juan"), "Hospital San Juan") == ["Hospital San Juan"]
 
 
-def test_matches_that_overlap_leave_nothing_uncovered():
+def test_overlapping_matches_are_all_kept():
     assert found(make_matcher("San Juan", "Juan Carlos"), "San Juan Carlos") == ["San Juan", "Juan Carlos"]
 
 
@@ -65,7 +65,7 @@ def test_a_folded_letter_is_not_split():
     assert found(make_matcher("sa", "straße"), "ßa, STRASSE, sa") == ["STRASSE", "sa"]
 
 
-def test_a_term_of_two_lists_bears_both_labels():
+def test_a_term_of_two_lists_has_both_labels():
     matcher = make_matcher("Rosario")
     matcher.add([("towns", check_terms(["rosario", "Salta"], "CITY", "towns"))])
     assert matcher.find("Rosario, Salta") == [
@@ -84,7 +84,7 @@ def test_terms_can_be_added_to_those_that_are_there():
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "-", "\u0301"])
-def test_nothing_is_found_in_nothing(text):
+def test_an_empty_text_has_no_matches(text):
     assert make_matcher("Ana").find(text) == []
     assert TermMatcher().find(text) == []
 
@@ -93,7 +93,7 @@ def test_an_empty_matcher_finds_nothing():
     assert TermMatcher().find("Ana") == []
 
 
-def test_a_wrong_list_adds_nothing(tmp_path):
+def test_an_invalid_list_adds_nothing(tmp_path):
     for name, rows in (("good", "Ana Ruiz,PERSON"), ("bad", "Eva Gil,PERSON\nde,PERSON")):
         (tmp_path / f"{name}.csv").write_text(f"term,label\n{rows}\n", encoding="utf-8")
     matcher = make_matcher("Luis Sol")
@@ -104,7 +104,7 @@ def test_a_wrong_list_adds_nothing(tmp_path):
     assert matcher.to_bytes() == before
 
 
-def test_two_lists_of_one_name_are_refused(tmp_path):
+def test_two_lists_with_the_same_name_are_refused(tmp_path):
     (tmp_path / "names.csv").write_text("term,label\nEva Gil,PERSON\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="named 'names'"):
         make_matcher("Ana").add_lists([tmp_path / "names.csv"])
@@ -112,7 +112,7 @@ def test_two_lists_of_one_name_are_refused(tmp_path):
         TermMatcher().add_lists([tmp_path / "names.csv", tmp_path / "names.csv"])
 
 
-def test_bytes_and_pickles_hold_the_same_matcher():
+def test_bytes_and_pickles_restore_the_matcher():
     matcher = make_matcher("Ana Ruiz", "Ana", "Niño Jesús")
     matcher.add([("towns", check_terms(["Ana", "Salta"], "CITY", "towns"))])
     text = "Ana Ruiz, ANA y nino jesus en Salta"

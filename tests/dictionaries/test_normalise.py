@@ -35,7 +35,7 @@ def test_spellings_of_a_name_have_one_normal_form(written, normal):
 
 @settings(deadline=None)
 @given(st.text())
-def test_a_text_folds_as_its_parts_do(text):
+def test_a_text_is_normalised_like_its_parts(text):
     assert normalise(text).text.strip(" ") == normal_form(text)
 
 
@@ -59,7 +59,7 @@ def test_every_folded_character_knows_its_original(text):
         assert char in (normal_form(text[at]) or " ")
 
 
-def test_stretches_go_back_with_the_marks_of_their_last_letter():
+def test_spans_are_mapped_back_with_combining_marks():
     text = "¡Lo\u0301pe\u0301\u0328, Weiß!"
     folded = normalise(text)
     starts, ends = folded.original(np.array([1, 7]), np.array([5, 12]))
@@ -85,5 +85,5 @@ def test_word_edges_are_those_of_the_tokenizer(text, edges):
 
 
 @pytest.mark.parametrize("text", ["", "\ud800", "a\ud800b"])
-def test_empty_and_broken_text_is_no_error(text):
+def test_empty_and_broken_text_is_accepted(text):
     assert normalise(text).text == text

@@ -1,4 +1,4 @@
-"""The patient index: rows round trip, and a patient's terms are found as any list's."""
+"""The patient index: rows round trip, and terms are found."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,13 +17,13 @@ IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).
 
 @settings(deadline=None)
 @given(READY)
-def test_terms_that_are_packed_come_back(ready):
+def test_packed_terms_round_trip(ready):
     assert list(unpack(pack(ready))) == list(dict.fromkeys(ready))
 
 
 @settings(deadline=None)
 @given(st.dictionaries(IDS, READY, min_size=1, max_size=5))
-def test_patients_come_back_by_their_ids(tmp_path_factory, patients):
+def test_patients_round_trip_by_id(tmp_path_factory, patients):
     folder = tmp_path_factory.mktemp("rows")
     writer = PatientWriter(folder / "patients")
     for patient_id, ready in patients.items():
@@ -62,11 +62,11 @@ def test_it_finds_what_a_list_of_the_same_terms_finds(terms, text):
     assert own.find(text) == matcher.find(text)
 
 
-def test_no_terms_find_nothing():
+def test_a_patient_without_terms_has_no_matches():
     assert PatientTerms(()).find("Zarzaquemada") == []
     assert len(PatientTerms(())) == 0
 
 
-def test_a_condition_is_needless_where_the_same_tag_has_none():
+def test_a_conditional_tag_is_dropped_if_the_same_tag_is_unconditional():
     own = PatientTerms([("rosa", TAGS[1]), ("rosa", Tag("PATIENT", "p.given", ""))])
     assert len(own.find("una rosa roja")) == 1

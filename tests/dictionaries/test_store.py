@@ -48,7 +48,7 @@ def store(folder):
     return write(folder, [CLINIC], {"P1": [patient(CANARY)], "P2": [patient("quebrantado")]}, {"sources": {"a": "b"}})
 
 
-def test_what_is_written_is_found(store):
+def test_written_terms_are_found(store):
     text = "CLINICA ZARZAQUEMADA: Zarzaquemada, Quebrantado"
     assert quoted(text, store.institution.find(text)) == [("CLINICA ZARZAQUEMADA", "HOSPITAL", "clinics.name")]
     own = store.patient("P2")
@@ -61,7 +61,7 @@ def test_what_is_written_is_found(store):
     assert store.manifest == {"sources": {"a": "b"}}
 
 
-def test_a_store_of_nothing_finds_nothing(folder):
+def test_an_empty_store_has_no_matches(folder):
     store = write(folder)
     assert store.institution.find("Zarzaquemada") == []
     assert not store.has_patients
@@ -75,7 +75,7 @@ def test_only_the_owner_can_read_anything(store, folder):
 
 
 @pytest.mark.parametrize("name", ["", "manifest.json", "BUILD", "BUILD/patients", "BUILD/keys"])
-def test_a_store_that_others_can_read_is_refused_and_says_what_to_do(store, folder, name):
+def test_a_store_that_others_can_read_is_refused(store, folder, name):
     path = folder / name.replace("BUILD", store.build)
     path.chmod(path.stat().st_mode | stat.S_IRGRP)
     with pytest.raises(ConfigError, match=rf"'{path.name}'.*chmod -R go-rwx"):
@@ -108,7 +108,7 @@ def test_a_process_that_is_killed_leaves_the_old_dictionaries(store, folder):
     assert not (folder / "manifest.json.part").exists()
 
 
-def test_whoever_has_dictionaries_open_keeps_them_when_they_are_replaced(store, folder):
+def test_open_dictionaries_stay_readable_after_a_new_build(store, folder):
     fresh = write(folder, [], {"P9": [patient("nuevo")]})
     assert fresh.build != store.build
     assert terms(store, "P2") == ["quebrantado"]
@@ -116,7 +116,7 @@ def test_whoever_has_dictionaries_open_keeps_them_when_they_are_replaced(store, 
     assert LocalStore.open(folder).patient("P2") is None
 
 
-def test_two_writers_do_not_write_at_once(store, folder):
+def test_a_second_writer_is_refused(store, folder):
     with StoreWriter(folder) as writer:
         with pytest.raises(ConfigError, match="another process is writing"):
             StoreWriter(folder)
@@ -168,7 +168,7 @@ def test_a_term_with_several_rules_keeps_them_through_an_update(folder):
 
 
 @pytest.mark.parametrize("patient_id", ["", "Ü-1", "a\nb", "0001", "1" * 500])
-def test_an_id_is_any_text_but_none(folder, patient_id):
+def test_any_non_empty_text_is_a_patient_id(folder, patient_id):
     if not patient_id:
         with pytest.raises(ConfigError, match="has no id"):
             write(folder, [], {patient_id: [patient("x")]})
@@ -179,7 +179,7 @@ def test_an_id_is_any_text_but_none(folder, patient_id):
     assert store.patient("1") is None
 
 
-def test_what_cannot_be_looked_for_is_counted_by_its_reason(folder):
+def test_skipped_entries_are_counted_by_reason(folder):
     entries = [patient(" "), patient("x" * 300), patient("de la"), patient("j"), patient("j", condition="name")]
     entries += [patient("zar\ud800"), patient("zarza")]
     store = write(folder, entries[:4], {"P1": entries})
@@ -201,7 +201,7 @@ def test_what_cannot_be_looked_for_is_counted_by_its_reason(folder):
         (LocalEntry(CANARY, "PATIENT", "a.b", "never"), "the condition must be one of"),
     ],
 )
-def test_a_wrong_entry_is_refused_without_its_term(folder, entry, message):
+def test_an_invalid_entry_is_refused_without_quoting_its_term(folder, entry, message):
     with pytest.raises(ConfigError, match=message) as error, StoreWriter(folder) as writer:
         writer.add_patient("P1", [entry])
     assert CANARY not in str(error.value)
@@ -225,7 +225,7 @@ def test_damaged_dictionaries_are_refused(store, folder, damage):
         LocalStore.open(folder)
 
 
-def test_a_folder_of_something_else_is_neither_opened_nor_replaced(tmp_path):
+def test_a_folder_with_other_files_is_neither_opened_nor_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(ConfigError, match="no dictionaries found"):
         LocalStore.open(tmp_path)
@@ -236,7 +236,7 @@ def test_a_folder_of_something_else_is_neither_opened_nor_replaced(tmp_path):
     assert (tmp_path / "thesis.txt").read_text() == "x"
 
 
-def test_no_value_shows_in_a_repr_a_pickle_or_the_files_of_the_institution(store, folder):
+def test_values_are_not_in_reprs_pickles_or_institution_files(store, folder):
     shown = [repr(store), repr(store.patient("P1")), repr(store.patients._own("P1")), repr(patient(CANARY))]
     assert not any(CANARY in text for text in shown)
     data = pickle.dumps(store)

@@ -1,4 +1,4 @@
-"""Building from the tables of a small hospital."""
+"""Fixtures: dictionaries built from the tables of a small hospital."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Dictionaries from tables: what goes in, what is left out and said to be, what a failure leaves."""
+"""Building dictionaries: their content, the report, updates, worker processes and failures."""
 
 import json
 import logging
@@ -89,7 +89,7 @@ def _mapped(table, folder):
     return EhrMapping(folder / "mapping.toml", (table,), frozenset())
 
 
-def test_the_institution_is_for_every_note_and_patients_are_not(hospital):
+def test_institution_terms_apply_to_every_note_and_patient_terms_do_not(hospital):
     store, _ = hospital()
     text = "Dr. Edelmiro Santamarta, Hospital Zarzal, Olmedilla. Zarzaquemada."
     assert found(store, text) == [
@@ -118,7 +118,7 @@ def test_an_ambiguous_name_of_a_patient_counts_in_the_context_of_a_name(build):
     assert report["columns"]["patients.given"]["conditional"] >= 1
 
 
-def test_a_surname_that_is_a_stop_word_counts_beside_a_given_name_alone(build):
+def test_a_surname_that_is_a_stop_word_matches_only_next_to_a_given_name(build):
     store, _ = build()
     assert found(store, "No hay más fiebre; más tos. Ndu Más. Sr. Más.", "1000237") == [
         ("Ndu Más", "PATIENT", "patients.surname"),
@@ -126,7 +126,7 @@ def test_a_surname_that_is_a_stop_word_counts_beside_a_given_name_alone(build):
     ]
 
 
-def test_a_background_and_a_limit_of_ones_own_decide(hospital):
+def test_custom_background_and_limit_are_used(hospital):
     background = count_phrases(["Hospital Zarzal y nada más"] * 50)
     store, report = hospital(background=background, limit=10.0)
     assert found(store, "Hospital Zarzal") == []
@@ -157,7 +157,7 @@ TWICE = [ROWS[0], ("1000234", "Ola", "Olivenza", None, None), *ROWS[1:]]
 
 
 @pytest.mark.parametrize(("policy", "new"), [("merge", True), ("first", False)])
-def test_a_patient_id_that_stands_twice_is_counted(build, tmp_path, policy, new):
+def test_a_repeated_patient_id_is_counted(build, tmp_path, policy, new):
     write_csv(tmp_path / "patients.csv", TWICE)
     text = MAPPING.format(source='path = "patients.csv"').replace('"mrn"\n[', f'"mrn"\nduplicates = "{policy}"\n[')
     store, report = build(text)
@@ -166,7 +166,7 @@ def test_a_patient_id_that_stands_twice_is_counted(build, tmp_path, policy, new)
     assert report["tables"]["patients"]["repeated_patient_ids"] == 1
 
 
-def test_a_patient_id_that_may_not_stand_twice_is_an_error_with_row_and_count(build, tmp_path):
+def test_a_repeated_patient_id_can_be_an_error(build, tmp_path):
     build()
     before = LocalStore.open(tmp_path / "local").build
     write_csv(tmp_path / "patients.csv", TWICE)
@@ -200,7 +200,7 @@ def test_a_table_is_read_to_its_end_unless_nothing_of_its_first_rows_is_right(bu
     assert report["columns"]["patients.born"]["skipped"] == {"no birth_date": 599}
 
 
-def test_nothing_left_is_an_error_and_the_report_says_why(build, tmp_path):
+def test_a_build_without_usable_values_is_an_error(build, tmp_path):
     with pytest.raises(InputError, match="every value was skipped"):
         build(rows=[("-", "UNKNOWN", "TEST", None, "")])
     assert nothing_built(tmp_path)
@@ -258,7 +258,7 @@ def test_a_table_of_patients_may_serve_the_institution_too(build, tmp_path):
     assert found(store, "Zarzaquemada", "1000234") == [("Zarzaquemada", "PATIENT", "patients.surname")]
 
 
-def test_values_of_one_cell_and_relatives(build, tmp_path):
+def test_cells_with_several_values_and_relatives(build, tmp_path):
     columns = ("mrn", "alias", "mother", "gp")
     write_csv(
         tmp_path / "patients.csv", [("1000234", "Lali; Olita", "Remedios Olmedilla", "Dra. Ndu Zarzal")], columns
@@ -292,7 +292,7 @@ def test_a_patient_in_several_tables_is_one(build, tmp_path):
     assert report["tables"]["addresses"]["repeated_patient_ids"] == 1
 
 
-def test_progress_is_told_in_steps(build, monkeypatch):
+def test_progress_is_reported_in_steps(build, monkeypatch):
     from spacy_deid.ehr import builder
 
     monkeypatch.setattr(builder, "_STEP", 2)
@@ -324,7 +324,7 @@ def test_columns_are_named_as_rules_in_the_manifest(hospital):
     }
 
 
-def test_a_folder_of_something_else_is_not_written_to(mapping, tmp_path):
+def test_a_folder_with_other_files_is_not_written_to(mapping, tmp_path):
     write_csv(tmp_path / "patients.csv")
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "x.txt").write_text("x")
@@ -383,7 +383,7 @@ STORED_ROWS = st.lists(st.tuples(st.sampled_from(["1", "2", "Ü", "0001", "x" * 
 
 
 @given(STORED_ROWS)
-def test_rows_come_back_by_patient_in_their_order(tmp_path_factory, rows):
+def test_rows_are_grouped_by_patient_in_order(tmp_path_factory, rows):
     folder = tmp_path_factory.getbasetemp()
     with RowPartitions(folder) as scratch:
         for number, (patient_id, value) in enumerate(rows):

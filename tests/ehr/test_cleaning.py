@@ -1,4 +1,4 @@
-"""What stands for no value is skipped with a reason that does not quote it."""
+"""Placeholders and invalid values are skipped with a reason that does not quote them."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -35,7 +35,7 @@ def test_placeholders(kind, value):
 
 @pytest.mark.parametrize("value", ["0000000", "000-000", "9999999", "123456789", "987654321", "11111"])
 @pytest.mark.parametrize("kind", ["id", "phone"])
-def test_numbers_that_are_filled_up(kind, value):
+def test_filler_numbers_are_placeholders(kind, value):
     assert clean(kind, value, "es") == ("", "placeholder")
 
 
@@ -60,7 +60,7 @@ def test_numbers_that_are_filled_up(kind, value):
         ("surname", "Zar\ud800", "broken text"),
     ],
 )
-def test_what_is_no_value(kind, value, reason):
+def test_invalid_values_have_a_reason(kind, value, reason):
     assert clean(kind, value, "es") == ("", reason)
 
 
@@ -80,11 +80,11 @@ def test_what_is_no_value(kind, value, reason):
         ("phone", "612 345 678", "612 345 678"),
     ],
 )
-def test_what_is_a_value(kind, value, cleaned):
+def test_valid_values_are_cleaned(kind, value, cleaned):
     assert clean(kind, value, "es") == (cleaned, "")
 
 
-def test_a_hospital_adds_placeholders_of_its_own():
+def test_a_hospital_can_add_placeholders():
     assert clean("surname", "Pruebas Hospital", "es", "", frozenset({"pruebas hospital"})) == ("", "placeholder")
 
 

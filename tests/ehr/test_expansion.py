@@ -1,4 +1,4 @@
-"""Every way of writing a value is a normal form, and is found in a note however the note writes it."""
+"""Variants of values are normal forms and are found in notes; names are split into their parts."""
 
 import unicodedata
 
@@ -62,7 +62,7 @@ def test_combinations_are_distinct_normal_forms(parts, lang):
 
 
 @given(PARTS, st.sampled_from(LANGS))
-def test_what_decides_on_a_form_is_no_more_than_the_form(parts, lang):
+def test_the_basis_of_a_variant_is_not_longer_than_the_variant(parts, lang):
     for form in expand_person(parts, lang):
         if form.basis and not form.weak and not is_too_general(form.basis):
             assert not is_too_general(form.text)
@@ -81,7 +81,7 @@ def test_a_name_is_found_in_any_case_with_and_without_accents(name, lang, data):
     "written",
     ["Villaseca-Olmedo", "VILLASECA OLMEDO", "villaseca\u2011\nolmedo", "VillasecaOlmedo", "Olmedo", "Villaseca"],
 )
-def test_a_double_surname_is_found_whole_apart_and_joined(lang, written):
+def test_a_double_surname_is_found_whole_split_and_joined(lang, written):
     assert is_found(expand("surname", "Villaseca Olmedo", lang), written)
     assert is_found(expand("surname", "Villaseca-Olmedo", lang), written)
 
@@ -172,12 +172,12 @@ def test_short_names_have_no_misread_forms():
     assert texts(expand("surname", "Ndu", "es")) == ["ndu"]
 
 
-def test_an_initial_is_no_given_name():
+def test_an_initial_is_not_a_given_name():
     assert texts(expand("given", "A.", "en")) == []
     assert all(len(text) > 1 for text in texts(expand("given", "Anna M.", "en")))
 
 
-def test_a_full_name_is_taken_apart():
+def test_a_full_name_is_split():
     parts = person_parts({"full": ["VIRTANEN, Anna Liisa"], "surname": ["Lahti"]}, "fi")
     assert parts == {"surname": ["Lahti", "VIRTANEN"], "given": ["Anna Liisa"]}
 
@@ -191,7 +191,7 @@ def test_an_unknown_kind_or_language_is_named(kind, lang, message):
     assert "Zarzaquemada" not in str(error.value)
 
 
-def test_a_form_does_not_show_its_text():
+def test_the_repr_of_a_variant_hides_its_text():
     assert "zarza" not in repr([Form("zarzaquemada")])
 
 
@@ -221,7 +221,7 @@ def test_a_table_may_put_the_surname_first():
 
 
 @given(st.text(max_size=30), st.sampled_from(["es", "en", "fi"]), st.booleans())
-def test_no_word_of_letters_is_lost_or_made_up(name, lang, first):
+def test_splitting_a_name_keeps_its_words(name, lang, first):
     parts = split_full(name, lang, surname_first=first)
     kept = " ".join(value for values in parts.values() for value in values).split()
     assert set(kept) <= set(name.replace(",", " ").split())

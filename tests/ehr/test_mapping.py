@@ -1,4 +1,4 @@
-"""The mapping file: what it may say, and what is refused with its place."""
+"""The mapping file: valid content, and errors that name the place."""
 
 from importlib import resources
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_names_of_a_table_without_patients_are_of_persons(mapping):
         ("[tables.patients]", "[table.patients]", "unknown key 'table'"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_place(mapping, old, new, message):
+def test_errors_of_a_mapping_name_the_place(mapping, old, new, message):
     assert old in GOOD
     with pytest.raises(ConfigError, match=message) as error:
         mapping(GOOD.replace(old, new))
@@ -96,7 +96,7 @@ def test_what_is_wrong_is_named_by_its_place(mapping, old, new, message):
 @pytest.mark.parametrize(
     ("data", "message"), [(None, "cannot be read"), (b"\xff", "not UTF-8"), (b"", "at least one")]
 )
-def test_a_file_that_is_none_is_named(tmp_path, data, message):
+def test_an_unreadable_mapping_is_named(tmp_path, data, message):
     if data is not None:
         (tmp_path / "mapping.toml").write_bytes(data)
     with pytest.raises(ConfigError, match=message):

@@ -1,4 +1,4 @@
-"""The same rows come from every kind of source, and what is wrong is said without a value."""
+"""All types of sources give the same rows, and errors do not quote values."""
 
 import gzip
 import re
@@ -112,7 +112,7 @@ def test_a_parquet_file_without_the_column_is_named(mapping, tmp_path):
     assert "'surname', 'born', 'phone'" in failure(mapping(source='path = "patients.parquet"').tables[0])
 
 
-def test_an_address_that_is_not_set_is_named(mapping, monkeypatch):
+def test_a_missing_environment_variable_is_named(mapping, monkeypatch):
     monkeypatch.delenv("EHR_URL", raising=False)
     assert "set the environment variable EHR_URL" in failure(
         mapping(source='url_env = "EHR_URL"\ntable = "patients"').tables[0]
@@ -134,9 +134,7 @@ def test_an_address_that_is_not_set_is_named(mapping, monkeypatch):
         ("duckdb:////nowhere/x.duckdb", 'table = "patients"', "the DuckDB file does not exist"),
     ],
 )
-def test_a_database_that_gives_nothing_is_named_and_its_message_withheld(
-    mapping, tmp_path, monkeypatch, address, keys, message
-):
+def test_a_failing_database_is_named_without_its_message(mapping, tmp_path, monkeypatch, address, keys, message):
     pytest.importorskip("sqlalchemy")
     pytest.importorskip("duckdb" if address.startswith("duckdb") else "psycopg")
     write_sqlite(tmp_path / "ehr.db")
@@ -158,7 +156,7 @@ def test_a_package_that_is_missing_is_named(mapping):
 
 
 @pytest.mark.parametrize("address", ["sqlite:///{path}", "sqlite:///file:{path}?uri=true"])
-def test_a_missing_database_is_not_made(mapping, tmp_path, monkeypatch, address):
+def test_a_missing_sqlite_file_is_not_created(mapping, tmp_path, monkeypatch, address):
     pytest.importorskip("sqlalchemy")
     path = tmp_path / "missing.db"
     monkeypatch.setenv("EHR_URL", address.format(path=path))

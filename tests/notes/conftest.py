@@ -1,4 +1,4 @@
-"""The same notes in every kind of table."""
+"""Fixtures: the same notes in every type of table."""
 
 import csv
 import json

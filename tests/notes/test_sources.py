@@ -72,7 +72,7 @@ def test_a_parquet_scan_reads_no_other_column(tmp_path):
         ("a.duckdb", CANARY.encode() * 200, "the database rejected the query"),
     ],
 )
-def test_what_is_broken_is_told_without_its_content(tmp_path, name, content, message):
+def test_errors_of_broken_files_do_not_quote_the_content(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -88,7 +88,7 @@ def test_a_cell_may_be_long(tmp_path):
     assert [len(text) for (text,) in open_source(str(path)).scan(["text"])] == [200_000]
 
 
-def test_a_byte_order_mark_is_no_part_of_a_column(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_a_column_name(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("\ufeffnote_id,text\n1,a\n", encoding="utf-8")
     assert list(open_source(str(path)).columns) == ["note_id", "text"]
@@ -101,7 +101,7 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path):
         require_columns(open_source(str(path)), ["note_id"])
 
 
-def test_a_note_in_the_place_of_the_header_is_not_quoted(tmp_path):
+def test_a_note_in_the_first_line_is_not_quoted(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"1,Acude {CANARY}\n", encoding="utf-8")
     with pytest.raises(InputError, match="Is the header missing") as caught:
@@ -127,7 +127,7 @@ def test_files_of_a_folder_must_agree(tmp_path):
         open_source(str(tmp_path))
 
 
-def test_a_database_that_is_not_there_is_not_made(tmp_path):
+def test_a_missing_database_file_is_not_created(tmp_path):
     with pytest.raises(InputError, match="file not found"):
         open_source(str(tmp_path / "a.db"), table="notes")
     assert list(tmp_path.iterdir()) == []
@@ -142,7 +142,7 @@ def test_a_database_needs_a_table_that_it_has(tmp_path):
         open_source(str(tmp_path / "a.db"), table=CANARY)
 
 
-def test_an_unreachable_server_is_told_without_its_password(monkeypatch):
+def test_an_unreachable_server_is_named_without_its_password(monkeypatch):
     pytest.importorskip("psycopg")
     monkeypatch.setenv("NOTES_URL", f"postgresql+psycopg://u:{CANARY}@127.0.0.1:1/db")
     with pytest.raises(InputError) as caught:
@@ -192,7 +192,7 @@ def test_a_folder_of_texts_is_read_by_its_index(tmp_path):
     assert source.count_unnamed() == 0
 
 
-def test_texts_that_no_row_names_are_counted(tmp_path):
+def test_text_files_without_a_row_are_counted(tmp_path):
     assert write_folder(tmp_path, ["a"]).count_unnamed() == 1
 
 

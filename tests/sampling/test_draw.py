@@ -1,4 +1,4 @@
-"""Drawing notes from a table."""
+"""Drawing samples from tables in files and databases."""
 
 import csv
 import json
@@ -113,7 +113,7 @@ def test_notes_with_identifiers_are_preferred_but_not_to_distinct_patients(tmp_p
     assert len({note.patient_id for note in everyone.notes}) == 40
 
 
-def test_without_a_finder_nobody_looks(tmp_path):
+def test_without_a_finder_no_note_is_searched(tmp_path):
     sample = make_sample(make_table(tmp_path, many(50)), Columns(), Settings(5))
     assert sample.frame()["with_identifiers"] is None
     assert {note.identified for note in sample.notes} == {None}
@@ -174,7 +174,7 @@ def test_columns_that_are_not_there_may_be_left_out(tmp_path):
         ),
     ],
 )
-def test_bad_tables_are_refused(tmp_path, rows, message):
+def test_invalid_tables_are_refused(tmp_path, rows, message):
     with pytest.raises(InputError, match=message):
         make_sample(make_table(tmp_path, rows), Columns(), Settings(5))
 

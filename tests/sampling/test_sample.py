@@ -1,4 +1,4 @@
-"""How many notes are drawn from each group."""
+"""Allocation of notes to strata, and periods of dates."""
 
 from datetime import date, datetime
 

@@ -1,4 +1,4 @@
-"""Samples on disk and projects for annotators."""
+"""Writing samples and projects for annotation tools."""
 
 import csv
 import json

@@ -207,6 +207,7 @@ def word_set(words: Mapping[str, Any], key: str) -> frozenset[str]:
 
 @cache
 def _split(text: str) -> frozenset[str]:
+    """Split a text into folded words."""
     return frozenset(fold(word) for word in text.split())
 
 
@@ -251,6 +252,7 @@ def invent_persons(lang: str, parts: Sequence[str], *, given: bool, surnames: in
 
 @cache
 def _full_names(lang: str, sex: str, two: bool) -> list[str]:
+    """Combine frequent given names with one or two surnames, in a fixed order."""
     surnames, names = common_surnames(lang), _first_column(lang, f"names/{sex}.csv", 120)
     return [
         f"{name} {surnames[(7 * i) % len(surnames)]}" + (f" {surnames[(11 * i + 5) % len(surnames)]}" if two else "")

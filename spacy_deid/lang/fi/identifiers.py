@@ -50,6 +50,7 @@ def find_hetu(text: str) -> BirthNumber | None:
 
 
 def _birth_number(match: re.Match[str], born: date) -> BirthNumber:
+    """Describe the surrogates of a henkilötunnus."""
     own_sign = match[4].upper()
 
     def compose(day: date, serial: int) -> str:

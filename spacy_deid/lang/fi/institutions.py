@@ -46,6 +46,7 @@ class _Institution:
     surrogates: InstitutionSurrogates
 
     def replace(self) -> str | None:
+        """Return the surrogate, None if there is none."""
         if (acronym := self._replace_acronym(self.name)) is not None:
             return acronym
         words = _split_words(self.name)

@@ -191,13 +191,13 @@ def _decline_consonant(word: str, back: bool) -> Stems:
 
 
 def _decline_e(word: str, back: bool) -> Stems:
-    """Kivi, kiven, kiveä, kiveen."""
+    """Decline words such as kivi: kiven, kiveä, kiveen."""
     strong = word[:-1] + "e"
     return Stems(strong, weaken(strong), strong + harmonize("a", back), strong + "en", back)
 
 
 def _decline_consonant_stem(word: str, back: bool) -> Stems:
-    """Saari, saaren, saarta, saareen; lumi, lunta; meri, merta."""
+    """Decline words such as saari: saaren, saarta, saareen; lumi, lunta; meri, merta."""
     strong = word[:-1] + "e"
     stem = word[:-2] + "n" if word.endswith("mi") else word[:-1]
     partitive = harmonize("ta", back or word.endswith(("meri", "veri")))
@@ -205,32 +205,37 @@ def _decline_consonant_stem(word: str, back: bool) -> Stems:
 
 
 def _decline_si(word: str, back: bool) -> Stems:
-    """Vesi, veden, vettä, veteen; länsi, lännen, länttä."""
+    """Decline words such as vesi: veden, vettä, veteen; länsi, lännen, länttä."""
     strong = word[:-2] + "te"
     return Stems(strong, weaken(strong), word[:-2] + "t" + harmonize("ta", back), strong + "en", back)
 
 
 def _decline_e_long(word: str, back: bool) -> Stems:
-    """Rinne, rinteen, rinnettä, rinteeseen: strong where the nominative is weak."""
+    """Decline words such as rinne, whose nominative is weak: rinteen, rinnettä, rinteeseen."""
     strong = (word[:-1] + "ke" if word.endswith("koe") else strengthen(word)) + "e"
     return Stems(strong, strong, word + harmonize("tta", back), strong + "seen", back)
 
 
 def _decline_as_long(word: str, back: bool) -> Stems:
-    """Kangas, kankaan, kangasta, kankaaseen."""
+    """Decline words such as kangas: kankaan, kangasta, kankaaseen."""
     strong = strengthen(word[:-1])
     strong += strong[-1]
     return Stems(strong, strong, word + harmonize("ta", back), strong + "seen", back)
 
 
 def _decline_abstract(word: str, back: bool) -> Stems:
-    """Terveys, terveyden, terveyttä, terveyteen."""
+    """Decline abstract nouns such as terveys: terveyden, terveyttä, terveyteen."""
     stem = word[:-1]
     return Stems(stem + "te", stem + "de", stem + "t" + harmonize("ta", back), stem + "teen", back)
 
 
 def _on_consonant(cut: int, ending: str, partitive: str = "") -> Callable[[str, bool], Stems]:
-    """A declension with one vowel stem, its partitive on the consonant: Virtanen, Virtasen, Virtasta."""
+    """Return a declension with one vowel stem and a partitive on the consonant: Virtanen, Virtasen, Virtasta.
+
+    cut (int): letters of the nominative that the stem replaces.
+    ending (str): end of the stem, with back vowels.
+    partitive (str): end of the stem of the partitive; "" for the nominative.
+    """
 
     def decline(word: str, back: bool) -> Stems:
         stem = word[: len(word) - cut] + harmonize(ending, back)
@@ -241,25 +246,25 @@ def _on_consonant(cut: int, ending: str, partitive: str = "") -> Callable[[str, 
 
 
 def _decline_sisar(word: str, back: bool) -> Stems:
-    """Sisar, sisaren, sisarta; tytär, tyttären; manner, mantereen."""
+    """Decline words such as sisar: sisaren, sisarta; tytär, tyttären; manner, mantereen."""
     strong = strengthen(word[:-1]) + word[-1] + "e"
     return Stems(strong, strong, word + harmonize("ta", back), strong + "en", back)
 
 
 def _decline_avain(word: str, back: bool) -> Stems:
-    """Avain, avaimen, avainta; keitin, keittimen."""
+    """Decline words such as avain: avaimen, avainta; keitin, keittimen."""
     strong = (word[:-1] if word.endswith("sydän") else strengthen(word[:-1])) + "me"
     return Stems(strong, strong, word + harmonize("ta", back), strong + "en", back)
 
 
 def _decline_ut(word: str, back: bool) -> Stems:
-    """Olut, oluen, olutta, olueen."""
+    """Decline words such as olut: oluen, olutta, olueen."""
     strong = word[:-1] + "e"
     return Stems(strong, strong, word + harmonize("ta", back), strong + "en", back)
 
 
 def _decline_kevät(word: str, back: bool) -> Stems:
-    """Kevät, kevään, kevättä, kevääseen."""
+    """Decline kevät: kevään, kevättä, kevääseen."""
     strong = word[:-1] + word[-2]
     return Stems(strong, strong, word + harmonize("ta", back), strong + "seen", back)
 
@@ -328,23 +333,23 @@ def find_plural(word: str, stems: Stems) -> PluralStems:
 
 
 def _short(outer: str, inner: str, glide: str, back: bool) -> PluralStems:
-    """Talo: taloja, talojen, taloihin."""
+    """Return the plural of words such as talo: taloja, talojen, taloihin."""
     return PluralStems(inner, outer, glide + "en", glide + harmonize("a", back), outer + "hin")
 
 
 def _long(stem: str, back: bool, ending: str) -> PluralStems:
-    """Maa: maita, maiden, maihin; huone: huoneita, huoneiden, huoneisiin."""
+    """Return the plural of words with a long stem: maa, maita, maiden, maihin; huone, huoneita, huoneisiin."""
     return PluralStems(stem, stem, stem + "den", stem + harmonize("ta", back), stem[:-1] + ending)
 
 
 def _from_long(strong: str, back: bool) -> PluralStems:
-    """Maa, maihin; huonee-, huoneisiin; kankaa-, kankaisiin."""
+    """Return the plural of a stem in a long vowel: maa, maihin; huonee-, huoneisiin; kankaa-, kankaisiin."""
     one = count_syllables(strong) == 1 or strong.endswith(("maa", "pää", "puu", "kuu", "jää", "suu", "luu"))
     return _long(strong[:-1] + "i", back, "ihin" if one else "isiin")
 
 
 def _from_e(word: str, stems: Stems) -> PluralStems:
-    """Joki, jokia; saari, saaria, saarten; vesi, vesiä; vastaus, vastauksia, vastausten; virtanen, virtasia."""
+    """Return the plural of a stem in -e: joki, jokia; saari, saaria; vesi, vesiä; vastaus, vastauksia."""
     strong, back = stems.strong, stems.back
     if strong.endswith("ee"):
         return _from_long(strong, back)
@@ -362,7 +367,7 @@ def _from_e(word: str, stems: Stems) -> PluralStems:
 
 
 def _from_i(word: str, stems: Stems) -> PluralStems:
-    """Risti: ristejä, ristien; lääkäri: lääkäreitä, lääkärien."""
+    """Return the plural of a stem in -i: risti, ristejä, ristien; lääkäri, lääkäreitä, lääkärien."""
     strong, weak, back = stems.strong, stems.weak, stems.back
     outer = strong[:-1] + "ei"
     partitive = strong[:-1] + "ejä"
@@ -373,7 +378,7 @@ def _from_i(word: str, stems: Stems) -> PluralStems:
 
 
 def _from_a(word: str, stems: Stems) -> PluralStems:
-    """Kala, kaloja; koira, koiria; sairaala, sairaaloita; hoitaja, hoitajia; päivä, päiviä."""
+    """Return the plural of a stem in -a or -ä: kala, kaloja; koira, koiria; sairaala, sairaaloita."""
     strong, weak, back = stems.strong, stems.weak, stems.back
     rounded = "o" if back else "ö"
     syllables = count_syllables(strong)

@@ -25,7 +25,7 @@ _STEPS = ((0,), (-1, 1), (-2, 2), (-3, 3, -4, 4, -5, 5))
 
 
 class Place(NamedTuple):
-    """One place.
+    """A place of the gazetteer.
 
     name (str): as written.
     kind (str): "city", "region" or "country".

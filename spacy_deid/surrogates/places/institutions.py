@@ -74,6 +74,7 @@ def replace_institution(mention: Mention, state: NoteState, geography: Geography
 
 
 def _replace(core: str, mention: Mention, state: NoteState, geography: Geography) -> str | None:
+    """Replace a name without punctuation around it."""
     conventions = get_language(state.lang).places
     if conventions.replace_institution is not None:
         surrogates = _VariantSurrogates(state, geography, mention.variant)

@@ -123,6 +123,7 @@ class NoteState:
         return self.once(("retry", family, context), lambda: self._retry(family, make, context))
 
     def _retry(self, family: str, make: Callable[[Draw], str], context: tuple[str, ...]) -> str | None:
+        """Make values from one stream until one is free."""
         draw = self.draw(family, *context)
         made = (make(draw) for _ in range(5 * _TRIES))
         return next((value for value in made if value and self.take(family, value)), None)

@@ -59,8 +59,8 @@ ARROWS = {
     "results": "audit context documents errors offsets spans",
     "deidentifier": "context documents errors io loading offsets pipeline policies processes results saving spans "
     "vault workers",
-    "app": "__init__ dictionaries documents errors evaluation io labels llm loading offsets pipeline processes "
-    "redaction saving spans surrogates vault",
+    "app": "__init__ deidentifier dictionaries documents errors evaluation io labels llm loading offsets processes "
+    "results saving spans surrogates vault",
     "cli": "__init__ app audit background deidentifier dictionaries documents ehr errors evaluation io labels llm "
     "loading masked_lm medical notes offsets patient_ids policies registries release results sampling saving "
     "surrogates synth vault",

@@ -1,1 +1,1 @@
-"""The browser front end and the REST service: ``spacy-deid serve``."""
+"""The web pages and the REST service: ``spacy-deid serve``."""

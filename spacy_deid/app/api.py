@@ -1,7 +1,8 @@
-"""The REST interface: a text at once, documents as jobs."""
+"""The REST interface: texts are de-identified at once, documents as jobs."""
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
@@ -12,25 +13,84 @@ from .. import __version__
 from ..errors import ConfigError, Errors, InputError
 from ..labels import LABELS
 from .archive import check_warnings, zip_job
-from .progress import show_file, show_job
-from .reviewing import decide
+from .processing import apply_decision, released_name
 from .settings import SCANS, JobSettings, ServiceSettings
-from .store import FileRow, Store
-from .texts import Texts
+from .store import FileRow, JobRow, Store
+from .texts import TextProcessor
 from .worker import Supervisor
-from .workshop import released_name
 
-__all__ = ["apply_review", "choices_of", "findings_of", "make_api", "read_uploads"]
 
-ENCODINGS = ("", "cp1252", "iso8859-15", "utf-16")  # that are offered; others are taken as well
-LONGEST_NAME = 200  # bytes of a name, which systems of files bound
+def show_file(file: FileRow) -> dict[str, Any]:
+    """Describe a file for clients.
+
+    file (FileRow): the file.
+    RETURNS (dict): plain values; the name is the only content.
+    """
+    state = file.state
+    if file.task is not None:
+        working = {"parse": "parsing", "deidentify": "running", "write": "writing"}
+        state = (
+            working[file.task] if file.claimed is not None else "waiting" if file.task != "deidentify" else "queued"
+        )
+    return {
+        "id": file.id,
+        "job": file.job,
+        "name": file.name,
+        "size": file.size,
+        "state": state,
+        "reason": file.reason,
+        **file.about,
+    }
+
+
+def show_job(store: Store, job: JobRow) -> dict[str, Any]:
+    """Describe a job for clients.
+
+    store (Store): the store.
+    job (JobRow): the job.
+    RETURNS (dict): plain values: settings, files, counts and the estimated number of seconds left.
+    """
+    files = store.files(job.id)
+    busy = [file for file in files if file.task is not None]
+    shown = [show_file(file) for file in files]
+    return {
+        "id": job.id,
+        "created": job.created,
+        "settings": job.settings,
+        "cancelled": job.cancelled,
+        "files": shown,
+        "total": len(files),
+        "done": sum(file.state == "done" for file in files if file.task is None),
+        "failed": sum(file.state == "failed" for file in files if file.task is None),
+        "busy": len(busy),
+        "ahead": store.queue.count_ahead(job.created),
+        "seconds_left": _seconds_left(files, busy),
+    }
+
+
+def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | None:
+    """Estimate the remaining seconds from the time per character of the finished files and the number of running
+    workers; None if no file is finished.
+    """
+    known = [(file.about["seconds"], file.about["characters"]) for file in files if "seconds" in file.about]
+    if not known:
+        return None
+    total = sum(seconds for seconds, _ in known) / max(1, sum(characters for _, characters in known))
+    left: float = sum(total * file.about.get("characters", 0) for file in busy if file.task == "deidentify")
+    running = [file.claimed for file in busy if file.claimed is not None]
+    spent = sum(time.time() - claimed for claimed in running)
+    return round(max(0.0, float(left - spent)) / max(1, len(running)), 1)
+
+
+ENCODINGS = ("", "cp1252", "iso8859-15", "utf-16")  # offered on the page; the API accepts others as well
+LONGEST_NAME = 200  # bytes; file systems limit the length of names
 
 
 class TextRequest(JobSettings):
-    """A text to de-identify, and how."""
+    """A text to de-identify, with settings."""
 
     text: str = Field(description="The note", max_length=10_000_000)
-    trace: bool = Field(default=False, description="Whether to say why each span was changed or kept")
+    trace: bool = Field(default=False, description="Whether to return the evidence of each span")
 
 
 class Span(BaseModel):
@@ -41,7 +101,7 @@ class Span(BaseModel):
     label: str
     action: str
     released: list[int] = Field(description="Start and end in the released text")
-    evidence: list[dict[str, Any]] = Field(description="Detections that touch it, if a trace was asked for")
+    evidence: list[dict[str, Any]] = Field(description="Detections that overlap the span, if a trace was requested")
 
 
 class TextAnswer(BaseModel):
@@ -49,8 +109,8 @@ class TextAnswer(BaseModel):
 
     text: str
     spans: list[Span]
-    warnings: list[str] = Field(description="Why a person should look at the text before it is passed on; no content")
-    pipeline: dict[str, Any] = Field(description="Name, version and fingerprint of what decided")
+    warnings: list[str] = Field(description="Reasons to check the text before it is passed on, without content")
+    pipeline: dict[str, Any] = Field(description="Name, version and fingerprint of the pipeline")
 
 
 class Decision(BaseModel):
@@ -64,14 +124,14 @@ class Decision(BaseModel):
     label: str = ""
 
 
-def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, texts: Texts) -> APIRouter:
-    """Make the routes.
+def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, texts: TextProcessor) -> APIRouter:
+    """Create the routes.
 
     service (ServiceSettings): settings of the service.
     store (Store): jobs and files.
-    supervisor (Supervisor): of the workers.
-    texts (Texts): de-identifies texts at once.
-    RETURNS (APIRouter): the routes under /v1.
+    supervisor (Supervisor): supervisor of the workers.
+    texts (TextProcessor): de-identifies texts.
+    RETURNS (APIRouter): the routes below /v1.
     """
     api = APIRouter(prefix="/v1")
     add_text_routes(api, service, supervisor, texts)
@@ -80,23 +140,25 @@ def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, tex
     return api
 
 
-def add_text_routes(api: APIRouter, service: ServiceSettings, supervisor: Supervisor, texts: Texts) -> None:
-    """Routes of the service itself, and of texts that are done at once."""
+def add_text_routes(api: APIRouter, service: ServiceSettings, supervisor: Supervisor, texts: TextProcessor) -> None:
+    """Add the routes for the state of the service and for texts."""
 
     @api.get("/health", tags=["service"])
     async def health(response: Response) -> dict[str, Any]:
-        """Whether the service works: its version, and whether its workers run; 503 as long as one does not."""
+        """The version of the service and whether its workers are running. Responds with 503 while a worker is not
+        running.
+        """
         response.status_code = 200 if supervisor.alive else 503
         return {"status": "ok" if supervisor.alive else "starting", "version": __version__}
 
     @api.get("/choices", tags=["service"])
     def choices() -> dict[str, Any]:
-        """What may be chosen: pipelines, styles, policies, labels, local LLMs."""
+        """The available pipelines, styles, policies, labels and local LLMs."""
         return choices_of(service)
 
     @api.post("/deidentify", tags=["text"])
     async def deidentify(request: TextRequest) -> TextAnswer:
-        """De-identify a text. It waits until a worker is free; 503 if too many wait."""
+        """De-identify a text. The request waits for a free worker; 503 if too many requests are waiting."""
         settings = JobSettings(**request.model_dump(exclude={"text", "trace"})).check(service)
         if texts.full:
             raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
@@ -104,20 +166,20 @@ def add_text_routes(api: APIRouter, service: ServiceSettings, supervisor: Superv
 
 
 def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> None:
-    """Routes of jobs: added, started, looked after, stopped, deleted."""
+    """Add the routes for jobs."""
 
     @api.get("/jobs", tags=["jobs"])
     def jobs() -> list[dict[str, Any]]:
-        """All jobs with the numbers of their files, the latest first."""
+        """All jobs with the counts of their files, the latest first."""
         return store.jobs()
 
     @api.post("/jobs", tags=["jobs"], status_code=201)
     def add_job(
         files: list[UploadFile],
-        settings: Annotated[str, Form(description="JobSettings as JSON; empty for the usual ones")] = "",
-        start: Annotated[bool, Form(description="Whether to start at once")] = False,
+        settings: Annotated[str, Form(description="JobSettings as JSON; empty for the defaults")] = "",
+        start: Annotated[bool, Form(description="Whether to start de-identification at once")] = False,
     ) -> dict[str, Any]:
-        """Add a job of documents. They are read at once; `start` says whether they are de-identified as well."""
+        """Add a job with documents. They are parsed at once; `start` also de-identifies them."""
         chosen = parse_settings(settings).check(service)
         job = store.add_job(chosen.model_dump(), read_uploads(files, service))
         if start:
@@ -126,19 +188,19 @@ def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> No
 
     @api.get("/jobs/{job}", tags=["jobs"])
     def job(job: str) -> dict[str, Any]:
-        """A job with its files, how far it is, and how long it will take."""
+        """A job with its files, its progress and the estimated time left."""
         return show_job(store, store.job(job))
 
     @api.post("/jobs/{job}/start", tags=["jobs"])
     def start_job(job: str, settings: JobSettings) -> dict[str, Any]:
-        """De-identify the files of a job, with these settings."""
+        """De-identify the files of a job with the given settings."""
         row = store.job(job)
         store.queue.start(row.id, settings.check(service).model_dump())
         return show_job(store, store.job(job))
 
     @api.post("/jobs/{job}/cancel", tags=["jobs"])
     def cancel_job(job: str) -> dict[str, Any]:
-        """Stop a job. What was done stays."""
+        """Cancel a job. Finished files are kept."""
         store.queue.cancel(store.job(job).id)
         return show_job(store, store.job(job))
 
@@ -149,7 +211,7 @@ def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> No
 
 
 def add_result_routes(api: APIRouter, store: Store) -> None:
-    """Routes of what came of files, and of its review."""
+    """Add the routes for results and their review."""
 
     @api.get("/jobs/{job}/decisions", tags=["review"])
     def decisions(job: str) -> list[dict[str, Any]]:
@@ -160,9 +222,10 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
     def download_job(
         job: str, names: bool = False, with_text: bool = False, accept_warnings: bool = False
     ) -> Response:
-        """All released files as a ZIP with the table of findings: offsets and labels, texts only with `with_text`.
+        """All released files as a ZIP archive with a table of the findings (offsets and labels; texts only with
+        `with_text`).
 
-        If a file has warnings, only with `accept_warnings`: somebody has to look at its copy first.
+        If a file has warnings, `accept_warnings` is required: a person should check the copy first.
         """
         row = store.job(job)
         parts = zip_job(store, row, keep_names=names, with_text=with_text, accept_warnings=accept_warnings)
@@ -170,17 +233,17 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
     @api.get("/files/{file}", tags=["files"])
     def file(file: str) -> dict[str, Any]:
-        """A file: state, pages, numbers, and the warnings on what a person should look at."""
+        """A file: its state, pages, counts, and warnings about what a person should check."""
         return show_file(store.file(file))
 
     @api.get("/files/{file}/findings", tags=["files"])
     def findings(file: str) -> dict[str, Any]:
-        """What was found in a file: spans of the original text with their traces. No text."""
+        """The findings of a file: spans of the original text with their traces, without the text."""
         return findings_of(store, store.file(file))
 
     @api.get("/files/{file}/text", tags=["files"])
     def text(file: str, released: bool = False) -> Response:
-        """The text of a file, the original one or the released one."""
+        """The original or the released text of a file."""
         row = store.file(file)
         data = store.get(row.id, "released_text" if released else "text")
         if data is None:
@@ -189,7 +252,7 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
     @api.get("/files/{file}/download", tags=["files"])
     def download(file: str, names: bool = False, accept_warnings: bool = False) -> Response:
-        """The released file. If it has warnings, only with `accept_warnings`: somebody has to look at it first."""
+        """The released file. If it has warnings, `accept_warnings` is required: a person should check it first."""
         row = store.file(file)
         data = released_of(store, row, accept_warnings)
         headers = attachment(released_name(row, names))
@@ -197,47 +260,67 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 
     @api.post("/files/{file}/decisions", tags=["review"])
     def review(file: str, decision: Decision) -> dict[str, Any]:
-        """Decide on a span, and get what it is now. The file for download changes when decisions are applied."""
+        """Decide on a span. Returns the changed span. The released file changes when the decisions are applied."""
         return review_file(store, file, decision)
 
     @api.post("/files/{file}/apply", tags=["review"])
     def apply(file: str) -> dict[str, Any]:
-        """Write the released file anew, by the decisions."""
+        """Write the released file again, by the decisions."""
         return show_file(apply_review(store, file))
 
 
 def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
-    """Carry out a decision, write it down, and note that the released file is behind.
+    """Apply a decision, log it, and mark the released file as outdated.
 
-    RETURNS (dict): "spans", the span as it is now, none if it is no more; "open", how many decisions are not applied.
+    store (Store): the store.
+    id (str): id of the file.
+    decision (Decision): the decision.
+    RETURNS (dict): "spans", the changed span, or an empty list if it was removed; "open", the number of decisions that
+        are
+        not applied to the released file.
     """
-    # what is looked at stays so until it is written: nobody decides, applies or starts meanwhile
+    # the lock keeps other requests from changing the findings between reading and writing
     with store.queue.lock:
         file = store.file(id)
         found = findings_of(store, file)
         length = len((store.get(file.id, "text") or b"").decode("utf-8", "surrogatepass"))
         where = (decision.start, decision.end, decision.label)
-        found["spans"] = decide(found["spans"], decision.action, *where, length)
+        found["spans"] = apply_decision(found["spans"], decision.action, *where, length)
         store.put(file.id, "findings", json.dumps(found).encode())
-        named = decision.action in ("relabel", "add")  # else the label was not looked at, and may be anything
+        named = decision.action in (
+            "relabel",
+            "add",
+        )  # for other actions the label was not checked and must not be logged
         store.log(file, decision.action, decision.start, decision.end, decision.label if named else "")
         waiting = int(file.about.get("open", 0)) + 1
-        store.note(file.id, open=waiting)
+        store.update(file.id, open=waiting)
     place = (decision.start, decision.end)
-    # not all of them: there can be a hundred thousand
+    # only the changed span, because a file can have a hundred thousand
     return {"open": waiting, "spans": [span for span in found["spans"] if (span["start"], span["end"]) == place]}
 
 
 def apply_review(store: Store, id: str) -> FileRow:
-    """Have a file written anew. RETURNS (FileRow): the file, now in work."""
+    """Queue a file to be written again.
+
+    store (Store): the store.
+    id (str): id of the file.
+    RETURNS (FileRow): the file, which now has a task.
+    RAISES: InputError (D902, D915).
+    """
     with store.queue.lock:
         findings_of(store, store.file(id))
-        store.queue.ask(id, "write")
+        store.queue.request(id, "write")
     return store.file(id)
 
 
 def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
-    """The findings of a file that was de-identified and is not being worked on. RAISES: InputError (D902, D915)."""
+    """Return the findings of a file that is de-identified and not being processed.
+
+    store (Store): the store.
+    file (FileRow): the file.
+    RETURNS (dict): the findings.
+    RAISES: InputError (D902, D915).
+    """
     if file.task is not None:
         raise InputError(Errors.D915)
     data = store.get(file.id, "findings")
@@ -248,9 +331,10 @@ def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
 
 
 def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
-    """The released file.
+    """Return the content of a released file.
 
-    RAISES: InputError if it is not done (D902, D915), is behind its review (D913), or has warnings that are not
+    RAISES: InputError if it is not done (D902, D915), has decisions that are not applied (D913), or warnings that are
+        not
         accepted (D935).
     """
     findings_of(store, file)
@@ -264,7 +348,13 @@ def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
 
 
 def read_uploads(files: list[UploadFile], service: ServiceSettings) -> Iterator[tuple[str, bytes]]:
-    """Read what was uploaded, within the limits, one file after the other. RAISES: InputError (D904 - D906, D925)."""
+    """Read uploaded files one after the other, within the limits of the service.
+
+    files (list[UploadFile]): the uploads.
+    service (ServiceSettings): settings of the service.
+    RETURNS (Iterator[tuple[str, bytes]]): names and contents.
+    RAISES: InputError (D904 - D906, D925).
+    """
     given = [file for file in files if file.filename]
     if not given:
         raise InputError(Errors.D906)
@@ -276,7 +366,12 @@ def read_uploads(files: list[UploadFile], service: ServiceSettings) -> Iterator[
 
 
 def file_name(name: str) -> str:
-    """The last part of a path, whatever system it is from; nothing of it is ever a path here."""
+    """Return the last part of a path of any operating system, without unprintable characters. The result is not used
+    as a path.
+
+    name (str): the path.
+    RETURNS (str): a name of at most 200 bytes.
+    """
     last = name.replace("\\", "/").rpartition("/")[2]
     plain = "".join(c for c in last if c.isprintable())
     while len(plain.encode()) > LONGEST_NAME:
@@ -285,7 +380,12 @@ def file_name(name: str) -> str:
 
 
 def parse_settings(text: str) -> JobSettings:
-    """Read settings. RAISES: ConfigError (D908) without quoting what was sent."""
+    """Parse settings.
+
+    text (str): `JobSettings` as JSON.
+    RETURNS (JobSettings): the settings.
+    RAISES: ConfigError (D908), which does not quote the text.
+    """
     try:
         return JobSettings.model_validate_json(text or "{}")
     except ValueError:
@@ -294,7 +394,11 @@ def parse_settings(text: str) -> JobSettings:
 
 
 def choices_of(service: ServiceSettings) -> dict[str, Any]:
-    """What may be chosen."""
+    """Return the available values of each setting.
+
+    service (ServiceSettings): settings of the service.
+    RETURNS (dict): setting → values.
+    """
     fields = JobSettings.model_fields
     given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy", *SCANS)}
     if service.project_key is None:
@@ -304,7 +408,11 @@ def choices_of(service: ServiceSettings) -> dict[str, Any]:
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The header that has a browser save a file, for any name."""
+    """Return the header that makes a browser save a file under a name.
+
+    name (str): any name.
+    RETURNS (dict): the header.
+    """
     from urllib.parse import quote
 
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}

@@ -1,7 +1,7 @@
-"""Connections of the service: one that does not send a request in time is closed.
+"""Connections of the service: a connection that does not send a request in time is closed.
 
-uvicorn waits without a limit for the first request of a connection, and for the rest of a request line or header. A
-few hundred connections that send nothing, or one byte a minute, would take all file descriptors of the service.
+uvicorn waits without limit for the first request of a connection, and for the rest of its headers. A few hundred
+connections that send nothing, or one byte per minute, would use up all file descriptors of the service.
 """
 
 import asyncio
@@ -10,10 +10,8 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["HEADER_SECONDS", "MOST_WAITING", "BoundedProtocol"]
-
-HEADER_SECONDS = 10.0  # from the first byte, or from connecting, to the end of the headers
-MOST_WAITING = 128  # connections without a whole request; if one more comes, the oldest of them is closed
+HEADER_SECONDS = 10.0  # from connecting, or from the first byte, to the end of the headers
+MOST_WAITING = 128  # connections without a complete request; one more closes the oldest of them
 
 _waiting: "OrderedDict[BoundedProtocol, asyncio.TimerHandle]" = OrderedDict()
 
@@ -21,16 +19,16 @@ _waiting: "OrderedDict[BoundedProtocol, asyncio.TimerHandle]" = OrderedDict()
 class BoundedProtocol(H11Protocol):
     """uvicorn's HTTP protocol with a deadline for the headers of a request.
 
-    The deadline is not extended by what is sent in the meantime. The time of a body is bounded by the service itself.
+    Data that arrive in the meantime do not extend the deadline. `security` limits the time for the body.
     """
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start the deadline for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take data, and wait for the rest of the headers if they are not complete."""
+        """Process data, and restart the deadline unless the headers are complete."""
         super().data_received(data)
         if self.cycle is None or self.cycle.response_complete:
             self._wait()
@@ -38,12 +36,12 @@ class BoundedProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Cancel the deadline."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        """Close the connection after `HEADER_SECONDS`, unless a request comes, and the oldest if too many wait."""
+        """Close the connection after `HEADER_SECONDS`, and the oldest waiting connection if there are too many."""
         if self in _waiting or self.transport.is_closing():
             return
         _waiting[self] = self.loop.call_later(HEADER_SECONDS, self._close)
@@ -51,11 +49,11 @@ class BoundedProtocol(H11Protocol):
             next(iter(_waiting))._close()
 
     def _stop_waiting(self) -> None:
-        """Take the deadline away."""
+        """Cancel the deadline."""
         if timer := _waiting.pop(self, None):
             timer.cancel()
 
     def _close(self) -> None:
-        """Close the connection without an answer."""
+        """Close the connection without a response."""
         self._stop_waiting()
         self.transport.abort()

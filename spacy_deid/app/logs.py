@@ -1,7 +1,7 @@
-"""What the service writes to its log: kinds and places of what went wrong, never what a note says.
+"""Logging of the service: the type and the place of an error, never note text.
 
-Other libraries put what they choked on into their messages and warnings. So of a record that is not the service's own
-only its kind and its place are written, and a traceback is never.
+The messages and warnings of other libraries can quote the data they process. Of a record that is not from the service
+or uvicorn, only type and place are written; a traceback is never written.
 """
 
 import logging
@@ -14,17 +14,15 @@ from typing import Any, TextIO
 
 from ..errors import describe, printable
 
-__all__ = ["LOGGER", "keep_content_out"]
-
 LOGGER = logging.getLogger("spacy_deid.app")
 _OWN = ("spacy_deid.app", "uvicorn")
 _MINUTE = 60.0
-_LINES = 20  # of one place in the code, in a minute
-_PLACES = 1000  # that are remembered
+_LINES = 20  # per place in the code and minute
+_PLACES = 1000  # places to remember
 
 
-class _Plain(logging.Formatter):
-    """Writes the service's own messages, and of others where they come from."""
+class _SafeFormatter(logging.Formatter):
+    """Formats the messages of the service, and only the place of any other record."""
 
     def format(self, record: logging.LogRecord) -> str:
         where = f"{record.module}:{record.lineno}"
@@ -33,10 +31,11 @@ class _Plain(logging.Formatter):
         return printable(f"{self.formatTime(record)} {record.levelname} {record.name}: {said}")
 
 
-class _Bounded(logging.Filter):
-    """Lets `_LINES` records a minute of each place in the code pass, so that no client can fill a disk with log lines.
+class _RateLimit(logging.Filter):
+    """Lets `_LINES` records per minute pass for each place in the code, so that a client cannot fill a disk with log
+    lines. The first record after a minute says how many were dropped.
 
-    The first record after a minute says how many were left out.
+    clock (Callable): returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,14 +60,14 @@ class _Bounded(logging.Filter):
         return count < _LINES
 
 
-def keep_content_out(stream: TextIO | None = None) -> None:
-    """Have this process log in that way.
+def configure_logging(stream: TextIO | None = None) -> None:
+    """Configure the logging, warnings and uncaught exceptions of this process.
 
-    stream (Optional[TextIO]): where the log goes; None for standard error.
+    stream (Optional[TextIO]): the output; None for standard error.
     """
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(_Plain("%(asctime)s"))
-    handler.addFilter(_Bounded())
+    handler.setFormatter(_SafeFormatter("%(asctime)s"))
+    handler.addFilter(_RateLimit())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for name in ("uvicorn", "uvicorn.error"):
         logging.getLogger(name).handlers.clear()
@@ -77,10 +76,10 @@ def keep_content_out(stream: TextIO | None = None) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
-    """A warning by kind and place."""
+    """Log the type and place of a warning."""
     LOGGER.warning("%s at %s:%d", category.__name__, filename.rpartition("/")[2], lineno)
 
 
 def _show_error(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    """What ends the process, by kind and place."""
+    """Log the type and place of an uncaught exception."""
     LOGGER.error(describe(error))

@@ -1,8 +1,11 @@
-"""The pages, made on the server."""
+"""The web pages, rendered on the server in the language of the request."""
 
 import json
-from collections.abc import Mapping, Sequence
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -11,18 +14,109 @@ from fastapi import APIRouter, Form, Request, Response, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from ..errors import DeidError, Errors, InputError, describe
+from ..evaluation.per_document import RATES
 from ..labels import LABELS, SCHEMES
-from .api import apply_review, choices_of, findings_of, read_uploads
-from .forms import JobForm
-from .progress import show_file, show_job
-from .reporting import RATES, format_csv, measure_job
-from .segments import cut_parts, cut_text, place_released
-from .settings import SCANS, JobSettings, ServiceSettings
+from .api import apply_review, choices_of, findings_of, read_uploads, show_file, show_job
+from .reporting import format_csv, measure_job
+from .security import COOKIE, Tokens
+from .settings import SCANS, JobForm, JobSettings, ServiceSettings
 from .store import FileRow, NotFound, Store
-from .tokens import COOKIE, Tokens
-from .words import LANGUAGES, choose_language, load_words
 
-__all__ = ["make_pages", "show_problem"]
+FOLDER = files("spacy_deid") / "resources" / "app" / "words"
+LANGUAGES = ("en", "es", "fi")
+
+
+@cache
+def load_words(lang: str) -> dict[str, Any]:
+    """Load the texts of the pages in a language.
+
+    lang (str): one of `LANGUAGES`.
+    RETURNS (dict): name → text, or a dict of texts.
+    """
+    return tomllib.loads((FOLDER / f"{lang}.toml").read_text(encoding="utf-8"))
+
+
+def choose_language(asked: str, remembered: str, accepted: str) -> str:
+    """Choose the language of a page.
+
+    asked (str): language in the URL.
+    remembered (str): language in the cookie.
+    accepted (str): the header Accept-Language.
+    RETURNS (str): the first of these in `LANGUAGES`, else English.
+    """
+    wanted = [asked, remembered, *(part.split(";")[0].strip()[:2].lower() for part in accepted.split(","))]
+    return next((lang for lang in wanted if lang in LANGUAGES), LANGUAGES[0])
+
+
+PART = 30_000  # approximate characters per part
+
+Spans = Sequence[dict[str, Any]]
+
+
+def cut_parts(text: str, spans: Spans, size: int = PART) -> list[tuple[int, int]]:
+    """Divide a long text into parts, at line ends if possible, and never inside a span.
+
+    text (str): the original text.
+    spans (Sequence[dict]): its spans, in order. Adding a span inside a part does not change the parts.
+    size (int): approximate number of characters per part.
+    RETURNS (list[tuple[int, int]]): start and end of each part; at least one.
+    """
+    parts, start, following = [], 0, iter(spans)
+    span = next(following, None)
+    line = size // 10  # a part may be longer by this much to end at a line end
+    while len(text) - start > size + line:
+        end = text.find("\n", start + size, start + size + line) + 1 or start + size
+        while span and span["end"] <= end:
+            span = next(following, None)
+        if span and span["start"] < end:
+            end = span["end"]
+        parts.append((start, end))
+        start = end
+    return [*parts, (start, len(text))]
+
+
+def place_released(spans: Spans, at: int) -> int:
+    """Map an offset of the original text that is not inside a span to the released text.
+
+    spans (Sequence[dict]): the spans in order, with their offsets in the released text.
+    at (int): offset in the original text.
+    RETURNS (int): offset in the released text.
+    """
+    before = bisect_right(spans, at, key=lambda span: int(span["end"]))
+    return at - spans[before - 1]["end"] + spans[before - 1]["released"][1] if before else at
+
+
+def cut_text(
+    text: str, spans: Spans, places: Sequence[tuple[int, int]], part: tuple[int, int]
+) -> Iterator[dict[str, Any]]:
+    """Split a part of a text at its spans.
+
+    text (str): the original or the released text.
+    spans (Sequence[dict]): all spans, in order.
+    places (Sequence[tuple[int, int]]): start and end of each span in this text.
+    part (tuple[int, int]): start and end of the part in this text.
+    YIELDS (dict): "text" and "span", the index of the span or None; for a span also "start", "end", "label" and
+        "kind",
+        which selects how it is displayed.
+    """
+    last, stop = part
+    for i, (span, (start, end)) in enumerate(zip(spans, places, strict=True)):
+        if start < part[0] or end > stop or start == end:
+            continue
+        if start > last:
+            yield {"text": text[last:start], "span": None}
+        shown = {"start": span["start"], "end": span["end"], "label": span["label"], "kind": _kind(span)}
+        yield {"text": text[start:end], "span": i, **shown}
+        last = end
+    if last < stop:
+        yield {"text": text[last:stop], "span": None}
+
+
+def _kind(span: dict[str, Any]) -> str:
+    """How a span is displayed: by the reviewer's decision if there is one, else by its action."""
+    kept = "kept" if span["action"] in ("keep", "recover") else "changed"
+    return {"released": "released", "added": "added"}.get(str(span.get("reviewed", "")), kept)
+
 
 RESOURCES = files("spacy_deid") / "resources" / "app"
 STATIC = {
@@ -39,7 +133,14 @@ TEMPLATES = jinja2.Environment(
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Make a page in the language of the request."""
+    """Render a page in the language of the request.
+
+    request (Request): the request.
+    template (str): name of the template.
+    status (int): HTTP status.
+    values (Any): variables of the template.
+    RETURNS (HTMLResponse): the page.
+    """
     asked = request.query_params.get("lang", "")
     remembered = request.cookies.get("lang", "")
     lang = choose_language(asked, remembered, request.headers.get("accept-language", ""))
@@ -57,20 +158,20 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
 
 
 def _is_safe(request: Request) -> bool:
-    """Whether the request came by TLS, to this server or to the proxy before it."""
+    """Whether the request used TLS, to this server or to a proxy."""
     return bool(request.scope["scheme"] == "https")
 
 
 def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
-    """Make the routes of the pages.
+    """Create the routes of the pages.
 
     service (ServiceSettings): settings of the service.
     store (Store): jobs and files.
-    tokens (Tokens): compares tokens.
+    tokens (Tokens): checks tokens.
     RETURNS (APIRouter): the routes.
     """
     pages = APIRouter(include_in_schema=False)
-    add_entrance(pages, tokens)
+    add_login(pages, tokens)
     add_jobs(pages, service, store)
     add_reports(pages, service, store)
 
@@ -97,8 +198,8 @@ def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRou
     return pages
 
 
-def add_entrance(pages: APIRouter, tokens: Tokens) -> None:
-    """Add what may be seen without a token."""
+def add_login(pages: APIRouter, tokens: Tokens) -> None:
+    """Add the pages that are accessible without a token."""
 
     @pages.get("/static/{name}")
     def static(name: str) -> Response:
@@ -118,12 +219,12 @@ def add_entrance(pages: APIRouter, tokens: Tokens) -> None:
             problem = words["wrong_token" if status == 401 else "too_many"]
             return render(request, "login", status, problem=problem, translated=True)
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, tokens.enter(), httponly=True, samesite="strict", secure=_is_safe(request))
+        answer.set_cookie(COOKIE, tokens.sign_in(), httponly=True, samesite="strict", secure=_is_safe(request))
         return answer
 
     @pages.post("/logout")
     async def logout(request: Request) -> Response:
-        tokens.leave(request)
+        tokens.sign_out(request)
         answer = RedirectResponse("/login", 303)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer
@@ -178,7 +279,7 @@ def add_jobs(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
 
 
 def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
-    """Add the page of figures and its table."""
+    """Add the page with figures and their table."""
 
     @pages.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
@@ -205,12 +306,12 @@ def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> Non
 
 
 def show_problem(request: Request, problem: str, status: int) -> Response:
-    """The page that says what was refused."""
+    """Render an error page."""
     return render(request, "problem", status, problem=problem, here="/")
 
 
 def words_of(request: Request) -> dict[str, Any]:
-    """The words of the request's language."""
+    """Return the texts in the language of the request."""
     header = request.headers.get("accept-language", "")
     return load_words(choose_language("", request.cookies.get("lang", ""), header))
 
@@ -218,7 +319,7 @@ def words_of(request: Request) -> dict[str, Any]:
 def show_index(
     request: Request, service: ServiceSettings, store: Store, status: int = 200, problem: str = ""
 ) -> Response:
-    """The page of all jobs."""
+    """Render the page of all jobs."""
     from ..documents.formats import FORMATS, SUFFIXES
 
     jobs = store.jobs()
@@ -233,7 +334,7 @@ def show_index(
 def show_job_page(
     request: Request, service: ServiceSettings, store: Store, job: str, status: int = 200, problem: str = ""
 ) -> Response:
-    """The page of one job."""
+    """Render the page of one job."""
     shown = show_job(store, store.job(job))
     ready = [file for file in shown["files"] if file["state"] == "done"]
     usual = JobSettings().model_dump()
@@ -250,11 +351,12 @@ def show_job_page(
 def show_confirmation(
     request: Request, job: str, files: Sequence[FileRow], path: str, given: Mapping[str, bool]
 ) -> Response:
-    """The page that shows the warnings of files and asks to confirm before they can be downloaded.
+    """Render the page that shows the warnings of files and asks for confirmation before the download.
 
     job (str): id of their job.
-    files (Sequence[FileRow]): what is to be downloaded.
-    path (str): where; given (Mapping[str, bool]): parameters of it that are set.
+    files (Sequence[FileRow]): the files to download.
+    path (str): URL of the download.
+    given (Mapping[str, bool]): its parameters.
     """
     warned = [file for file in map(show_file, files) if file["state"] == "done" and file.get("warnings")]
     chosen = [name for name, value in given.items() if value]
@@ -263,7 +365,7 @@ def show_confirmation(
 
 
 def show_review(request: Request, store: Store, id: str, number: int = 1) -> Response:
-    """The page where a part of a file is reviewed, its first one or another: before, after, why."""
+    """Render the review page for one part of a file: original text, released text, and links to the evidence."""
     file = store.file(id)
     spans = findings_of(store, file)["spans"]
     original, released = (
@@ -289,7 +391,7 @@ def show_review(request: Request, store: Store, id: str, number: int = 1) -> Res
 
 
 def show_report(request: Request, store: Store, job: str, status: int = 200, problem: str = "") -> Response:
-    """The page of figures against ground truth."""
+    """Render the page with figures."""
     row = store.job(job)
     result = stored_report(store, job)
     columns = sorted({name for cells in (result or {}).get("confusion", {}).values() for name in cells})
@@ -305,7 +407,7 @@ def show_report(request: Request, store: Store, job: str, status: int = 200, pro
 
 
 def stored_report(store: Store, job: str) -> dict[str, Any] | None:
-    """The figures that were measured last, None if there are none."""
+    """Return the stored figures of a job; None if there are none."""
     data = store.get(store.job(job).id, "report")
     result: dict[str, Any] | None = None if data is None else json.loads(data)
     return result

@@ -1,11 +1,11 @@
-"""The queue: what is to be done with the files of jobs, and by whom it is being done.
+"""The queue: which tasks the files of jobs need, and which worker has taken them.
 
-A file has a *state*, which people see, and a *task*, which the worker does:
+A file has a *state*, which users see, and a *task*, which a worker does:
 
     uploaded ─parse→ parsed ─deidentify→ done ─write→ done      or failed, or cancelled
 
-Who takes a task gets it with the time of the taking. What is reported back counts only as long as the file is still
-taken at that time: a worker that was given up on changes nothing any more.
+A worker takes a task together with a time stamp. Its result is accepted only while the file still has this time stamp,
+so that a worker that was given up on cannot change anything.
 """
 
 import json
@@ -14,16 +14,18 @@ import time
 from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
-from .database import Database
-from .encrypted_storage import EncryptedStorage
+from .storage import Database, EncryptedStorage
 
-__all__ = ["ATTEMPTS", "Queue", "Task"]
-
-ATTEMPTS = 2  # how often a file may bring the worker down
+ATTEMPTS = 2  # number of worker crashes after which a file fails
 
 
 class Task(NamedTuple):
-    """What the worker is to do: a file, "parse", "deidentify" or "write", and when it was taken."""
+    """A task for a worker.
+
+    file, job (str): ids.
+    task (str): "parse", "deidentify" or "write".
+    claimed (float): the time at which it was taken.
+    """
 
     file: str
     job: str
@@ -34,21 +36,22 @@ class Task(NamedTuple):
 class Queue:
     """The tasks of all files.
 
-    database (Database): where they stand.
-    storage (EncryptedStorage): encrypts the settings of jobs, which may name a patient, and reasons of failures.
+    database (Database): the database.
+    storage (EncryptedStorage): encrypts the settings of jobs and reasons, which can identify a patient.
     """
 
     def __init__(self, database: Database, storage: EncryptedStorage) -> None:
         self.database, self.storage = database, storage
-        # held while a reviewer's decision is carried out, which reads, changes and writes the findings of a file
+        # held while a decision reads, changes and writes the findings of a file
         self.lock = threading.RLock()
 
     def start(self, job: str, settings: dict[str, Any]) -> int:
-        """Put the files of a job into the queue. Those that are not parsed yet follow when they are.
+        """Queue the files of a job. Files that are not parsed yet follow when they are.
 
-        settings (dict): plain values, from now on those of the job.
-        RETURNS (int): how many files there are to do; 0 if they are in work with these settings already.
-        RAISES: InputError if they are in work with others (D921).
+        job (str): its id.
+        settings (dict): the new settings of the job, as plain values.
+        RETURNS (int): number of files to process; 0 if they are already being processed with these settings.
+        RAISES: InputError (D921) if they are being processed with other settings.
         """
         sealed = self.storage.encrypt(json.dumps(settings).encode(), job)
         with self.lock, self.database.change() as database:
@@ -61,7 +64,7 @@ class Queue:
                     raise InputError(Errors.D921)
                 return 0
             database.execute("UPDATE job SET settings = ?, started = 1, cancelled = 0 WHERE id = ?", (sealed, job))
-            # what is in work for a job that was cancelled is taken from its worker
+            # tasks in progress of a cancelled job are taken from their workers
             return database.execute(
                 "UPDATE file SET task = 'deidentify', state = 'queued', reason = '', attempts = 0, claimed = NULL "
                 "WHERE job = ? AND (task = 'deidentify' "
@@ -70,7 +73,10 @@ class Queue:
             ).rowcount
 
     def cancel(self, job: str) -> None:
-        """Take what has not been done of a job out of the queue. What is in work is thrown away when it is done."""
+        """Remove the remaining files of a job from the queue. The result of a file in progress is discarded.
+
+        job (str): its id.
+        """
         with self.database.change() as database:
             database.execute("UPDATE job SET cancelled = 1 WHERE id = ?", (job,))
             database.execute(
@@ -79,30 +85,39 @@ class Queue:
                 (job,),
             )
 
-    def ask(self, file: str, task: str) -> None:
-        """Have something done with a file. RAISES: InputError (D915) if something is being done already."""
+    def request(self, file: str, task: str) -> None:
+        """Queue a task for a file.
+
+        file (str): its id.
+        task (str): the task.
+        RAISES: InputError (D915) if the file has a task already.
+        """
         with self.lock, self.database.change() as database:
             if not database.execute(
                 "UPDATE file SET task = ?, attempts = 0, claimed = NULL WHERE id = ? AND task IS NULL", (task, file)
             ).rowcount:
                 raise InputError(Errors.D915)
 
-    def ahead(self, created: float) -> int:
-        """How many files of jobs that are older than this are to be done first."""
+    def count_ahead(self, created: float) -> int:
+        """Count the files of older jobs that have a task.
+
+        created (float): the creation time of a job.
+        RETURNS (int): number of files.
+        """
         with self.database.read() as database:
             query = "SELECT COUNT(*) FROM file JOIN job ON job.id = file.job WHERE task IS NOT NULL AND created < ?"
             count: int = database.execute(query, (created,)).fetchone()[0]
         return count
 
     def claim(self, worker: int = 0) -> Task | None:
-        """Take the next thing to do: what people wait for at the screen before what runs on its own.
+        """Take the next task. Tasks that a user waits for in the browser come before "deidentify".
 
-        worker (int): number of who takes it.
-        RETURNS (Optional[Task]): what it is; None if there is nothing to do.
+        worker (int): number of the worker.
+        RETURNS (Optional[Task]): the task; None if there is none.
         """
         with self.database.read() as database:
             if database.execute("SELECT 1 FROM file WHERE task IS NOT NULL AND claimed IS NULL").fetchone() is None:
-                return None  # most of the time, and nobody else has to wait for this
+                return None  # the usual case, without a write lock
         with self.database.change() as database:
             row = database.execute(
                 "SELECT file.id, file.job, file.task FROM file JOIN job ON job.id = file.job "
@@ -119,14 +134,15 @@ class Queue:
         return task
 
     def finish(self, task: Task, state: str, *, reason: str = "", **about: Any) -> bool:
-        """Note what came of a task.
+        """Store the result of a task.
 
-        task (Task): as it was taken.
-        state (str): the file's state from now on.
+        task (Task): the task as it was taken.
+        state (str): the new state of the file.
         reason (str): why it failed, without content.
-        about (Any): plain values that are known of the file now.
-        RETURNS (bool): False if the job was cancelled or deleted meanwhile or somebody else does the task now, and
-            nothing is kept.
+        about (Any): new facts about the file, as plain values.
+        RETURNS (bool): False if the job was cancelled or deleted meanwhile or the task was taken by another worker.
+            Nothing is
+            stored then.
         """
         with self.database.change() as database:
             row = database.execute(
@@ -149,13 +165,13 @@ class Queue:
         return kept
 
     def _seal(self, reason: str, file: str) -> bytes | str:
-        """A reason as it is kept: one may quote the settings of a job, which are sealed too."""
+        """Encrypt a reason, which can quote the settings of a job."""
         return self.storage.encrypt(reason.encode("utf-8", "replace"), file) if reason else ""
 
     def reclaim(self, worker: int | None = None) -> None:
-        """Give back what a worker had taken that is no more. A file that brought one down twice has failed.
+        """Release the tasks of a worker that stopped. A file that stopped a worker twice has failed.
 
-        worker (Optional[int]): its number; None for all of them.
+        worker (Optional[int]): number of the worker; None for all workers.
         """
         with self.database.change() as database:
             theirs, which = ("claimed IS NOT NULL AND (:worker IS NULL OR worker = :worker)", {"worker": worker})
@@ -167,16 +183,16 @@ class Queue:
             database.execute(f"UPDATE file SET claimed = NULL WHERE {theirs}", which)
 
     def claims(self) -> dict[tuple[str, float], int]:
-        """What is in work: file and time of the taking → number of the worker that has it."""
+        """List the tasks in progress. RETURNS (dict): file id and time stamp → number of the worker."""
         with self.database.read() as database:
             rows = database.execute("SELECT id, claimed, worker FROM file WHERE claimed IS NOT NULL").fetchall()
         return {(row["id"], row["claimed"]): int(row["worker"] or 0) for row in rows}
 
     def give_up(self, file: str, claimed: float, reason: str) -> None:
-        """Give up on a file; whoever works on it is to be stopped.
+        """Mark a file as failed. The caller stops the worker.
 
-        file, claimed (str, float): as in `claims`.
-        reason (str): why, without content.
+        file, claimed (str, float): see `claims`.
+        reason (str): the reason, without content.
         """
         with self.database.change() as database:
             database.execute(

@@ -1,4 +1,4 @@
-"""The service: one FastAPI application with the REST interface and the pages."""
+"""The application: a FastAPI app with the REST interface and the web pages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,31 +13,27 @@ from starlette.formparsers import MultiPartParser
 from .. import __version__
 from ..errors import ConfigError, DeidError, Errors, InputError, describe
 from .api import make_api
-from .encrypted_storage import NotKept
-from .guard import FORM, Guard
-from .offer import check_offer
 from .pages import make_pages, show_problem
-from .settings import ServiceSettings
+from .security import FORM, SecurityMiddleware, Tokens
+from .settings import ServiceSettings, check_settings
+from .storage import StorageError
 from .store import NotFound
-from .texts import Texts, Unforeseen
-from .tokens import Tokens
+from .texts import TextProcessor, UnexpectedError
 from .worker import Supervisor, open_store
-
-__all__ = ["make_service"]
 
 
 def make_service(settings: ServiceSettings) -> FastAPI:
-    """Make the application.
+    """Create the application.
 
-    settings (ServiceSettings): what it is told.
-    RETURNS (FastAPI): the application. Its worker starts with it and stops with it.
-    RAISES: ConfigError if something of what it offers is not there; see `check_offer`.
+    settings (ServiceSettings): settings of the service.
+    RETURNS (FastAPI): the application. Its workers start and stop with it.
+    RAISES: ConfigError, see `check_settings`.
     """
-    check_offer(settings)
+    check_settings(settings)
     store = open_store(settings)
-    supervisor, texts = Supervisor(settings, store), Texts(settings)
+    supervisor, texts = Supervisor(settings, store), TextProcessor(settings)
     tokens = Tokens(settings.token)
-    # what is uploaded stays in memory until it is sealed: a spooled file would lie in the system's folder as it is
+    # keep uploads in memory until they are encrypted; a spooled file would be stored unencrypted
     MultiPartParser.spool_max_size = settings.max_job_mb * 1_000_000 + FORM
 
     @asynccontextmanager
@@ -58,7 +54,7 @@ def make_service(settings: ServiceSettings) -> FastAPI:
     )
     app.include_router(make_api(settings, store, supervisor, texts))
     app.include_router(make_pages(settings, store, tokens))
-    app.add_middleware(Guard, settings=settings, tokens=tokens)
+    app.add_middleware(SecurityMiddleware, settings=settings, tokens=tokens)
     app.exception_handler(DeidError)(_refuse)
     app.exception_handler(RequestValidationError)(_misread)
     app.exception_handler(HTTPException)(_tell)
@@ -66,8 +62,8 @@ def make_service(settings: ServiceSettings) -> FastAPI:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """What was refused, by our own message, which holds no content: as a page to whom asked for one."""
-    codes = {NotFound: 404, NotKept: 507, Unforeseen: 500, ConfigError: 400, InputError: 400}
+    """Respond to an error of the package. Its message has no content; browsers get a page."""
+    codes = {NotFound: 404, StorageError: 507, UnexpectedError: 500, ConfigError: 400, InputError: 400}
     code = next((code for kind, code in codes.items() if isinstance(error, kind)), 422)
     if not _is_rest(request):
         return show_problem(request, describe(error), code)
@@ -75,7 +71,9 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 async def _misread(request: Request, error: RequestValidationError) -> Response:
-    """What a request lacks or has too much of, by name: what was sent is not sent back, as it may be a note."""
+    """Respond to an invalid request with the names of the fields. Their values are not returned, because they can be a
+    note.
+    """
     if not _is_rest(request):
         return show_problem(request, Errors.D927, 422)
     detail = [{"loc": row["loc"], "msg": row["msg"], "type": row["type"]} for row in error.errors()]
@@ -83,12 +81,12 @@ async def _misread(request: Request, error: RequestValidationError) -> Response:
 
 
 async def _tell(request: Request, error: HTTPException) -> Response:
-    """What the server itself refuses, as what is too large: a page as well, or a browser would show JSON."""
+    """Respond to an HTTP error, such as a request that is too large; browsers get a page."""
     if _is_rest(request):
         return await http_exception_handler(request, error)
     return show_problem(request, error.detail, error.status_code)
 
 
 def _is_rest(request: Request) -> bool:
-    """Whether a program asks."""
+    """Whether the client is a program rather than a browser."""
     return request.scope["path"].startswith("/v1/") or "text/html" not in request.headers.get("accept", "")

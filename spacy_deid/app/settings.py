@@ -1,4 +1,4 @@
-"""What the service is told when it starts, and what a job is told."""
+"""Settings of the service and of jobs, and the form that sends the settings of a job."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -9,25 +9,27 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..errors import ConfigError, Errors
+from ..dictionaries.store import LocalStore
+from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding
 from ..labels import LABELS
-from ..llm.prompts import shipped_prompts
+from ..llm.server import Endpoint
+from ..llm.prompts import load_prompt, shipped_prompts
+from ..loading import find_pipeline
+from ..surrogates.keys import ProjectKey
 from ..vault.encryption import check_outside
-
-__all__ = ["SCANS", "JobSettings", "LlmSettings", "ServiceSettings", "is_loopback"]
 
 TOKEN_LENGTH = 16
 COLUMNS = ("text", "keep", "drop", *(f"label:{name}" for name in LABELS))
-SCANS = ("ocr", "pictures", "codes", "unread", "verify_ocr")  # settings of scans and pictures
+SCANS = ("ocr", "pictures", "codes", "unread", "verify_ocr")  # settings for scans and pictures
 PROMPTS = tuple(sorted({name.partition("/")[2] for name in shipped_prompts()}))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine and nothing else.
+    """Check whether a host is this machine.
 
-    host (str): "localhost" or an address.
-    RETURNS (bool): False for every other name, whatever it resolves to.
+    host (str): "localhost" or an IP address.
+    RETURNS (bool): True for "localhost" and loopback addresses; False for any other name, whatever it resolves to.
     """
     if host == "localhost":
         return True
@@ -41,26 +43,26 @@ def is_loopback(host: str) -> bool:
 class ServiceSettings:
     """Settings of the service.
 
-    data (Path): folder of the queue and of the files of jobs; nobody else may read it.
-    host, port (str, int): where it listens.
-    names (tuple[str]): names that it is reached by beside its address, as that of a proxy before it.
-    token (str): what each request must bring; "" only if the service is reached from this machine alone.
-    pipelines (tuple[str]): pipelines that may be chosen, the first one is the default.
-    dictionaries (Optional[Path]): folder of the hospital's own dictionaries, which all pipelines use.
-    project_key (Optional[Path]): file of the key that surrogates come from; without it there is no style "surrogate".
-    files_key (Optional[Path]): file of a key that the files of jobs are sealed with; None to leave them as they are.
-    keep_hours (float): hours after which a job and its files are deleted.
-    max_mb (int): megabytes that a file may have.
-    max_files (int): files that a job may have.
-    max_job_mb (int): megabytes that the files of a job may have together; twice that is taken in at once.
-    file_minutes (float): minutes that the worker may need for a file.
-    workers (int): processes that work on files, and as many that work on texts.
-    worker_gb (float): gigabytes of memory that each may ask for; 0 for no bound.
-    llm (tuple[str]): local LLMs that may be chosen: addresses of servers or GGUF files.
-    llm_prompts (tuple[Path]): files of prompts that may be chosen beside those that ship, by their names.
-    llm_allow (tuple[str]): hosts beside this machine that an address may name.
-    RAISES: ConfigError if others reach it and there is no token, or a short one (D907), or one that no header can
-        carry (D922).
+    data (Path): folder for the queue and the files of jobs, accessible only to its owner.
+    host, port (str, int): address to listen on.
+    names (tuple[str]): further host names of the service, such as that of a proxy.
+    token (str): token that requests must send; "" is allowed only on a loopback address.
+    pipelines (tuple[str]): available pipelines; the first is the default.
+    dictionaries (Optional[Path]): folder of the hospital's dictionaries, used by all pipelines.
+    project_key (Optional[Path]): file of the project key; required for the style "surrogate".
+    files_key (Optional[Path]): file of the key that encrypts the files of jobs; None to store them unencrypted.
+    keep_hours (float): hours until a job and its files are deleted.
+    max_mb (int): size limit of a file in megabytes.
+    max_files (int): maximal number of files per job.
+    max_job_mb (int): size limit of the files of a job in megabytes. All requests together may hold twice as much.
+    file_minutes (float): time limit per file in minutes.
+    workers (int): number of worker processes for files, and the same number for texts.
+    worker_gb (float): memory limit of each in gigabytes; 0 for none.
+    llm (tuple[str]): available local LLMs: URLs of servers or GGUF files.
+    llm_prompts (tuple[Path]): prompt files that are available by their names, in addition to the shipped prompts.
+    llm_allow (tuple[str]): hosts other than this machine that an LLM URL may contain.
+    RAISES: ConfigError if the service is reachable from other machines without a token of sufficient length (D907), or
+        the token has characters that a header cannot contain (D922).
     """
 
     data: Path
@@ -85,9 +87,8 @@ class ServiceSettings:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """The prompts that may be chosen: name → name of one that ships, or path.
-
-        Whoever asks names no path: which files of this machine are read is not for them to say.
+        """Available prompts: name → name of a shipped prompt, or path. Clients choose by name, so that they cannot
+        name a file of this machine.
         """
         return {name: name for name in PROMPTS} | {path.stem: str(path) for path in self.llm_prompts}
 
@@ -101,72 +102,78 @@ class ServiceSettings:
             check_outside(key, self.data, "the folder of the service's jobs")
 
 
-# setting → key of ``doc._.ehr``: what says who the patient is, and is in nothing that is handed out
-FACTS = {"patient_id": "patient_id", "note_date": "note_date", "patient_name": "name", "patient_sex": "sex"}
+# setting → key of ``doc._.ehr``. These settings identify the patient and are not part of any download.
+EHR_SETTINGS = {"patient_id": "patient_id", "note_date": "note_date", "patient_name": "name", "patient_sex": "sex"}
 
 
 class LlmSettings(BaseModel):
-    """A local LLM beside the pipeline's own detectors."""
+    """Settings of a local LLM that is used in addition to the detectors of the pipeline."""
 
     model_config = ConfigDict(extra="forbid")
 
-    location: str = Field(description="One of the LLMs that the service offers: an address, or a GGUF file")
-    prompt: str = Field(default="", description="Name of a prompt; empty for that of the pipeline's language")
-    model: str = Field(default="", description="Model that the server is asked for; empty for its own")
+    location: str = Field(description="One of the available LLMs: a URL or a GGUF file")
+    prompt: str = Field(default="", description="Name of a prompt; empty for the default of the pipeline's language")
+    model: str = Field(default="", description="Name of the model on the server; empty for its default")
     labels: list[str] = Field(
-        default_factory=list, description="Canonical labels to ask for; empty for the usual ones"
+        default_factory=list, description="Canonical labels to ask for; empty for the default labels"
     )
 
 
 class JobSettings(BaseModel):
-    """How the files of a job are de-identified."""
+    """Settings for de-identifying the files of a job."""
 
     model_config = ConfigDict(extra="forbid")
 
-    pipeline: str = Field(default="", description="Name of a pipeline; empty for the first that the service offers")
+    pipeline: str = Field(default="", description="Name of a pipeline; empty for the default of the service")
     operating_point: Literal["", "balanced", "high_recall", "max_recall"] = Field(
-        default="", description="Empty for the one that the pipeline was saved with"
+        default="", description="Operating point of the classifier; empty for the pipeline's default"
     )
     style: Literal["tag", "numbered", "mask", "remove", "surrogate"] = Field(
-        default="tag", description="What stands in place of what is removed"
+        default="tag", description="How identifiers are replaced"
     )
     policy: Literal["strict", "safe_harbor", "limited_data_set"] = Field(
-        default="strict", description="What is done with each label"
+        default="strict", description="Which labels are replaced, generalized or kept"
     )
     patient_id: str = Field(
-        default="", description="Whose documents they are: one identity, and what dictionaries know of the patient"
+        default="", description="Id of the patient: gives consistent surrogates and selects the patient's dictionary"
     )
-    note_date: str = Field(default="", description="Date of the documents in ISO 8601, which surrogates refer to")
+    note_date: str = Field(
+        default="", description="Date of the documents in ISO 8601, the reference of incomplete dates"
+    )
     patient_name: str = Field(default="", description="The patient's full name, for surrogates of its parts")
     patient_sex: Literal["", "female", "male"] = Field(default="", description="The patient's sex, for surrogates")
     ocr_languages: list[str] = Field(
-        default_factory=list, description="Languages of pictures, as Tesseract calls them; empty for the pipeline's"
+        default_factory=list, description="Tesseract languages of pictures; empty for the pipeline's language"
     )
     ocr: Literal["auto", "always"] = Field(
-        default="auto", description="Pages that OCR reads: those without usable text, or every page"
+        default="auto", description="Pages to read by OCR: pages without usable text, or all pages"
     )
     pictures: Literal["ocr", "remove", "keep"] = Field(
-        default="ocr", description="Pictures in documents that have text: read by OCR, removed, or kept unread"
+        default="ocr", description="Pictures in documents with text: read by OCR, removed, or kept unread"
     )
     codes: Literal["remove", "keep"] = Field(
-        default="remove", description="Bar codes and matrix codes: removed, or not looked for"
+        default="remove", description="Bar codes and matrix codes: removed, or ignored"
     )
     unread: Literal["keep", "remove"] = Field(
-        default="keep", description="What OCR did not read on a scan, as handwriting, stamps and photographs"
+        default="keep",
+        description="Areas of a scan that OCR did not read, such as handwriting, stamps and photographs",
     )
     verify_ocr: Literal["ocr", "all", "none"] = Field(
-        default="ocr", description="Pages of the copy that OCR reads again: those it read before, all, or none"
+        default="ocr", description="Pages of the copy to verify by OCR: those read by OCR before, all, or none"
     )
-    encoding: str = Field(default="", description="Encoding of texts and tables that say none; empty for UTF-8")
+    encoding: str = Field(
+        default="", description="Encoding of texts and tables that do not declare one; empty for UTF-8"
+    )
     columns: dict[str, str] = Field(
         default_factory=dict, description="Columns of tables: name → text, keep, drop or label:NAME; others are text"
     )
-    llm: LlmSettings | None = Field(default=None, description="A local LLM beside the pipeline's detectors")
+    llm: LlmSettings | None = Field(default=None, description="A local LLM in addition to the pipeline's detectors")
 
     def check(self, service: ServiceSettings) -> "JobSettings":
-        """Make sure that the service offers what is asked for.
+        """Check the settings against what the service offers.
 
-        RETURNS (JobSettings): with the pipeline's name filled in.
+        service (ServiceSettings): settings of the service.
+        RETURNS (JobSettings): a copy in which the pipeline is set.
         RAISES: ConfigError (D422, D908, D914).
         """
         if self.note_date and not _is_date(self.note_date):
@@ -196,12 +203,80 @@ def _is_date(text: str) -> bool:
 
 
 def _check(setting: str, value: str, known: Sequence[str]) -> None:
-    """Make sure that a value is one that is offered."""
+    """Check that a value is available."""
     if value not in known:
         offered = ", ".join(filter(None, known)) or "none"
         raise ConfigError(Errors.D908.format(setting=setting, value=_short(value), known=offered))
 
 
 def _short(value: Any) -> str:
-    """A value for an error: what was sent may be anything."""
+    """Shorten a value for an error, because clients can send anything."""
     return ascii(str(value))[1:-1][:40]
+
+
+def check_settings(service: ServiceSettings) -> None:
+    """Check that the pipelines, dictionaries, keys and language models of a service exist, before the first request.
+    Nothing is loaded and no server is contacted.
+
+    service (ServiceSettings): settings of the service.
+    RAISES: ConfigError for a missing pipeline (D008), invalid dictionaries (D160 - D162), an invalid key (D640 -
+        D642), a
+        missing language model (D733) or a URL that is not allowed (D731).
+    """
+    for name in service.pipelines:
+        find_pipeline(name)
+    if service.dictionaries:
+        LocalStore.open(service.dictionaries)
+    if service.project_key:
+        ProjectKey.from_file(service.project_key)
+    for prompt in service.llm_prompts:
+        load_prompt(str(prompt), "en")
+    for location in service.llm:
+        if "://" in location:
+            Endpoint(location, service.llm_allow).resolve()
+        elif not Path(location).is_file():
+            raise ConfigError(Errors.D733.format(path=location, reason="there is no such file"))
+
+
+class JobForm(BaseModel):
+    """The form of a job, as a browser sends it. Empty fields keep their defaults."""
+
+    pipeline: str = ""
+    operating_point: str = ""
+    style: str = ""
+    policy: str = ""
+    patient_id: str = ""
+    note_date: str = ""
+    patient_name: str = ""
+    patient_sex: str = ""
+    encoding: str = ""
+    columns: str = ""
+    ocr_languages: str = ""
+    ocr: str = ""
+    pictures: str = ""
+    codes: str = ""
+    unread: str = ""
+    verify_ocr: str = ""
+    llm: str = ""
+    llm_prompt: str = ""
+    llm_name: str = ""
+    llm_labels: list[str] = []
+
+    def settings(self) -> JobSettings:
+        """Convert the form to settings.
+
+        RETURNS (JobSettings): the settings.
+        RAISES: InputError (D927) for invalid values.
+        """
+        names = ("pipeline", "operating_point", "style", "policy", "encoding", *EHR_SETTINGS, *SCANS)
+        given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name)}
+        given["ocr_languages"] = self.ocr_languages.replace(",", " ").split()
+        rows = [line.rpartition("=") for line in self.columns.splitlines() if line.strip()]
+        given["columns"] = {name.strip(): action.strip() for name, _, action in rows}
+        if self.llm:
+            given["llm"] = {"location": self.llm, "prompt": self.llm_prompt, "model": self.llm_name}
+            given["llm"]["labels"] = self.llm_labels
+        try:
+            return JobSettings(**given)
+        except ValueError:
+            raise InputError(Errors.D927) from None

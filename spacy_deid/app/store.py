@@ -1,9 +1,8 @@
-"""Jobs and their files, on disk: what survives a restart.
+"""Jobs and their files on disk, which survive a restart.
 
-Jobs, files and the log of decisions stand in one SQLite database, by names of chance, offsets and labels; the names of
-files and the settings of jobs are sealed with the files themselves if the service has a key for them, because they may
-name a patient. Files lie beside it, a folder for each. The service writes from its threads and the worker from its own
-process.
+Jobs, files and the log of decisions are in a SQLite database, with random ids, offsets and labels. Names of files and
+settings of jobs can identify a patient and are encrypted like the files, if the service has a key. Each file has a
+folder beside the database. The service writes from its threads and the workers from their own processes.
 """
 
 import json
@@ -16,21 +15,29 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
-from .database import Database
-from .encrypted_storage import EncryptedStorage
 from .queue import Queue
-
-__all__ = ["FileRow", "JobRow", "NotFound", "Store"]
+from .storage import Database, EncryptedStorage
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
 class NotFound(InputError):
-    """There is no such job or file."""
+    """The job or file does not exist."""
 
 
 class FileRow(NamedTuple):
-    """A file of a job. `about` holds numbers and flags of what is known of it, never its content."""
+    """A file of a job.
+
+    id, job (str): its id and that of its job.
+    position (int): its position in the job, from 0.
+    name (str): the name of the uploaded file.
+    size (int): bytes.
+    state (str): "uploading", "uploaded", "parsed", "queued", "done", "failed" or "cancelled".
+    task (Optional[str]): the task to do, "parse", "deidentify" or "write"; None if there is none.
+    claimed (Optional[float]): the time at which a worker took the task; None if none did.
+    reason (str): why it failed.
+    about (dict): numbers and flags, never content.
+    """
 
     id: str
     job: str
@@ -48,7 +55,13 @@ class FileRow(NamedTuple):
 
 
 class JobRow(NamedTuple):
-    """A job: settings as plain values, which may name a patient."""
+    """A job.
+
+    id (str): its id.
+    created (float): Unix time.
+    settings (dict): its settings as plain values; they can identify a patient.
+    cancelled (bool): whether it was cancelled.
+    """
 
     id: str
     created: float
@@ -62,8 +75,8 @@ class JobRow(NamedTuple):
 class Store:
     """The database and the files.
 
-    folder (Path): it is made for its owner alone, if it is not there.
-    storage (EncryptedStorage): encrypts and decrypts the files and their names.
+    folder (Path): the folder; it is created with access for its owner only.
+    storage (EncryptedStorage): encrypts files and their names.
     """
 
     def __init__(self, folder: Path, storage: EncryptedStorage) -> None:
@@ -76,12 +89,12 @@ class Store:
     # jobs
 
     def add_job(self, settings: dict[str, Any], files: Iterable[tuple[str, bytes]]) -> str:
-        """Add a job, whose files are parsed next.
+        """Add a job. Its files are parsed next.
 
         settings (dict): plain values.
-        files (Iterable[tuple[str, bytes]]): names and contents, taken one after the other.
+        files (Iterable[tuple[str, bytes]]): names and contents, consumed one by one.
         RETURNS (str): the job's id.
-        RAISES: NotFound if it was deleted before all files were there (D900).
+        RAISES: NotFound (D900) if the job is deleted before all files were stored.
         """
         job = secrets.token_hex(8)
         sealed = self.storage.encrypt(json.dumps(settings).encode(), job)
@@ -100,10 +113,16 @@ class Store:
         return job
 
     def _add_file(self, job: str, position: int, name: str, data: bytes) -> None:
-        """Add a file, row first: a folder without a row is one that was left behind."""
+        """Add a file. The row is written first, so that a folder without a row is known to be an orphan."""
         file = secrets.token_hex(8)
-        encrypted = self.storage.encrypt(name.encode("utf-8", "replace"), file)
-        row = (file, job, position, encrypted, len(data), "uploading")
+        row = (
+            file,
+            job,
+            position,
+            self.storage.encrypt(name.encode("utf-8", "replace"), file),
+            len(data),
+            "uploading",
+        )
         try:
             with self.database.change() as database:
                 database.execute(
@@ -114,7 +133,7 @@ class Store:
         self.put(file, "original", data)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """All jobs with the numbers of their files, the latest first."""
+        """List all jobs with the counts of their files, the latest first. RETURNS (list[dict]): plain values."""
         with self.database.read() as database:
             rows = database.execute(
                 "SELECT job.id, created, COUNT(file.id) AS total, "
@@ -125,7 +144,12 @@ class Store:
         return [{**dict(row), **{name: int(row[name]) for name in ("done", "failed", "busy")}} for row in rows]
 
     def job(self, id: str) -> JobRow:
-        """One job. RAISES: NotFound (D900)."""
+        """Read a job.
+
+        id (str): its id.
+        RETURNS (JobRow): the job.
+        RAISES: NotFound (D900).
+        """
         with self.database.read() as database:
             row = database.execute("SELECT * FROM job WHERE id = ?", (id,)).fetchone()
         if row is None:
@@ -134,23 +158,32 @@ class Store:
         return JobRow(row["id"], row["created"], settings, bool(row["cancelled"]))
 
     def delete(self, job: str) -> None:
-        """Delete a job with its files. What was decided stays in the log."""
+        """Delete a job with its files. The decisions stay in the log.
+
+        job (str): its id.
+        """
         with self.database.change() as database:
             files = [row["id"] for row in database.execute("SELECT id FROM file WHERE job = ?", (job,))]
             database.execute("DELETE FROM job WHERE id = ?", (job,))
         for name in [*files, job]:
             self.storage.remove(self.folder / name)
-        self.database.forget()
+        self.database.truncate_log()
 
     def expire(self, seconds: float) -> int:
-        """Delete the jobs that are older. RETURNS (int): how many."""
+        """Delete old jobs.
+
+        seconds (float): maximal age.
+        RETURNS (int): number of deleted jobs.
+        """
         old = [job["id"] for job in self.jobs() if job["created"] < time.time() - seconds]
         for job in old:
             self.delete(job)
         return len(old)
 
-    def sweep(self) -> None:
-        """Remove what belongs to no job: what a worker wrote after its job was deleted, or could not be removed."""
+    def remove_orphans(self) -> None:
+        """Remove folders that belong to no job: written by a worker after its job was deleted, or left by a failed
+        deletion.
+        """
         folders = [path for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
         with self.database.read() as database:
             known = {row[0] for row in database.execute("SELECT id FROM file UNION SELECT id FROM job")}
@@ -159,7 +192,7 @@ class Store:
                 self.storage.remove(path)
 
     def recover(self) -> None:
-        """Clean up after a service that was killed. Only for the one service that uses the folder."""
+        """Clean up after a service that was killed. Only one service may use the folder."""
         with self.database.read() as database:
             begun = database.execute("SELECT DISTINCT job FROM file WHERE state = 'uploading'").fetchall()
         for row in begun:
@@ -167,18 +200,27 @@ class Store:
         for path in self.folder.glob("truth-*"):
             self.storage.remove(path)
         self.queue.reclaim()
-        self.sweep()
+        self.remove_orphans()
 
     # files
 
     def files(self, job: str) -> list[FileRow]:
-        """The files of a job, in their order."""
+        """List the files of a job.
+
+        job (str): its id.
+        RETURNS (list[FileRow]): the files by position.
+        """
         with self.database.read() as database:
             rows = database.execute("SELECT * FROM file WHERE job = ? ORDER BY position", (job,)).fetchall()
         return [self._file(row) for row in rows]
 
     def file(self, id: str) -> FileRow:
-        """One file. RAISES: NotFound (D901)."""
+        """Read a file's row.
+
+        id (str): its id.
+        RETURNS (FileRow): the row.
+        RAISES: NotFound (D901).
+        """
         with self.database.read() as database:
             row = database.execute("SELECT * FROM file WHERE id = ?", (id,)).fetchone()
         if row is None:
@@ -188,13 +230,17 @@ class Store:
     def _file(self, row: sqlite3.Row) -> FileRow:
         name = self.storage.decrypt(row["name"], row["id"]).decode("utf-8")
         reason = row["reason"]
-        if isinstance(reason, bytes):  # a constant is not sealed
+        if isinstance(reason, bytes):  # constant reasons are not encrypted
             reason = self.storage.decrypt(reason, row["id"]).decode("utf-8")
         plain = {key: row[key] for key in FileRow._fields if key not in ("name", "about", "reason")}
         return FileRow(name=name, about=json.loads(row["about"]), reason=reason, **plain)
 
-    def note(self, file: str, **about: Any) -> None:
-        """Note more of what is known of a file."""
+    def update(self, file: str, **about: Any) -> None:
+        """Add facts about a file.
+
+        file (str): its id.
+        about (Any): plain values by name.
+        """
         with self.database.change() as database:
             row = database.execute("SELECT about FROM file WHERE id = ?", (file,)).fetchone()
             if row is not None:
@@ -204,13 +250,23 @@ class Store:
     # decisions
 
     def log(self, file: FileRow, action: str, start: int, end: int, label: str) -> None:
-        """Write down a reviewer's decision: time, place and label, no content."""
+        """Log a reviewer's decision: time, place and label, no content.
+
+        file (FileRow): the file.
+        action (str): see `processing.apply_decision`.
+        start, end (int): the span.
+        label (str): its label.
+        """
         with self.database.change() as database:
             row = (time.time(), file.job, file.id, action, start, end, label)
             database.execute("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def decisions(self, job: str) -> list[dict[str, Any]]:
-        """The decisions on the files of a job, in their order."""
+        """List the decisions on the files of a job, in their order.
+
+        job (str): its id.
+        RETURNS (list[dict]): plain values.
+        """
         with self.database.read() as database:
             rows: Sequence[sqlite3.Row] = database.execute(
                 "SELECT * FROM decision WHERE job = ? ORDER BY made", (job,)
@@ -220,9 +276,20 @@ class Store:
     # contents
 
     def put(self, file: str, part: str, data: bytes) -> None:
-        """Write a part of a file, whole or not at all: "original", "text", "findings", "released", "report"."""
+        """Write a part of a file, completely or not at all.
+
+        file (str): id of the file.
+        part (str): "original", "text", "findings", "released", "released_text" or "report".
+        data (bytes): the content.
+        """
         self.storage.write(self.folder / file / part, data, f"{file} {part}")
 
     def get(self, file: str, part: str) -> bytes | None:
-        """Read a part of a file; None if there is none. RAISES: InputError (D903)."""
+        """Read a part of a file.
+
+        file (str): id of the file.
+        part (str): see `put`.
+        RETURNS (Optional[bytes]): the content; None if there is none.
+        RAISES: InputError (D903).
+        """
         return self.storage.read(self.folder / file / part, f"{file} {part}")

@@ -1,5 +1,5 @@
-"""Texts that are de-identified while the caller waits, in processes of their own: the service goes on answering, and a
-text that brings a process down fails, with those that are in work beside it.
+"""De-identification of texts during a request, in worker processes. The service keeps responding, and a text that
+crashes its process fails together with the texts that are being processed at the same time.
 """
 
 import multiprocessing
@@ -9,22 +9,19 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
-from ..loading import check_length
-from .isolation import stand_alone
-from .pipelines import Pipelines, add_places, ehr_of, stamp, take
+from .processing import Deidentifiers, add_released_offsets, ehr_of
 from .settings import JobSettings, ServiceSettings
+from .worker import sandbox_process
 
-__all__ = ["Texts", "Unforeseen"]
-
-WAITING = 100  # texts that wait for their turn, at most
-
-
-class Unforeseen(DeidError):
-    """What should not happen, told by kind and place."""
+WAITING = 100  # maximal number of waiting texts
 
 
-class Texts:
-    """Hands texts to processes, as many at once as the service has workers. Of one thread alone, that of the service.
+class UnexpectedError(DeidError):
+    """An unexpected exception in a worker process. The message has its type and place only."""
+
+
+class TextProcessor:
+    """Passes texts to worker processes. Must be used from the service's thread only.
 
     service (ServiceSettings): settings of the service.
     """
@@ -36,18 +33,19 @@ class Texts:
 
     @property
     def full(self) -> bool:
-        """Whether no more texts are taken, because too many wait."""
+        """Whether too many texts are waiting."""
         return self._taken >= WAITING + self._service.workers
 
     async def release(self, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
         """De-identify a text.
 
         text (str): the note.
-        settings (JobSettings): how.
-        trace (bool): whether to give the evidence of each span.
+        settings (JobSettings): the settings.
+        trace (bool): whether to return the evidence of each span.
         RETURNS (dict): "text", "spans", "warnings" and "pipeline".
-        RAISES: DeidError if it cannot be released; Unforeseen if its process was ended (D930), by this text or by
-            another one that was in work.
+        RAISES: DeidError if the text cannot be released; UnexpectedError (D930) if its process was killed, because of
+            this
+            text or another one.
         """
         pool = self._pool = self._pool or self._open()
         self._taken += 1
@@ -55,12 +53,12 @@ class Texts:
             return await wrap_future(pool.submit(_release, text, settings, trace))
         except BrokenProcessPool:
             self._pool = None if self._pool is pool else self._pool
-            raise Unforeseen(Errors.D930) from None
+            raise UnexpectedError(Errors.D930) from None
         finally:
             self._taken -= 1
 
     def close(self) -> None:
-        """End the processes. What they are doing may take minutes, and nobody waits for it any more."""
+        """Stop the worker processes without waiting for their tasks."""
         for child in multiprocessing.active_children():
             child.kill()
         if self._pool is not None:
@@ -71,38 +69,33 @@ class Texts:
         return ProcessPoolExecutor(self._service.workers, context, _begin, (self._service,))
 
 
-_pipelines: Pipelines  # of a process that works on texts
+_deidentifiers: Deidentifiers  # set in a worker process
 
 
 def _begin(service: ServiceSettings) -> None:
-    """What such a process does first."""
-    global _pipelines
-    stand_alone(service.worker_gb)
-    _pipelines = Pipelines(service)
+    """Initialize a worker process."""
+    global _deidentifiers
+    sandbox_process(service.worker_gb)
+    _deidentifiers = Deidentifiers(service)
 
 
 def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
-    """De-identify a text, in such a process. What is raised there is told here, where its traceback is."""
+    """De-identify a text in a worker process. Other exceptions are described here, where their traceback is."""
     try:
-        return _deidentify(text, settings, trace)
+        deid = _deidentifiers.get(settings)
+        result = deid(text, ehr_of(settings))
     except (ConfigError, InputError, NotDeidentified) as error:
         raise type(error)(str(error)) from None
-    except DeidError as error:  # of a kind whose makings may not go through a pipe
+    except DeidError as error:  # a subclass whose constructor may not allow pickling
         raise DeidError(str(error)) from None
     except Exception as error:
-        raise Unforeseen(describe(error)) from None
-
-
-def _deidentify(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
-    nlp = _pipelines.get(settings)
-    with nlp.memory_zone():
-        check_length(nlp, text)
-        doc = nlp.make_doc(text)
-        doc._.ehr = ehr_of(settings)
-        doc = nlp(doc)
-        (spans, edits, released), warnings = take(doc), list(doc._.deid_warnings)
-    add_places(spans, edits, len(text))
-    for span in spans:
-        span["evidence"] = span["evidence"] if trace else []
-    pipeline = stamp(nlp, settings)["pipeline"]
-    return {"text": released, "spans": spans, "warnings": warnings, "pipeline": pipeline}
+        raise UnexpectedError(describe(error)) from None
+    if not result.ok:
+        unexpected = result.reason.endswith(Errors.D418.rpartition("}")[2])
+        kind = UnexpectedError if unexpected else NotDeidentified if result.status == "withheld" else InputError
+        raise kind(result.reason)
+    spans = add_released_offsets(result.trace, result.edits, len(text))
+    if not trace:
+        spans = [{**span, "evidence": []} for span in spans]
+    pipeline = _deidentifiers.describe(deid, settings)["pipeline"]
+    return {"text": result.text, "spans": spans, "warnings": result.warnings, "pipeline": pipeline}

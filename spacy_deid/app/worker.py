@@ -1,8 +1,8 @@
-"""The processes that work on files, and the thread that keeps them running.
+"""The worker processes for files, and the supervisor thread that keeps them running.
 
-They are processes of their own because a damaged file may bring one down, hang it or eat the memory, and because the
-service must go on answering. Each takes one task after the other from the store; what it had taken when it stopped is
-given back.
+Workers are separate processes because a damaged file can crash or hang a process or use up its memory, and because the
+service must keep responding. A worker takes one task after the other from the queue. The task of a worker that stops
+is released.
 """
 
 import contextlib
@@ -11,29 +11,80 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DeidError, Errors, describe
-from .encrypted_storage import EncryptedStorage
-from .isolation import stand_alone
-from .logs import LOGGER
+from ..errors import ConfigError, DeidError, Errors, describe
+from ..io import hold
+from ..processes import follow_parent
+from .logs import LOGGER, configure_logging
 from .queue import Task
 from .settings import JobSettings, ServiceSettings
+from .storage import EncryptedStorage
 from .store import Store
 
+
+def sandbox_process(gigabytes: float) -> None:
+    """Isolate a process that processes notes: its own process group, limited memory, no output except the log, and it
+    ends with the service.
+
+    gigabytes (float): memory limit; 0 for none.
+    """
+    if hasattr(os, "setsid"):
+        os.setsid()
+        _limit_memory(gigabytes)
+    follow_parent(by_system=True)
+    # output of libraries, including native ones, can contain note text
+    log = open(os.dup(2), "w", encoding="utf-8")  # noqa: SIM115
+    configure_logging(log)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+
+
+def _limit_memory(gigabytes: float) -> None:
+    """Limit the memory of this process; 0 for no limit."""
+    import resource
+
+    if gigabytes:
+        most = int(gigabytes * 1e9)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Lock a folder for this service, until the process ends. Two services in one folder would interfere with each
+    other.
+
+    folder (Path): an existing folder.
+    RAISES: ConfigError (D918) if another process has locked it.
+    """
+    try:
+        with hold(folder / "lock"):
+            yield
+    except BlockingIOError:
+        raise ConfigError(Errors.D918.format(path=folder)) from None
+
+
 if TYPE_CHECKING:
-    from .workshop import Workshop
+    from .processing import FileProcessor
 
-__all__ = ["Supervisor", "open_store", "run_worker", "work"]
 
-IDLE = 0.2  # seconds between two looks at an empty queue
-EXPIRE = 60.0  # seconds between two looks for old jobs
-LONGEST = 60.0  # seconds before a worker that stops again and again is started once more
+IDLE = 0.2  # seconds between two checks of an empty queue
+EXPIRE = 60.0  # seconds between two checks for expired jobs
+LONGEST = 60.0  # maximal delay in seconds before a crashing worker is restarted
 
 
 def open_store(service: ServiceSettings) -> Store:
-    """Open the store of a service. RAISES: ConfigError for a key that cannot be used (D640 - D642)."""
+    """Open the store of a service.
+
+    service (ServiceSettings): settings of the service.
+    RETURNS (Store): the store.
+    RAISES: ConfigError (D640 - D642) for an invalid key.
+    """
     from ..surrogates.keys import ProjectKey
 
     key = None if service.files_key is None else ProjectKey.from_file(service.files_key)
@@ -41,43 +92,48 @@ def open_store(service: ServiceSettings) -> Store:
 
 
 def run_worker(service: ServiceSettings, number: int = 0) -> None:
-    """Work on tasks until the process is stopped, or the service is no more.
+    """Process tasks until the process is stopped or the service ends.
 
     service (ServiceSettings): settings of the service.
-    number (int): which of its workers this is.
+    number (int): number of this worker.
     """
-    stand_alone(service.worker_gb)
-    from .workshop import Workshop
+    sandbox_process(service.worker_gb)
+    from .processing import FileProcessor
 
     store = open_store(service)
-    workshop = Workshop(service, store)
+    processor = FileProcessor(service, store)
     while True:
         task = store.queue.claim(number)
         if task is None:
             time.sleep(IDLE)
         else:
-            work(workshop, store, task)
+            work(processor, store, task)
 
 
-def work(workshop: "Workshop", store: Store, task: Task) -> None:
-    """Do one task and note what came of it."""
+def work(processor: "FileProcessor", store: Store, task: Task) -> None:
+    """Process one task and store its result.
+
+    processor (FileProcessor): processes the file.
+    store (Store): the store.
+    task (Task): the task.
+    """
     state = "failed"
     about: dict[str, Any] = {}
     try:
         file = store.file(task.file)
-        state, about = workshop.do(task.task, file, JobSettings(**store.job(task.job).settings))
+        state, about = processor.run(task.task, file, JobSettings(**store.job(task.job).settings))
     except DeidError as error:
         about = {"reason": str(error)}
     except MemoryError:
-        about = {"reason": Errors.D920.format(limit=f"{workshop.service.worker_gb:g}")}
-    except Exception as error:  # any library's: named by kind and place, because its message may quote the file
+        about = {"reason": Errors.D920.format(limit=f"{processor.service.worker_gb:g}")}
+    except Exception as error:  # only type and place are stored, because the message may quote the file
         about = {"reason": describe(error)}
     if not store.queue.finish(task, state, **about):
-        store.sweep()  # if the job was deleted meanwhile, what was written now belongs to nothing
+        store.remove_orphans()  # the job may have been deleted while its file was written
 
 
 class Supervisor:
-    """Keeps the workers running, stops one if a file holds it too long, and deletes jobs whose time is over.
+    """Keeps the workers running, stops a worker that takes too long for a file, and deletes expired jobs.
 
     service (ServiceSettings): settings of the service.
     store (Store): its store.
@@ -89,15 +145,15 @@ class Supervisor:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
         self._looked = -EXPIRE
-        self._since: dict[tuple[str, float], float] = {}  # when a claim was first seen
+        self._since: dict[tuple[str, float], float] = {}  # task → time at which it was first seen
 
     def start(self) -> None:
-        """Start the workers. What earlier ones had taken goes back into the queue."""
+        """Start the workers. Tasks of earlier workers are queued again."""
         self.store.recover()
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the workers; what they are doing is done again at the next start."""
+        """Stop the workers. Their current tasks are repeated at the next start."""
         self._stop.set()
         self._thread.join(timeout=10)
         for worker in self.workers:
@@ -105,11 +161,11 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether all workers run."""
+        """Whether all workers are running."""
         return all(worker.alive for worker in self.workers)
 
     def _watch(self) -> None:
-        """Look after everything until the service stops; a look that fails, as on a full disk, is not the last."""
+        """Check repeatedly until the service stops. An error, such as a full disk, does not end the loop."""
         while not self._stop.is_set():
             try:
                 self._look()
@@ -118,17 +174,17 @@ class Supervisor:
             self._stop.wait(IDLE)
 
     def _look(self) -> None:
-        """Start workers that do not run, stop those that take too long, delete what is old."""
+        """Restart stopped workers, stop slow ones, delete expired jobs."""
         for worker in self.workers:
             worker.revive()
         self._stop_late()
         if time.monotonic() - self._looked > EXPIRE:
             self._looked = time.monotonic()
             self.store.expire(self.service.keep_hours * 3600)
-            self.store.sweep()
+            self.store.remove_orphans()
 
     def _stop_late(self) -> None:
-        """Stop workers that a file holds too long, by a clock that nobody sets."""
+        """Stop workers that exceed the time limit for a file, measured by a monotonic clock."""
         now = time.monotonic()
         claims = self.store.queue.claims()
         self._since = {claim: self._since.get(claim, now) for claim in claims}
@@ -139,7 +195,7 @@ class Supervisor:
 
 
 class _Worker:
-    """One worker, as the supervisor sees it: a process, and another one in its place when it is no more."""
+    """A worker as the supervisor sees it: a process, which is replaced when it stops."""
 
     def __init__(self, service: ServiceSettings, store: Store, number: int) -> None:
         self.service, self.store, self.number = service, store, number
@@ -148,11 +204,13 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the process is running."""
         return self.process is not None and self.process.is_alive()
 
     def revive(self) -> None:
-        """Start it if it does not run: later and later if it always stops at once."""
+        """Start the process if it is not running. If it stops again immediately, the delay before the next start is
+        doubled.
+        """
         now = time.monotonic()
         if self.alive or now < self._again:
             return
@@ -168,7 +226,7 @@ class _Worker:
         self.process.start()
 
     def kill(self) -> None:
-        """Stop it and what it has started."""
+        """Stop the process and its child processes."""
         if self.process is None or self.process.pid is None:
             return
         if hasattr(os, "killpg"):

@@ -79,9 +79,9 @@ def serve(
             llm_allow=tuple(llm_allow or ()),
         )
         app = parts.make_service(settings)
-        with parts.only_one(data):
+        with parts.lock_folder(data):
             say(f"http://{host}:{port}" + ("" if settings.token else " (this machine only)"))
-            parts.keep_content_out()
+            parts.configure_logging()
             # no access log: the paths of requests have no content, but they show who asked for what
             quiet: dict[str, Any] = {"access_log": False, "log_config": None, "server_header": False}
             parts.uvicorn.run(app, host=host, port=port, http=parts.BoundedProtocol, ws="none", **quiet)
@@ -93,17 +93,17 @@ def _import() -> Any:
         import uvicorn
 
         from ..app.connections import BoundedProtocol
-        from ..app.lock import only_one
-        from ..app.logs import keep_content_out
+        from ..app.logs import configure_logging
         from ..app.service import make_service
         from ..app.settings import ServiceSettings
+        from ..app.worker import lock_folder
     except ImportError as error:
         raise ConfigError(Errors.D917.format(package=error.name)) from None
     return SimpleNamespace(
         uvicorn=uvicorn,
         BoundedProtocol=BoundedProtocol,
-        only_one=only_one,
-        keep_content_out=keep_content_out,
+        lock_folder=lock_folder,
+        configure_logging=configure_logging,
         make_service=make_service,
         ServiceSettings=ServiceSettings,
     )

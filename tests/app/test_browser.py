@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from pdf_letters import letter, needs_tesseract
 
-from spacy_deid.app.words import LANGUAGES, load_words
+from spacy_deid.app.pages import LANGUAGES, load_words
 from spacy_deid.evaluation import AnnotatedText, Entity, write_folder
 
 from .conftest import CANARY, NOTE

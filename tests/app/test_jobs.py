@@ -229,7 +229,7 @@ def test_reviewers_that_decide_at_once_lose_no_decision(service):
 
 
 def test_memory_is_bounded():
-    program = "from spacy_deid.app.isolation import _limit_memory; _limit_memory(1)\ntry:\n bytearray(2 * 10**9)\n"
+    program = "from spacy_deid.app.worker import _limit_memory; _limit_memory(1)\ntry:\n bytearray(2 * 10**9)\n"
     program += "except MemoryError:\n print('bounded')\n"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert ran.stdout == "bounded\n"

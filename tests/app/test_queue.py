@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from spacy_deid.app.encrypted_storage import EncryptedStorage
+from spacy_deid.app.storage import EncryptedStorage
 from spacy_deid.app.queue import ATTEMPTS
+from spacy_deid.app.storage import EncryptedStorage
 from spacy_deid.app.store import Store
 from spacy_deid.errors import InputError
 from spacy_deid.surrogates.keys import ProjectKey
@@ -95,7 +96,7 @@ def test_a_file_is_worked_on_by_one_task_at_a_time(store):
     job = store.add_job({}, [("a.txt", b"a")])
     file = store.queue.claim().file
     with pytest.raises(InputError, match="still being processed"):
-        store.queue.ask(file, "write")
+        store.queue.request(file, "write")
     assert store.files(job)[0].task == "parse"
 
 
@@ -105,7 +106,7 @@ def test_what_is_written_for_a_job_that_was_deleted_is_removed(store):
     store.delete(job)
     store.put(task.file, "text", CANARY.encode())
     assert store.queue.finish(task, "parsed") is False
-    store.sweep()
+    store.remove_orphans()
     assert not (store.folder / task.file).exists()
 
 
@@ -153,8 +154,8 @@ def test_a_store_of_a_service_before_there_were_several_workers_is_taken_on(tmp_
 def test_what_is_ahead_in_the_queue_is_what_came_before(store):
     first = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     second = store.add_job({}, [("c.txt", b"c")])
-    assert store.queue.ahead(store.job(first).created) == 0
-    assert store.queue.ahead(store.job(second).created) == 2
+    assert store.queue.count_ahead(store.job(first).created) == 0
+    assert store.queue.count_ahead(store.job(second).created) == 2
 
 
 @pytest.mark.parametrize("key", [None, ProjectKey.make()], ids=["plain", "sealed"])

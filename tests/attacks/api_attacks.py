@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 import spacy_deid
 from spacy_deid.app.archive import zip_job
+from spacy_deid.app.processing import FileProcessor
 from spacy_deid.app.settings import JobSettings, ServiceSettings
 from spacy_deid.app.worker import open_store, work
-from spacy_deid.app.workshop import Workshop
 from spacy_deid.documents import ReadSettings, read_document, redact_document
 from spacy_deid.errors import InputError
 from spacy_deid.offsets import Edit
@@ -68,7 +68,7 @@ def download_unseen(folder: Path) -> Outcome:
     job = store.add_job(JobSettings(pipeline="es", pictures="keep").model_dump(), [("a.docx", data.getvalue())])
     store.queue.start(job, store.job(job).settings)
     while task := store.queue.claim():
-        work(Workshop(settings, store), store, task)
+        work(FileProcessor(settings, store), store, task)
     assert store.files(job)[0].state == "done"
     try:
         list(zip_job(store, store.job(job), keep_names=False, with_text=False))

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from starlette.exceptions import HTTPException
 
-from spacy_deid.app.logs import _Bounded
+from spacy_deid.app.logs import _RateLimit
 from spacy_deid.app.service import make_service
 from spacy_deid.app.settings import JobSettings, ServiceSettings, is_loopback
 from spacy_deid.errors import ConfigError
@@ -236,14 +236,14 @@ def test_a_body_that_stops_coming_is_not_waited_for(service, monkeypatch):
     """In this process, so that nobody waits for a minute."""
     import anyio
 
-    from spacy_deid.app import guard
+    from spacy_deid.app import security
 
-    monkeypatch.setattr(guard, "SECONDS", 0.05)
+    monkeypatch.setattr(security, "SECONDS", 0.05)
 
     async def silence():
         await anyio.sleep(60)
 
-    body = guard._Body(guard.Guard(None, ServiceSettings(service.folder), None), silence, 10)
+    body = security._Body(security.SecurityMiddleware(None, ServiceSettings(service.folder), None), silence, 10)
     with pytest.raises(HTTPException) as caught:
         anyio.run(body)
     assert caught.value.status_code == 408
@@ -303,8 +303,8 @@ def test_the_log_of_a_library_that_quotes_a_note_does_not(capsys):
     """In a process of its own, because it changes how a whole process logs."""
     program = f"""
 import logging, warnings
-from spacy_deid.app.logs import LOGGER, keep_content_out
-keep_content_out()
+from spacy_deid.app.logs import LOGGER, configure_logging
+configure_logging()
 warnings.warn("{CANARY}")
 logging.getLogger("library").error("{CANARY}")
 try:
@@ -386,7 +386,7 @@ def test_a_request_after_an_answer_has_its_deadline_too(service):
 def test_the_log_is_bounded_and_says_what_it_left_out():
     out, clock = io.StringIO(), iter([*[0.0] * 100, 61.0, 62.0])
     handler = logging.StreamHandler(out)
-    handler.addFilter(_Bounded(clock.__next__))
+    handler.addFilter(_RateLimit(clock.__next__))
     logger = logging.Logger("spacy_deid.app")
     logger.addHandler(handler)
     for i in range(102):

@@ -3,8 +3,8 @@
 import pytest
 
 import spacy_deid
-from spacy_deid.app.reviewing import decide, edit_reviewed
-from spacy_deid.app.workshop import reviewed
+from spacy_deid import Deidentifier
+from spacy_deid.app.processing import apply_decision, reviewed_evidence, update_actions
 from spacy_deid.policies import Policy
 
 TEXT = "Vive en Lugo con Alba. Enfermedad de Parkinson."
@@ -24,7 +24,7 @@ def nlp():
 
 
 def after(nlp, *spans):
-    return edit_reviewed(nlp, TEXT, spans, {})._.deid_text
+    return Deidentifier(nlp).release(TEXT, reviewed_evidence(spans)).text
 
 
 def test_what_detectors_disputed_stays_covered_when_something_else_is_decided(nlp):
@@ -60,11 +60,14 @@ def test_what_was_kept_as_medical_stays_unless_a_reviewer_says_otherwise(nlp):
     medical = span(EPONYM, "PATIENT", "recover", ["PATIENT"])
     assert "Parkinson" in after(nlp, medical, span(NAME, "PATIENT"))
     assert "Parkinson" not in after(nlp, {**medical, "reviewed": "relabelled"})
-    assert [row["action"] for row in reviewed([medical], [])] == ["recover"]
+    assert [row["action"] for row in update_actions([medical], [])] == ["recover"]
 
 
 def test_what_is_taken_back_is_as_it_was():
     spans = [span(NAME, "PATIENT")]
     for decision in (("release", ""), ("relabel", "CLINICIAN")):
-        assert decide(decide(spans, decision[0], *NAME, decision[1], 99), "restore", *NAME, "", 99) == spans
-    assert decide(decide(spans, "add", *TOWN, "CITY", 99), "restore", *TOWN, "", 99) == spans
+        assert (
+            apply_decision(apply_decision(spans, decision[0], *NAME, decision[1], 99), "restore", *NAME, "", 99)
+            == spans
+        )
+    assert apply_decision(apply_decision(spans, "add", *TOWN, "CITY", 99), "restore", *TOWN, "", 99) == spans

@@ -1,0 +1,384 @@
+"""Processing of texts and files of the service with `Deidentifier`, and the decisions of reviewers.
+
+A file is first read ("parse"), then de-identified, and written again after a review ("write").
+"""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any
+
+from .. import __version__
+from ..deidentifier import Deidentifier
+from ..documents.document import Document, ReadSettings, WriteSettings
+from ..documents.formats import SUFFIXES, read_document
+from ..errors import DeidError, Errors, InputError
+from ..labels import get_label
+from ..lang import get_language
+from ..offsets import Edit, map_offsets
+from ..results import Result
+from ..saving import fingerprint
+from ..spans import Evidence
+from .settings import EHR_SETTINGS, JobSettings, LlmSettings, ServiceSettings
+from .store import FileRow, Store
+
+MAX_LOADED = 3  # pipelines that are kept in memory
+REVIEWER = "deid/reviewer"
+DETECTORS = "deid/detectors"
+
+
+class Deidentifiers:
+    """Makes the deidentifiers for jobs and texts, with a cache of loaded pipelines. Not thread-safe, because the
+    settings of a pipeline change from job to job.
+
+    service (ServiceSettings): settings of the service.
+    """
+
+    def __init__(self, service: ServiceSettings) -> None:
+        self.service = service
+        self._load = lru_cache(MAX_LOADED)(self._load_pipeline)
+        self._fingerprint = lru_cache(MAX_LOADED)(fingerprint)
+
+    def get(self, settings: JobSettings) -> Deidentifier:
+        """Make the deidentifier for settings. It is valid until the next call.
+
+        settings (JobSettings): settings of the job or text.
+        RETURNS (Deidentifier): the deidentifier.
+        """
+        llm = settings.llm.model_dump_json() if settings.llm else ""
+        loaded = self._load(settings.pipeline, settings.operating_point, llm)
+        key = self.service.project_key if settings.style == "surrogate" else None
+        documents = WriteSettings(
+            mark="plain" if settings.style == "surrogate" else "box",
+            read=self.read_settings(settings),
+            unread=settings.unread,
+            verify_ocr=settings.verify_ocr,
+        )
+        return Deidentifier(loaded.nlp, policy=settings.policy, style=settings.style, key=key, documents=documents)
+
+    def read_settings(self, settings: JobSettings) -> ReadSettings:
+        """Return how the documents of a job, and their copies, are read.
+
+        settings (JobSettings): settings of the job.
+        RETURNS (ReadSettings): the settings.
+        """
+        lang = PurePath(settings.pipeline or self.service.pipelines[0]).name[:2]  # also for a folder or a package
+        return ReadSettings(
+            encoding=settings.encoding or "utf-8",
+            languages=tuple(settings.ocr_languages) or (get_language(lang).ocr_language,),
+            ocr=settings.ocr,
+            pictures=settings.pictures,
+            codes=settings.codes,
+            columns=settings.columns,
+            processes=2 if self.service.workers == 1 else 1,
+        )
+
+    def describe(self, deid: Deidentifier, settings: JobSettings) -> dict[str, Any]:
+        """Describe what made the findings of a file.
+
+        deid (Deidentifier): the deidentifier.
+        settings (JobSettings): settings of the job.
+        RETURNS (dict): "pipeline" with name, version and fingerprint; "spacy_deid", its version; "settings" without
+            those that identify the patient.
+        """
+        nlp = deid.nlp
+        name = f"{nlp.lang}_{nlp.meta['name']}"
+        pipeline = {"name": name, "version": nlp.meta["version"], "fingerprint": self._fingerprint(nlp)}
+        given = settings.model_dump(exclude=set(EHR_SETTINGS))
+        return {"pipeline": pipeline, "spacy_deid": __version__, "settings": given}
+
+    def _load_pipeline(self, name: str, operating_point: str, llm: str) -> Deidentifier:
+        """Load a pipeline with everything that does not change from job to job."""
+        return Deidentifier(
+            name,
+            operating_point=operating_point or None,
+            dictionaries=self.service.dictionaries,
+            llm=llm_config(LlmSettings.model_validate_json(llm), self.service) if llm else None,
+        )
+
+
+def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any]:
+    """Return the settings of ``deid_llm``; empty ones keep their defaults.
+
+    settings (LlmSettings): the settings of the job.
+    service (ServiceSettings): settings of the service.
+    RETURNS (dict): arguments of `loading.use_llm`.
+    """
+    prompt = service.prompts.get(settings.prompt, "")
+    server = {"allow": list(service.llm_allow), "model_name": settings.model or None}
+    given = {name: value for name, value in {"prompt": prompt, "labels": settings.labels}.items() if value}
+    return {"model": settings.location, "server": server, **given}
+
+
+class FileProcessor:
+    """Processes the files of jobs.
+
+    service (ServiceSettings): settings of the service.
+    store (Store): the files.
+    """
+
+    def __init__(self, service: ServiceSettings, store: Store) -> None:
+        self.service, self.store = service, store
+        self.deidentifiers = Deidentifiers(service)
+
+    def run(self, task: str, file: FileRow, settings: JobSettings) -> tuple[str, dict[str, Any]]:
+        """Carry out a task.
+
+        task (str): "parse", "deidentify" or "write".
+        file (FileRow): the file.
+        settings (JobSettings): settings of its job.
+        RETURNS (tuple[str, dict]): the new state of the file, and facts about it.
+        RAISES: DeidError if the task fails.
+        """
+        if task == "parse":
+            return "parsed", self.parse(file, settings)
+        return "done", (self.deidentify if task == "deidentify" else self.write)(file, settings)
+
+    def parse(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
+        """Read a document and store its text.
+
+        file (FileRow): the file.
+        settings (JobSettings): settings of its job.
+        RETURNS (dict): its pages and other facts.
+        """
+        began = time.monotonic()
+        document = self._read(file, settings)
+        self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
+        return {**describe_document(document), "parse_seconds": round(time.monotonic() - began, 3)}
+
+    def deidentify(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
+        """De-identify a document and store its copy.
+
+        file (FileRow): the file.
+        settings (JobSettings): settings of its job.
+        RETURNS (dict): facts about the file.
+        RAISES: DeidError if the document cannot be released.
+        """
+        began = time.monotonic()
+        deid = self.deidentifiers.get(settings)
+        document = self._read(file, settings)
+        result = self._released(deid(document, ehr_of(settings)))
+        # warnings about detections are dropped by a review, in which a person reads the text
+        about = {**describe_document(document), "warnings": list(result.warnings)}
+        return self._store_result(file, document, result, result.trace, about, deid, settings, began)
+
+    def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
+        """Write the copy of a document again, by the decisions of a reviewer.
+
+        file (FileRow): the file.
+        settings (JobSettings): settings of its job.
+        RETURNS (dict): facts about the file.
+        RAISES: InputError (D912) if the text of the document has changed; DeidError if it cannot be released.
+        """
+        began = time.monotonic()
+        deid = self.deidentifiers.get(settings)
+        document = self._read(file, settings)
+        if document.text.encode("utf-8", "surrogatepass") != self.store.get(file.id, "text"):
+            raise InputError(Errors.D912)
+        spans = json.loads(self.store.get(file.id, "findings") or b"{}")["spans"]
+        kept = [(span["start"], span["end"]) for span in spans if span.get("reviewed") == "released"]
+        result = self._released(deid.release(document, reviewed_evidence(spans), ehr_of(settings), kept=kept))
+        spans = update_actions(spans, result.trace)
+        about = describe_document(document)
+        return self._store_result(file, document, result, spans, about, deid, settings, began)
+
+    def _read(self, file: FileRow, settings: JobSettings) -> Document:
+        """Read the uploaded document under a numbered name, because errors show the name and its own may identify a
+        patient.
+        """
+        data = self.store.get(file.id, "original")
+        if data is None:
+            raise InputError(Errors.D901.format(id=file.id))
+        return read_document(data, released_name(file, keep=False), self.deidentifiers.read_settings(settings))
+
+    def _released(self, result: Result) -> Result:
+        """Return a result that has a copy. RAISES: DeidError with the reason if it has none."""
+        if result.reason.partition(" ")[0] == MemoryError.__name__:
+            raise MemoryError
+        if not result.ok:
+            raise DeidError(result.reason)
+        return result
+
+    def _store_result(
+        self,
+        file: FileRow,
+        document: Document,
+        result: Result,
+        spans: Sequence[Mapping[str, Any]],
+        about: dict[str, Any],
+        deid: Deidentifier,
+        settings: JobSettings,
+        began: float,
+    ) -> dict[str, Any]:
+        """Store the copy and the findings. RETURNS (dict): facts about the file."""
+        self.store.put(file.id, "text", document.text.encode("utf-8", "surrogatepass"))
+        self.store.put(file.id, "released", result.copy)
+        self.store.put(file.id, "released_text", result.text.encode("utf-8", "surrogatepass"))
+        placed = add_released_offsets(spans, result.edits, len(document.text))
+        findings = {**self.deidentifiers.describe(deid, settings), "spans": placed}
+        self.store.put(file.id, "findings", json.dumps(findings).encode())
+        return {
+            **about,
+            "seconds": round(time.monotonic() - began, 3),
+            "spans": len(placed),
+            "labels": sorted({edit.label for edit in result.edits if edit.label}),
+            "changed": len(result.edits),
+            "open": 0,
+        }
+
+
+def ehr_of(settings: JobSettings) -> dict[str, Any]:
+    """Return the EHR context of a job.
+
+    settings (JobSettings): settings of the job.
+    RETURNS (dict): the settings that are given, with the keys of ``doc._.ehr``.
+    """
+    return {key: value for name, key in EHR_SETTINGS.items() if (value := getattr(settings, name))}
+
+
+def add_released_offsets(
+    spans: Sequence[Mapping[str, Any]], edits: Sequence[Edit], length: int
+) -> list[dict[str, Any]]:
+    """Add the offsets of spans in the released text.
+
+    spans (Sequence[Mapping]): spans of the original text with "start" and "end".
+    edits (Sequence[Edit]): the edits of the text.
+    length (int): length of the original text in characters.
+    RETURNS (list[dict]): the spans with "released", start and end in the released text.
+    """
+    starts, ends = (map_offsets(edits, [span[side] for span in spans], length) for side in ("start", "end"))
+    return [{**span, "released": [start, end]} for span, start, end in zip(spans, starts, ends, strict=True)]
+
+
+def apply_decision(
+    spans: Sequence[dict[str, Any]], action: str, start: int, end: int, label: str, length: int
+) -> list[dict[str, Any]]:
+    """Apply a reviewer's decision.
+
+    spans (Sequence[dict]): the spans of a text in order, without overlap, each with "start", "end", "label", "action"
+        and,
+        after a decision, "reviewed".
+    action (str): "release" (keep the text of a span), "restore" (undo the decisions on a span), "relabel" or "add".
+    start, end (int): characters of the span, end exclusive.
+    label (str): canonical label, for "relabel" and "add".
+    length (int): length of the text in characters.
+    RETURNS (list[dict]): the new spans; the given ones are not changed.
+    RAISES: InputError if the span does not exist (D910), or a new one is outside the text or overlaps another (D911);
+        ConfigError (D001) for an unknown label.
+    """
+    if action == "add":
+        new = {"start": start, "end": end, "label": get_label(label).name, "action": "replace", "reviewed": "added"}
+        free = all(span["end"] <= start or end <= span["start"] for span in spans)
+        if not (0 <= start < end <= length and free):
+            raise InputError(Errors.D911.format(start=start, end=end, length=length))
+        return sorted([*spans, {**new, "evidence": []}], key=lambda span: int(span["start"]))
+    found = [i for i, span in enumerate(spans) if (span["start"], span["end"]) == (start, end)]
+    if not found:
+        raise InputError(Errors.D910.format(start=start, end=end))
+    changed = [dict(span) for span in spans]
+    span = changed[found[0]]
+    if action == "release":
+        if span.get("reviewed") == "added":
+            del changed[found[0]]
+        else:
+            span["reviewed"] = "released"
+    elif action == "restore" and span.get("reviewed") == "added":
+        del changed[found[0]]
+    elif action == "restore":
+        span.pop("reviewed", None)
+        span["label"] = span.pop("was", span["label"])
+    else:
+        span.setdefault("was", span["label"])
+        span["label"] = get_label(label).name
+        span.setdefault("reviewed", "relabelled")
+    return changed
+
+
+def reviewed_evidence(spans: Sequence[dict[str, Any]]) -> dict[str, list[Evidence]]:
+    """Convert reviewed spans to evidence for `Deidentifier.release`.
+
+    The evidence of detectors is repeated for spans without a decision: if one of them saw something that is replaced,
+    a policy that keeps the label of the span does not release it.
+
+    spans (Sequence[dict]): see `apply_decision`. Spans that were released, or kept as medical, are left out.
+    RETURNS (dict[str, list[Evidence]]): the reviewer's evidence, which is trusted most, and that of the detectors.
+    """
+    decided = [span for span in spans if is_identifier(span)]
+    reviewer = [
+        # A reviewer who did not decide on a span has said nothing, so its score must not support keeping a name.
+        Evidence(
+            *(span["start"], span["end"], span["label"], REVIEWER),
+            score=float("reviewed" in span),
+            rule=str(span.get("reviewed", "agreed")),
+            validated=True,
+        )
+        for span in decided
+    ]
+    detected = [item for span in decided if "reviewed" not in span for item in _detectors_evidence(span)]
+    return {REVIEWER: reviewer, DETECTORS: detected}
+
+
+def is_identifier(span: dict[str, Any]) -> bool:
+    """Whether a span is an identifier after the review, that is, neither released nor kept as a medical term.
+
+    span (dict): the span.
+    RETURNS (bool): True for an identifier.
+    """
+    return span.get("reviewed") != "released" and (span["action"] != "recover" or "reviewed" in span)
+
+
+def _detectors_evidence(span: dict[str, Any]) -> list[Evidence]:
+    """The evidence of detectors for a span, limited to its bounds, because another decision applies outside them."""
+    return [
+        Evidence(
+            *(max(item["start"], span["start"]), min(item["end"], span["end"]), item["label"], item["source"]),
+            score=item.get("score", 1.0),
+            validated=item.get("validated", False),
+        )
+        for item in span["evidence"]
+        if item["start"] < span["end"] and span["start"] < item["end"]
+    ]
+
+
+def describe_document(document: Document) -> dict[str, Any]:
+    """Return facts about a document: numbers and warnings, no content.
+
+    document (Document): the document.
+    RETURNS (dict): plain values.
+    """
+    return {
+        "kind": document.kind,
+        "pages": len(document.pages),
+        "ocr": [page.number for page in document.pages if page.ocr],
+        "characters": len(document.text),
+        "warnings": list(document.warnings),
+    }
+
+
+def update_actions(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Update the actions of spans after a review. The evidence of detectors is kept.
+
+    before (Sequence[dict]): the reviewed spans.
+    after (Sequence[dict]): the trace of the new release.
+    RETURNS (list[dict]): the spans with new actions.
+    """
+    actions = {(row["start"], row["end"]): row["action"] for row in after}
+    spans = []
+    for span in before:
+        left = "recover" if span["action"] == "recover" else "keep"
+        action = actions.get((span["start"], span["end"]), "replace") if is_identifier(span) else left
+        spans.append({**span, "action": action})
+    return spans
+
+
+def released_name(file: FileRow, keep: bool) -> str:
+    """Return the name of a released file: a number, because its own name can identify a patient, or its own name.
+
+    file (FileRow): the file.
+    keep (bool): whether to keep its own name.
+    RETURNS (str): a name without folders. The number keeps the suffix of a known format.
+    """
+    suffix = PurePath(file.name).suffix
+    return file.name if keep else f"document-{file.position + 1:03d}{suffix if suffix.lower() in SUFFIXES else ''}"

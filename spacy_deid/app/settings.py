@@ -13,8 +13,8 @@ from ..dictionaries.store import LocalStore
 from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding
 from ..labels import LABELS
-from ..llm.server import Endpoint
 from ..llm.prompts import load_prompt, shipped_prompts
+from ..llm.server import Endpoint
 from ..loading import find_pipeline
 from ..surrogates.keys import ProjectKey
 from ..vault.encryption import check_outside

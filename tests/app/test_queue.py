@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from spacy_deid.app.storage import EncryptedStorage
 from spacy_deid.app.queue import ATTEMPTS
 from spacy_deid.app.storage import EncryptedStorage
 from spacy_deid.app.store import Store

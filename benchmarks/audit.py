@@ -1,11 +1,11 @@
-"""Whether `spacy-deid audit` tells the truth: leaks planted at a known rate, and what it makes of them.
+"""Measure `spacy-deid audit` on notes with leaks planted at a known rate.
 
     python -m benchmarks.audit [--runs N] [--patients N] [--out FILE]
 
-A hospital that does not exist (`simulated_ehr`), its dictionaries, and synthetic notes in English, Spanish and
-Finnish that leak identifiers of their patients (`leaks`). For each way of redacting and each rate there are some runs
-with other notes, patients and leaks: how often do the intervals hold the rate, how far off is the estimate, and the
-share of notes with a hit before chance is taken off; which leaks are found; how many notes a second.
+Uses a simulated hospital (`simulated_ehr`), its dictionaries, and synthetic notes in English, Spanish and Finnish that
+leak identifiers of their patients (`leaks`). Each redaction style and leak rate is run several times with other notes,
+patients and leaks. Figures: how often the intervals contain the true rate; the error of the estimate, and of the share
+of notes with a hit before correction for chance hits; which leaks are found; notes per second.
 """
 
 import argparse
@@ -42,9 +42,9 @@ FOUND = {"as written": 0.99, "broken up": 0.95, "misspelt": None}  # short names
 
 @dataclass
 class Outcome:
-    """What the audits of one style found.
+    """Results of the audits of a redaction style.
 
-    audits (list[tuple[float, float, Rate]]): the chance that a note leaks, the share that did, and what was found.
+    audits (list[tuple[float, float, Rate]]): probability that a note leaks, actual share, and estimate.
     """
 
     audits: list[tuple[float, float, Rate]] = field(default_factory=list)
@@ -54,16 +54,16 @@ class Outcome:
     seconds: float = 0.0
 
     def covered(self, name: str, *, findable: bool) -> float:
-        """The share of intervals that hold the rate of all leaks, or of those in a form that is found.
+        """Return the share of intervals that contain the rate of all leaks, or of those in a form that is searched.
 
-        A rate of 0 is left out: it is the end of every interval that reaches it.
+        Rate 0 is left out: it is the bound of every interval that reaches it.
         """
         share = self.found.total() / self.planted.total() if findable else 1.0
         ends = [(rate * share, getattr(result, name)) for rate, _, result in self.audits if rate]
         return float(mean(bool(held and held[0] <= rate <= held[1]) for rate, held in ends))
 
     def off(self, name: str, planted: float | None = None) -> float:
-        """How far a figure is from the share that leaked, on average over all audits, or those of one rate."""
+        """Return the mean absolute error of a figure over all audits, or over those of one rate."""
         chosen = [(share, result) for rate, share, result in self.audits if planted in (None, rate)]
         return abs(float(mean(getattr(result, name) - share for share, result in chosen)))
 
@@ -87,7 +87,7 @@ def audit(world: World, store: Path, style: str, rate: float, run: int, patients
 
 
 def count_found(leaks: dict[int, Leak], hits: dict[int, NoteHits], outcome: Outcome) -> None:
-    """Count the leaks that were hit in their place."""
+    """Count the leaks with a hit at their position."""
     for row, leak in leaks.items():
         outcome.planted[leak.form] += 1
         near = hits[row].hits if row in hits else ()
@@ -114,7 +114,7 @@ Figure = tuple[str, float, float | None, Literal["higher", "lower"], str]
 
 
 def style_figures(style: str, outcome: Outcome) -> Iterator[Figure]:
-    """The figures of one style: name, value, target, what is better, data."""
+    """Yield the figures of a style: name, value, target, direction, data."""
     name_of = style.replace(", ", " where ")
     telling = f"{sum(bool(rate) for rate, _, _ in outcome.audits)} audits"
     for name, good in (("wilson", not STYLES[style]), ("bootstrap", STYLES[style])):
@@ -130,7 +130,7 @@ def style_figures(style: str, outcome: Outcome) -> Iterator[Figure]:
 
 
 def figures(outcomes: dict[str, Outcome]) -> Iterator[Figure]:
-    """All figures."""
+    """Yield all figures."""
     for style, outcome in outcomes.items():
         yield from style_figures(style, outcome)
     for form, target in FOUND.items():
@@ -143,7 +143,7 @@ def figures(outcomes: dict[str, Outcome]) -> Iterator[Figure]:
 
 
 def make_rows(outcomes: dict[str, Outcome], data: str) -> list[MetricRow]:
-    """The figures as metric rows."""
+    """Convert figures to metric rows."""
     today, command = date.today().isoformat(), "python -m benchmarks.audit"
     return [
         MetricRow(name, round(value, 5), target, better, f"{data}; {about}", "simulated", command, today)

@@ -1,12 +1,11 @@
-"""What stays of INCEpTION's files when they are read and written, and of annotations carried to a PDF's text.
+"""Measure round trips of INCEpTION's CAS files, and the transfer of annotations to the text of a PDF.
 
     python -m benchmarks.cas DATA [--out metrics/documents.json]
 
 DATA holds CAS JSON and XMI files of GraSCCo_PHI (Zenodo 11502329), in folders of any depth. Each file is read, and its
-identifiers are written back into it, once as they were and once after all of them had been taken out. A file is
-lossless if every type, every feature structure with its id, and every view is then the same; identifiers that were
-taken out come back with other ids. For the PDF each letter is set in lines that break words, as PDF, and its text read
-again by PDFium.
+identifiers are written back, once unchanged and once after removing all of them. A file is lossless if all types,
+feature structures with ids, and views are equal afterwards; removed identifiers get other ids. For the PDF, each
+letter is typeset with hyphenated lines, and its text is extracted by PDFium.
 """
 
 import argparse
@@ -63,14 +62,14 @@ def main() -> None:
 
 
 def find_files(data: Path, suffix: str) -> Iterator[Path]:
-    """The CAS files of a folder, in order of their names."""
+    """List the CAS files of a folder, sorted by name."""
     for file in sorted(data.rglob(f"*{suffix}"), key=lambda file: file.name):
         if suffix != ".json" or is_cas_json(file):
             yield file
 
 
 def is_lossless(file: Path) -> bool:
-    """Whether a file holds the same after its identifiers were written back, unchanged and out and in again."""
+    """Test whether a file is unchanged after writing its identifiers back, and after removing and adding them."""
     document = read_cas(file, scheme=SCHEME, layer=LAYER)
     nothing = AnnotatedText(document.name, document.text)
     before = structures(file)
@@ -84,7 +83,7 @@ def is_lossless(file: Path) -> bool:
 
 
 def structures(file: Path) -> dict[str, Any]:
-    """All that a CAS holds. Structures are by id and views are sets, as in UIMA: their order says nothing."""
+    """Return the content of a CAS, with feature structures by id and views as sets: their order has no meaning."""
     cas = json.loads(file.read_bytes() if file.suffix == ".json" else load_cas(file).to_json())
     if file.suffix == ".json":
         return cas | {"%FEATURE_STRUCTURES": {fs["%ID"]: fs for fs in cas["%FEATURE_STRUCTURES"]}}
@@ -96,21 +95,21 @@ def structures(file: Path) -> dict[str, Any]:
 
 
 def read_element(element: ElementTree.Element) -> dict[str, Any]:
-    """A feature structure of XMI: its type, its features, and those that are lists."""
+    """Read a feature structure of XMI: its type, features, and list features."""
     space, _, name = element.tag.removeprefix("{http:///").partition(".ecore}")
     lists = [(child.tag, child.text) for child in element]
     return {"%TYPE": f"{space.replace('/', '.')}.{name}", **element.attrib, "%LISTS": lists}
 
 
 def others(cas: dict[str, Any]) -> dict[str, Any]:
-    """All that a CAS holds but its identifiers."""
+    """Return the content of a CAS except its identifiers."""
     kept = {i: fs for i, fs in cas["%FEATURE_STRUCTURES"].items() if fs["%TYPE"] != LAYER.type}
     views = {name: [i for i in view["%MEMBERS"] if i in kept] for name, view in cas["%VIEWS"].items()}
     return {"types": cas["%TYPES"], "structures": kept, "views": views}
 
 
 def carry_to_pdf(letters: Sequence[AnnotatedText]) -> Iterator[bool]:
-    """For each identifier whether its letters and digits are those that it has in the text of the PDF."""
+    """For each identifier, test whether its letters and digits are found in the text of the PDF."""
     for letter in letters:
         text = read_pdf(set_pdf(letter.text))
         (moved,), lost = move_documents([letter], [AnnotatedText(letter.name, text)])
@@ -122,7 +121,7 @@ def carry_to_pdf(letters: Sequence[AnnotatedText]) -> Iterator[bool]:
 
 
 def set_pdf(text: str) -> bytes:
-    """Set a text as PDF, in lines of `WIDTH` characters; a word at the end of one is broken with a hyphen."""
+    """Typeset a text as PDF in lines of `WIDTH` characters, with hyphenated words."""
     import matplotlib
     from reportlab.lib.pagesizes import A4
     from reportlab.pdfbase.pdfmetrics import registerFont
@@ -150,7 +149,7 @@ def break_line(line: str) -> Iterator[str]:
 
 
 def read_pdf(data: bytes) -> str:
-    """The text of a PDF as PDFium gives it."""
+    """Extract the text of a PDF with PDFium."""
     import pypdfium2
 
     with pypdfium2.PdfDocument(data) as pdf:
@@ -158,12 +157,12 @@ def read_pdf(data: bytes) -> str:
 
 
 def plain(text: str) -> str:
-    """The letters and digits of a text."""
+    """Return the letters and digits of a text."""
     return "".join(filter(str.isalnum, text))
 
 
 def share(flags: Sequence[bool]) -> float:
-    """How many are true, of all. RAISES: SystemExit if there are none."""
+    """Return the share of true values. RAISES: SystemExit if there are none."""
     if not flags:
         raise SystemExit("no files of GraSCCo_PHI there")
     return sum(flags) / len(flags)

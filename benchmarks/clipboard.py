@@ -1,4 +1,4 @@
-"""What a person gets who opens a PDF in a browser, selects everything and copies it."""
+"""Get the text that a user copies from a PDF in a browser."""
 
 import threading
 from functools import partial
@@ -20,7 +20,7 @@ TRIES = 12  # while the viewer still loads, nothing or not all is copied
 
 
 class Clipboard:
-    """A browser with a window that nobody sees, and a server on this machine that gives it files.
+    """A headless browser, and a local server that serves files to it.
 
     ```
     with Clipboard() as clipboard:
@@ -59,10 +59,10 @@ class Clipboard:
         self._folder.cleanup()
 
     def copy(self, data: bytes) -> str:
-        """Open a file, select everything, copy it and read the clipboard, until the same comes twice.
+        """Open a file, select all, copy, and read the clipboard, until it is the same twice.
 
         data (bytes): a PDF.
-        RETURNS (str): what was copied; "" if nothing was.
+        RETURNS (str): the copied text; "" if nothing was copied.
         """
         (self._path / "www" / "letter.pdf").write_bytes(data)
         page = self._browser.new_page()
@@ -78,7 +78,7 @@ class Clipboard:
             page.close()
 
     def _copied(self, page: Page) -> str:
-        """Press the keys in the viewer, and read the clipboard on a page that may."""
+        """Press the keys in the viewer, and read the clipboard on a page with permission."""
         self._reader.bring_to_front()
         self._reader.evaluate("text => navigator.clipboard.writeText(text)", EMPTY)
         page.bring_to_front()
@@ -93,7 +93,7 @@ class Clipboard:
 
 
 class _Silent(SimpleHTTPRequestHandler):
-    """Gives files without a word, and has no browser keep them."""
+    """Request handler without log output and without caching."""
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-store")

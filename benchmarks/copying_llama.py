@@ -1,10 +1,10 @@
-"""Train a very small Llama that copies names and dates out of the notes of corpus/sample/make.py, and save it as GGUF.
+"""Train a very small Llama that copies names and dates from the notes of corpus/sample/make.py, and save it as GGUF.
 
     python -m benchmarks.copying_llama model.gguf --minutes 20
 
-It knows the twelve templates of those notes and the names of their lists, and nothing else: what it shows is that a
-trained model goes all the way through llama.cpp, its grammar and the grounding. It says nothing about language models.
-Needs torch, sentencepiece and gguf. The prompt is benchmarks/copying_llama.toml, the longest part 120 characters.
+It only learns the twelve templates of these notes and the names on their lists. It shows that a trained model works
+with llama.cpp, its grammar, and grounding, and says nothing about the quality of language models. Needs torch,
+sentencepiece and gguf. The prompt is benchmarks/copying_llama.toml; parts of notes have at most 120 characters.
 """
 
 import io
@@ -42,7 +42,7 @@ def main(
     batch: Annotated[int, typer.Option(help="Parts in a batch")] = 16,
     seed: Annotated[int, typer.Option(help="Seed, other than that of the sample corpus")] = 7,
 ) -> None:
-    """Make notes, train, write the model."""
+    """Generate notes, train, and write the model."""
     torch.manual_seed(seed)
     pairs = examples(Random(seed), notes)
     pieces = vocabulary(pairs)
@@ -54,7 +54,7 @@ def main(
 
 
 def examples(random: Random, notes: int) -> list[tuple[str, str]]:
-    """Questions and answers about parts of new notes."""
+    """Yield questions and answers about parts of new notes."""
     pairs = []
     for i in range(notes):
         text, spans = make.fill(make.TEMPLATES[i % len(make.TEMPLATES)], make.values(random))
@@ -68,7 +68,7 @@ def examples(random: Random, notes: int) -> list[tuple[str, str]]:
 
 
 def vocabulary(pairs: list[tuple[str, str]]) -> sentencepiece.SentencePieceProcessor:
-    """Pieces, those of bytes among them."""
+    """Train the vocabulary, with byte pieces."""
     file = io.BytesIO()
     lines = (line for pair in pairs[:4000] for part in pair for line in part.splitlines() if line.strip(" >"))
     sentencepiece.SentencePieceTrainer.train(
@@ -87,14 +87,14 @@ def vocabulary(pairs: list[tuple[str, str]]) -> sentencepiece.SentencePieceProce
 
 
 def encode(pieces: Any, question: str, answer: str) -> tuple[list[int], int]:
-    """Numbers of the pieces of question and answer, and how many of them are the question's."""
+    """Return the piece ids of question and answer, and the number of those of the question."""
     asked, both = pieces.encode(question), pieces.encode(question + answer)
     assert both[: len(asked)] == asked
     return [pieces.bos_id(), *both, pieces.eos_id()], len(asked) + 1
 
 
 def rotate(x: torch.Tensor) -> torch.Tensor:
-    """Rotary positions, of neighbouring numbers, as llama.cpp has them for this architecture."""
+    """Apply rotary position embeddings to adjacent pairs, as llama.cpp does for this architecture."""
     length, size = x.shape[-2:]
     angles = torch.outer(torch.arange(length), BASE ** (-torch.arange(0, size, 2) / size))
     turned = torch.view_as_complex(x.reshape(*x.shape[:-1], size // 2, 2)) * torch.polar(
@@ -104,7 +104,7 @@ def rotate(x: torch.Tensor) -> torch.Tensor:
 
 
 class Block(nn.Module):
-    """Attention and a gated layer."""
+    """Attention and a gated feed-forward layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class Block(nn.Module):
         self.ffn_down = nn.Linear(HIDDEN, WIDTH, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """One layer."""
+        """Apply the layer."""
         h = self.attn_norm(x)
         q, k, v = (
             part(h).unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in (self.attn_q, self.attn_k, self.attn_v)
@@ -127,7 +127,7 @@ class Block(nn.Module):
 
 
 class Llama(nn.Module):
-    """The architecture; its parameters have the names of GGUF."""
+    """The architecture, with parameter names of GGUF."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class Llama(nn.Module):
         nn.init.normal_(self.token_embd.weight, std=0.5)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Scores of the next piece."""
+        """Compute the scores of the next piece."""
         x = self.token_embd(ids)
         for block in self.blk:
             x = block(x)
@@ -146,7 +146,7 @@ class Llama(nn.Module):
 
 
 def train(model: Llama, rows: list[tuple[list[int], int]], minutes: float, batch: int, seed: int) -> None:
-    """Learn answers, for a time."""
+    """Train on answers for a limited time."""
     random, start, step = Random(seed), time.monotonic(), 0
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
     while (spent := (time.monotonic() - start) / 60 / minutes) < 1:

@@ -1,15 +1,15 @@
-"""Files in, redacted files out: seconds and memory, and whether what was found in the text is gone from the file.
+"""Measure redaction of files: time, memory, and whether the redacted text can be recovered from the file.
 
     python -m benchmarks.documents speed
     python -m benchmarks.documents letters FOLDER --data grascco
     python -m benchmarks.documents clipboard FOLDER --data grascco
 
-`speed` makes a letter of four pages as PDF and as a scan, reads, redacts and verifies each in a process of its own and
-takes the memory of that process and of those that it starts. `letters` sets annotated letters as files of each kind,
-redacts what the annotation says, and tries to get it back: with pdftotext, from every string and unpacked stream, from
-the bytes in any encoding, and by OCR of the pages at 300 dpi. `clipboard` opens them in Chromium, selects and copies
-everything; copies of the same letters with nothing removed show that names can be got in this way. Needs Tesseract,
-poppler-utils, and for `clipboard` Chromium with Playwright. Rows go to metrics/documents.json.
+`speed` creates a letter of four pages as PDF and as a scan, reads, redacts and verifies each in a separate process,
+and measures the memory of this process and its children. `letters` creates files of each kind from annotated letters,
+redacts the annotated text, and tries to recover it: with pdftotext, from all strings and unpacked streams, from the
+bytes in any encoding, and by OCR of the pages at 300 dpi. `clipboard` opens them in Chromium, selects and copies all;
+unredacted copies of the same letters show that names can be recovered in this way. Needs Tesseract and poppler-utils;
+`clipboard` needs Chromium with Playwright. Rows are written to metrics/documents.json.
 """
 
 import os
@@ -60,7 +60,7 @@ NAMES = ("Braulio Applegate", "Applegate", "Margaret Thornbury", "17 Elm Street"
 
 @app.command()
 def speed(rounds: Annotated[int, typer.Option(help="Processes to run for each kind")] = 3) -> None:
-    """Seconds and memory of a letter of four pages, as PDF and as a scan; the median of the rounds."""
+    """Measure time and memory of a letter of four pages, as PDF and as a scan; medians over rounds."""
     rows = []
     for kind, target in (("text PDF", 2.0), ("scan", 20.0)):
         runs = sorted(_in_own_process(kind) for _ in range(rounds))
@@ -74,7 +74,7 @@ def speed(rounds: Annotated[int, typer.Option(help="Processes to run for each ki
 
 
 def _in_own_process(kind: str) -> tuple[float, float, float]:
-    """Seconds, those of a processor, and the largest memory in MB of a process and its children."""
+    """Return seconds, processor seconds, and peak memory in MB of a process and its children."""
     process = subprocess.Popen(
         [sys.executable, "-m", __spec__.name, "once", kind], stdout=subprocess.PIPE, text=True, env=os.environ
     )
@@ -89,7 +89,7 @@ def _in_own_process(kind: str) -> tuple[float, float, float]:
 
 
 def _resident(process: psutil.Process) -> float:
-    """Memory of a process and its children in MB."""
+    """Return the memory of a process and its children in MB."""
     total = 0
     try:
         for one in [process, *process.children(recursive=True)]:
@@ -101,7 +101,7 @@ def _resident(process: psutil.Process) -> float:
 
 @app.command(hidden=True)
 def once(kind: str) -> None:
-    """Read, redact and verify one letter, and print the seconds and those of a processor."""
+    """Read, redact and verify one letter, and print seconds and processor seconds."""
     text = "\n".join(SENTENCES[i % len(SENTENCES)] for i in range(52 * 4))
     data = set_pdf(text, lines=52)
     data = data if kind == "text PDF" else make_scan(data)
@@ -112,7 +112,7 @@ def once(kind: str) -> None:
 
 
 def _edits(text: str) -> list[Edit]:
-    """Edits of every name of the made letter."""
+    """Return edits of all names of the synthetic letter."""
     taken: list[Edit] = []
     for string in NAMES:
         at = text.find(string)
@@ -124,7 +124,7 @@ def _edits(text: str) -> list[Edit]:
 
 
 def _texts(folder: Path, scheme: str) -> list[AnnotatedText]:
-    """The letters of a folder: those in CAS JSON, if there are any, whatever else lies beside them."""
+    """Read the letters of a folder, only those in CAS JSON if there are any."""
     found = [read_cas(file, scheme=scheme) for file in find_files(folder, ".json")]
     return found or read_folder(folder, scheme=scheme)
 
@@ -138,7 +138,7 @@ def letters(
     languages: Annotated[str, typer.Option(help="Languages of the OCR")] = "eng",
     limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
 ) -> None:
-    """Redact annotated letters as files, and try to get back what was removed."""
+    """Redact annotated letters as files, and try to recover the removed text."""
     texts = _texts(folder, scheme)[: limit or None]
     read = ReadSettings(languages=tuple(languages.split(",")), pictures="keep")
     command = f"python -m benchmarks.documents letters corpus/{folder.name} --data {data} --scheme {scheme}"
@@ -161,7 +161,7 @@ def clipboard(
     kinds: Annotated[str, typer.Option(help="Kinds of files to make of them")] = "pdf,scan",
     limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
 ) -> None:
-    """Redact annotated letters as PDF, and try to get back what was removed by copying it out of a browser."""
+    """Redact annotated letters as PDF, and try to recover the removed text by copying it in a browser."""
     from .clipboard import Clipboard
 
     command = f"python -m benchmarks.documents clipboard corpus/{folder.name} --data {data} --scheme {scheme}"
@@ -182,7 +182,7 @@ def clipboard(
 
 
 def _copied(letter: AnnotatedText, kind: str, copy: Callable[[bytes], str]) -> Counter[str]:
-    """How many strings of a letter a person copies out of its copy, and out of one with nothing removed."""
+    """Count the strings that can be copied from the redacted and from the unredacted file of a letter."""
     name, data = make_file(letter.text, kind)
     document = read_document(data, name, ReadSettings(pictures="keep"))
     edits, _, _ = carry_gold(letter, document)
@@ -195,7 +195,7 @@ def _copied(letter: AnnotatedText, kind: str, copy: Callable[[bytes], str]) -> C
 
 
 def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter[str]:
-    """What happened to a letter: characters and strings, counted."""
+    """Redact a letter and count characters and strings."""
     name, data = make_file(letter.text, kind)
     document = read_document(data, name, read)
     edits, gold, reached = carry_gold(letter, document)
@@ -226,18 +226,18 @@ def _one_letter(letter: AnnotatedText, kind: str, read: ReadSettings) -> Counter
 
 
 def _is_back(string: str, texts: list[str], released: str) -> bool:
-    """Whether a string stands somewhere more often than in the released text."""
+    """Test whether a string occurs more often than in the released text."""
     return any(text.count(string) > released.count(string) for text in texts)
 
 
 def layer(data: bytes) -> str:
-    """The text layer."""
+    """Extract the text layer."""
     with pypdfium2.PdfDocument(data) as pdf:
         return "\n".join(pdf[i].get_textpage().get_text_range() for i in range(len(pdf)))
 
 
 def readings(copy: bytes, name: str) -> Iterator[tuple[str, list[str], int]]:
-    """What several readers get out of a copy: their names, folded texts, and the shortest string to look for."""
+    """Return what several readers extract from a copy: name, folded text, minimum length of a string to search for."""
     if name.endswith("pdf"):
         done = subprocess.run(["pdftotext", "-", "-"], input=copy, capture_output=True, check=True)
         yield "pdftotext", [fold(done.stdout.decode("utf8", "replace"))], 3
@@ -253,7 +253,7 @@ def readings(copy: bytes, name: str) -> Iterator[tuple[str, list[str], int]]:
 
 
 def _strings(copy: bytes) -> Iterator[str]:
-    """Every operand of every page and every other string of a PDF, folded."""
+    """Return all operands of all pages and all other strings of a PDF, folded."""
     with pikepdf.open(io.BytesIO(copy)) as pdf:
         for page in pdf.pages:
             operands = [o for step in pikepdf.parse_content_stream(page) for o in step.operands]
@@ -265,9 +265,9 @@ def _strings(copy: bytes) -> Iterator[str]:
 
 
 def shown_by_strings(data: bytes) -> str:
-    """What the program `strings` shows: runs of printable characters, in single bytes, UTF-8 and UTF-16.
+    """Return the output of the program `strings`: runs of printable characters in single bytes, UTF-8 and UTF-16.
 
-    Strings are looked for as they were written: folded noise of a packed picture holds any five letters by chance.
+    Strings are searched for as written: folded noise of a compressed image contains any five letters by chance.
     """
     shown = []
     for width in ("s", "S", "l", "b"):
@@ -278,7 +278,7 @@ def shown_by_strings(data: bytes) -> str:
 
 
 def read_by_ocr(image: Image.Image) -> str:
-    """What Tesseract reads with its own settings, not ours."""
+    """Run Tesseract with its own settings instead of ours."""
     packed = io.BytesIO()
     image.save(packed, "PPM")
     done = subprocess.run(["tesseract", "stdin", "stdout"], input=packed.getvalue(), capture_output=True, check=True)
@@ -290,7 +290,7 @@ def _stamp(data: str, split: str, command: str) -> dict[str, str]:
 
 
 def _rows(totals: Counter[str], kind: str, stamp: dict[str, str]) -> Iterator[MetricRow]:
-    """The figures of all letters of a kind."""
+    """Create the rows of all letters of a kind."""
     share = round(1 - totals["characters back"] / max(totals["characters"], 1), 5)
     yield MetricRow("characters removed of those found in the text", share, 1.0, "higher", **stamp)
     for reader in ("strings", "OCR") if kind == "photo" else ("pdftotext", "pikepdf", "strings", "OCR"):

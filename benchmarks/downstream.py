@@ -1,19 +1,19 @@
-"""Downstream: a tagger trained on notes with surrogates, beside one trained on the originals, both on original notes.
+"""Compare a tagger trained on notes with surrogates with one trained on the originals; both are tested on originals.
 
     python -m benchmarks.downstream corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
 
-The training notes are de-identified by their gold (`release_note`, each note that of another patient). Two taggers of
-`configs/ner.cfg` are trained for each seed, with the same settings, one on the notes as they were and one on the
-released ones, and both are scored on the original development notes, which neither has seen: strict F1 of entities, by
-exact characters and label. The checkpoint of each is chosen on the same development notes. The loss is the mean over
-seeds of the first less the second; the loss of each seed stands beside it, because seeds differ as well.
+Training notes are de-identified by their gold (`release_note`, each note as that of another patient). For each seed
+two taggers of `configs/ner.cfg` are trained with the same settings, on the originals and on the released notes. Both
+are tested on the original development notes: strict F1 of entities (exact characters and label). The checkpoint is
+chosen on the same development notes. The loss is the mean over seeds of the first F1 minus the second; the loss of
+each seed is reported too, because seeds differ.
 
-*Identifiers that training had* are those of the development notes whose text, whatever the case, is one of the
-original training notes as well: clinics, towns and makers that many notes name. One who trains on originals knows
-them by heart, and that is what surrogates take away; recall of the others stands beside.
+*Identifiers that training had* are identifiers of the development notes whose text also occurs in the original
+training notes, ignoring case: clinics, towns and manufacturers named in many notes. A model trained on originals
+memorizes them, and surrogates prevent this; recall of all other identifiers is reported separately.
 
-Labels of `--keep` stay as they are: for words of sex there are no surrogates, and a tag there teaches nothing.
-Trainings run two at a time; those that are there already are not run again. Rows go to metrics/downstream.json.
+Labels given with `--keep` are not replaced: there are no surrogates for words of sex, and a tag would teach nothing.
+Two trainings run in parallel; existing ones are not repeated. Rows are written to metrics/downstream.json.
 """
 
 import os
@@ -67,7 +67,7 @@ def main(
     data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/downstream.json"),
 ) -> None:
-    """Train on both kinds of notes, score on the original ones and write what came of it."""
+    """Train on both kinds of notes, test on the original ones, and write the rows."""
     gold = read_folder(dev, scheme=scheme)
     originals = read_folder(train, scheme=scheme)
     style = SurrogateStyle(labels=dict.fromkeys(keep_labels, keep))
@@ -88,7 +88,7 @@ def main(
 
 
 def make_rows(scores: Mapping[tuple[str, int], Mapping[str, float]], about: dict[str, str]) -> list[MetricRow]:
-    """Means of both kinds, the loss, and the loss of each seed."""
+    """Create rows: means of both kinds, the loss, and the loss of each seed."""
     rows = []
     for figure in FIGURES:
         means = {arm: mean(found[figure] for (kind, _), found in scores.items() if kind == arm) for arm in ARMS}
@@ -105,7 +105,7 @@ def make_rows(scores: Mapping[tuple[str, int], Mapping[str, float]], about: dict
 
 
 def write_corpus(notes: Sequence[AnnotatedText], path: Path, lang: str) -> None:
-    """Write notes as spaCy trains on them."""
+    """Write notes as a training corpus."""
     nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
@@ -113,12 +113,12 @@ def write_corpus(notes: Sequence[AnnotatedText], path: Path, lang: str) -> None:
 
 
 def tagger(work: Path, arm: str, seed: int) -> Path:
-    """The folder of a tagger."""
+    """Return the folder of a tagger."""
     return work / f"{arm}_{seed}" / "model-best"
 
 
 def train_tagger(work: Path, arm: str, seed: int, lang: str, steps: int) -> None:
-    """Train one tagger, unless it is there; what spaCy prints goes to a file beside it."""
+    """Train a tagger unless it exists; the output of spaCy is written to a log file."""
     out = work / f"{arm}_{seed}"
     if (out / "model-last").is_dir():
         return
@@ -137,7 +137,7 @@ def train_tagger(work: Path, arm: str, seed: int, lang: str, steps: int) -> None
 
 
 def score(path: Path, gold: Sequence[AnnotatedText], had: AbstractSet[tuple[str, str]]) -> dict[str, float]:
-    """Strict figures of a tagger alone: F1, and recall of identifiers by whether training had them."""
+    """Compute strict figures of a tagger: F1, and recall of identifiers with and without occurrence in training."""
     nlp = spacy.load(path)
     found = []
     for doc, note in zip(nlp.pipe(n.text for n in gold), gold, strict=True):

@@ -1,4 +1,4 @@
-"""The English notes that peers are compared on, each with its gold."""
+"""English notes with gold, on which tools are compared."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Corpus:
 
     name, split (str): as in metric rows.
     notes (list[AnnotatedText]): the notes.
-    complete (bool): whether the gold is all there is to find, so that precision can be told.
+    complete (bool): whether the gold is complete, so that precision can be computed.
     """
 
     name: str
@@ -29,12 +29,12 @@ class Corpus:
 
 
 def read_corpora(assets: Path, made: list[AnnotatedText]) -> Iterator[Corpus]:
-    """Read the queries of ASQ-PHI and the visits of ACI-Bench in which a listed name stands; add the synthetic notes.
+    """Read the queries of ASQ-PHI and the visits of ACI-Bench with a name of the metadata; add the synthetic notes.
 
     assets (Path): folder of the unpacked corpora.
     made (list[AnnotatedText]): the synthetic test set.
     YIELDS (Corpus): the corpora.
-    RAISES: InputError for a file that cannot be read.
+    RAISES: InputError if a file cannot be read.
     """
     yield Corpus("ASQ-PHI", "dev", read_asq_phi(assets / QUERIES, "dev"), complete=True)
     visits = read_aci_bench(assets / VISITS / "valid.csv", assets / VISITS / "valid_metadata.csv")

@@ -1,9 +1,9 @@
-"""Run a pipeline on a gold corpus; write every score, and a row for each figure that has a target.
+"""Evaluate a pipeline on a gold corpus; write all scores, and metric rows for the figures with a target.
 
     python -m benchmarks.evaluate training/es corpus/meddocan/dev/brat --data meddocan --split dev --test-set corpus
 
-It is measured at each of its named operating points, with each of its components left out, and on the same notes typed
-in capitals, in lower case and without accents; with --test-set on the synthetic test set of its language as well.
+The pipeline is evaluated at each named operating point, without each of its components, and on the same notes in upper
+case, in lower case and without accents; with --test-set also on the synthetic test set of its language.
 """
 
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ def main(
 def measure_points(
     nlp: Language, texts: Sequence[AnnotatedText], scheme: str, metrics: Path, about: dict[str, str]
 ) -> None:
-    """Measure a pipeline at each of its operating points, and write what was found."""
+    """Evaluate a pipeline at each of its operating points, and write all scores."""
     rows = []
     for point, targets in TARGETS.items():
         use_operating_point(nlp, point)
@@ -108,7 +108,7 @@ def measure_points(
 
 
 def score(nlp: Language, texts: Sequence[AnnotatedText], scheme: str) -> dict[str, Any]:
-    """Every score of a pipeline on gold texts."""
+    """Compute all scores of a pipeline on gold notes."""
     docs = nlp.pipe(text.text for text in texts)
     return evaluate(texts, [from_doc(doc, text.name) for doc, text in zip(docs, texts, strict=True)], scheme=scheme)
 
@@ -116,7 +116,7 @@ def score(nlp: Language, texts: Sequence[AnnotatedText], scheme: str) -> dict[st
 def make_rows(
     prefix: str, scores: dict[str, Any], targets: dict[str, float], stamp: dict[str, str]
 ) -> list[MetricRow]:
-    """A row for each figure, with its interval if it has a target; only the leak is better when it is lower."""
+    """Create a row for each figure, with intervals for figures with a target. Only for the leak is lower better."""
     rows = []
     for figure, (region, kind, key) in FIGURES.items():
         value = scores[region].get(kind, {}).get(key)
@@ -130,7 +130,7 @@ def make_rows(
 def ablation_rows(
     nlp: Language, texts: Sequence[AnnotatedText], scheme: str, stamp: dict[str, str]
 ) -> list[MetricRow]:
-    """Figures of the pipeline without each of its components, and of each detector alone."""
+    """Yield figures of the pipeline without each of its components, and of each detector alone."""
     return [
         MetricRow(f"{variant}: {figure.replace('_', ' ')}", value, None, "higher", **stamp)
         for variant, figures in ablate(nlp, texts, scheme=scheme).items()
@@ -140,7 +140,7 @@ def ablation_rows(
 
 
 def typing_rows(nlp: Language, texts: Sequence[AnnotatedText], scheme: str, stamp: dict[str, str]) -> list[MetricRow]:
-    """Figures on the same notes typed by other hands."""
+    """Yield figures on the same notes with changed case and accents."""
     rows = []
     for hand, name in HANDS.items():
         typed = [AnnotatedText(text.name, retype(text.text, hand), text.entities) for text in texts]

@@ -1,10 +1,10 @@
-"""Measure an English pipeline: names in visits, values in queries, and the synthetic test set.
+"""Evaluate an English pipeline: names in visits, values in queries, and the synthetic test set.
 
     python -m benchmarks.evaluate_en spacy_deid/pipelines/en --assets corpus
 
-The folder of assets holds asq_phi and clinical_visit_notes, as `project.yml` unpacks them, and en/test.spacy; a corpus
-that is not there is passed over and said so. With --with-text the misses and alarms are shown on the console, and only
-there. False alarms on text of others are counted by false_alarms.py, and what an alarm is is said there.
+The assets folder contains asq_phi and clinical_visit_notes, unpacked by `project.yml`, and en/test.spacy. Missing
+corpora are skipped with a message. With --with-text, misses and false alarms are printed to the console and nowhere
+else. False alarms in unlabelled text are counted by false_alarms.py, which also defines a false alarm.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -43,10 +43,10 @@ MADE = (
 
 
 class Measure:
-    """A pipeline under the Safe Harbor policy, and whether to show texts.
+    """A pipeline with the Safe Harbor policy.
 
-    nlp (Language): the pipeline, with "deid_surrogate".
-    with_text (bool): whether misses and alarms are shown.
+    nlp (Language): pipeline with "deid_surrogate".
+    with_text (bool): whether to print misses and false alarms.
     """
 
     def __init__(self, pipeline: str, with_text: bool) -> None:
@@ -59,13 +59,13 @@ class Measure:
         return list(self.nlp.pipe(texts))
 
     def show(self, kind: str, doc: Doc, start: int, end: int) -> None:
-        """Show a miss or an alarm with its surroundings."""
+        """Print a miss or false alarm with its context."""
         if self.with_text:
             before, after = doc.text[max(0, start - 40) : start], doc.text[end : end + 30]
             typer.echo(f"{kind}: {before}[[{doc.text[start:end]}]]{after}".replace("\n", " "))
 
     def found(self, kind: str, notes: Sequence[AnnotatedText], wholes: Sequence[AnnotatedText]) -> float:
-        """Share of the entities of `wholes` whose parts, the entities of `notes` in them, are covered whole."""
+        """Compute the share of entities of `wholes` for which all contained entities of `notes` are covered."""
         hits = total = 0
         for note, whole, doc in zip(notes, wholes, self.read(note.text for note in notes), strict=True):
             found = from_doc(doc, note.name).entities
@@ -78,7 +78,7 @@ class Measure:
         return hits / total
 
     def is_quiet(self, doc: Doc) -> bool:
-        """Whether the policy would change nothing in a text."""
+        """Test whether the policy would leave a text unchanged."""
         alarms = changes(doc)
         for edit in alarms:
             self.show("alarm", doc, edit.start, edit.end)
@@ -86,7 +86,7 @@ class Measure:
 
 
 def measure_queries(measure: Measure, assets: Path) -> list[Figure]:
-    """ASQ-PHI, the half for development: values found, and hard negatives without an alarm."""
+    """Measure ASQ-PHI, development half: recall of values, and hard negatives without a false alarm."""
     parts = read_asq_phi(assets / QUERIES, "dev")
     wholes = read_asq_phi(assets / QUERIES, "dev", parts=False)
     harmless = [note for note in wholes if not note.entities]
@@ -98,13 +98,13 @@ def measure_queries(measure: Measure, assets: Path) -> list[Figure]:
 
 
 def measure_visits(measure: Measure, assets: Path) -> list[Figure]:
-    """ACI-Bench, validation: mentions of the names in the metadata."""
+    """Measure ACI-Bench, validation part: recall of the names in the metadata."""
     notes = read_aci_bench(assets / VISITS / "valid.csv", assets / VISITS / "valid_metadata.csv")
     return [("ACI-Bench names found", measure.found("name", notes, notes), 0.98, "aci_bench", "valid", None)]
 
 
 def measure_made(measure: Measure, assets: Path) -> list[Figure]:
-    """The synthetic test set."""
+    """Measure the synthetic test set."""
     gold = read_test_set("en", assets)
     docs = measure.read(note.text for note in gold)
     scores = evaluate(gold, [from_doc(doc, note.name) for doc, note in zip(docs, gold, strict=True)], bootstrap=1000)
@@ -144,7 +144,7 @@ def main(
 
 
 def make_rows(figure: Figure, command: str) -> list[MetricRow]:
-    """One row, and those of its interval."""
+    """Create the row of a figure and those of its interval."""
     name, value, target, data, split, interval = figure
     row = MetricRow(name, round(value, 5), target, "higher", data, split, command, date.today().isoformat())
     return with_interval(row, interval)

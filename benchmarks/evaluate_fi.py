@@ -1,11 +1,11 @@
-"""Measure a Finnish pipeline: names in the Turku NER corpus, the synthetic test set, and names in their cases.
+"""Evaluate a Finnish pipeline: names in the Turku NER corpus, the synthetic test set, and inflected names.
 
     python -m benchmarks.evaluate_fi spacy_deid/pipelines/fi --assets corpus
 
-The folder of assets holds turku_ner, as `project.yml` unpacks it, and fi/test.spacy. Cases: every test template with a
-name in an oblique case is made many times, as it is and by the same seed with its names in the nominative, and the
-recall on those names compared. Templates and not names are drawn again for the interval, in pairs: names in the same
-sentence are not independent. False alarms on text of others are counted by false_alarms.py.
+The assets folder contains turku_ner, unpacked by `project.yml`, and fi/test.spacy. For inflected names, each test
+template that has a name in an oblique case is filled many times, once as it is and once with the same names in the
+nominative, and the recall of these names is compared. The bootstrap draws templates instead of names, in pairs,
+because names in the same sentence are not independent. False alarms in unlabelled text are counted by false_alarms.py.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,31 +44,31 @@ Figure = tuple[str, float, float | None, Any, list[float] | None]  # name, value
 
 
 def count(gold: Iterable[Entity], pred: Iterable[Entity]) -> Counts:
-    """True positives, false positives and false negatives of entities that agree in everything."""
+    """Count true positives, false positives and false negatives of entities that must be equal."""
     gold, pred = set(gold), set(pred)
     return len(gold & pred), len(pred - gold), len(gold - pred)
 
 
 def f1(counts: Iterable[Counts]) -> tuple[float, float, float]:
-    """Precision, recall and F1 of counts added up."""
+    """Compute precision, recall and F1 of summed counts."""
     hits, extra, missed = (sum(column) for column in zip(*counts, strict=True))
     precision, recall = hits / max(1, hits + extra), hits / max(1, hits + missed)
     return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
 
 
 def people(entities: Iterable[Entity]) -> list[Entity]:
-    """Names of persons, whatever their role, under one label."""
+    """Map all names of persons to one label, whatever their role."""
     return [Entity(e.start, e.end, "PERSON") for e in entities if e.label in PEOPLE]
 
 
 def predict(nlp: Language, notes: Sequence[AnnotatedText]) -> list[AnnotatedText]:
-    """What the pipeline finds in the notes."""
+    """Run the pipeline on notes."""
     docs = nlp.pipe(note.text for note in notes)
     return [from_doc(doc, note.name) for doc, note in zip(docs, notes, strict=True)]
 
 
 def measure_turku(nlp: Language, path: Path) -> dict[str, float]:
-    """Names of persons in the Turku corpus, strict."""
+    """Measure names of persons in the Turku corpus, exact match."""
     gold = read_conll(path)
     found = predict(nlp, gold)
     counts = [count(people(g.entities), people(p.entities)) for g, p in zip(gold, found, strict=True)]
@@ -76,7 +76,7 @@ def measure_turku(nlp: Language, path: Path) -> dict[str, float]:
 
 
 def measure_made(nlp: Language, notes: Sequence[AnnotatedText]) -> dict[str, float]:
-    """Made notes, strict in span and label; and each label's F1."""
+    """Measure synthetic notes, exact match of span and label; and the F1 of each label."""
     found = predict(nlp, notes)
     pairs = list(zip(notes, found, strict=True))
     figures = dict(
@@ -91,12 +91,12 @@ def measure_made(nlp: Language, notes: Sequence[AnnotatedText]) -> dict[str, flo
 
 
 def unlabelled(entities: Iterable[Entity]) -> list[Entity]:
-    """Entities with their offsets alone."""
+    """Remove the labels of entities."""
     return [Entity(e.start, e.end, "") for e in entities]
 
 
 def in_nominative(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """A template with its names in the nominative."""
+    """Put the names of a template into the nominative."""
     changed: list[Node] = []
     for node in nodes:
         if isinstance(node, Slot):
@@ -108,10 +108,10 @@ def in_nominative(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def count_cases(nlp: Language, language: WorkshopLanguage, least: int) -> NDArray[np.int64]:
-    """Find names in oblique cases and the same in the nominative, in notes of the test templates.
+    """Count found names in oblique cases and in the nominative, in notes of the test templates.
 
-    least (int): names, at least.
-    RETURNS (NDArray): by template, names found in oblique cases, in the nominative, and names.
+    least (int): minimum number of names.
+    RETURNS (NDArray): shape (templates, 3): names found in oblique cases, found in the nominative, and names.
     """
     templates = [t for t in (*language.notes, *language.sentences) if t.split == "test"]
     twins = [(t, twin) for t in templates if (twin := replace(t, nodes=in_nominative(t.nodes))).nodes != t.nodes]
@@ -127,7 +127,7 @@ def count_cases(nlp: Language, language: WorkshopLanguage, least: int) -> NDArra
 
 
 def count_names(oblique: tuple[AnnotatedText, AnnotatedText], plain: tuple[AnnotatedText, AnnotatedText]) -> list[int]:
-    """Of a note and its twin, each with what was found: names found in both, and names that differ between them."""
+    """Compare a note and its nominative twin: names found in each, and number of names that differ."""
     hits = [0, 0, 0]
     for entity, twin in zip(oblique[0].entities, plain[0].entities, strict=True):
         words = oblique[0].text[entity.start : entity.end], plain[0].text[twin.start : twin.end]
@@ -139,15 +139,15 @@ def count_names(oblique: tuple[AnnotatedText, AnnotatedText], plain: tuple[Annot
 
 
 def make(template: Template, language: WorkshopLanguage, number: int) -> AnnotatedText:
-    """A note of a template; the same number makes the same people."""
+    """Fill a template; the number determines the persons."""
     name = f"{template.name}-{number}"
     return render_template(template, language, Random(name), "test", name)
 
 
 def make_case_figures(counts: NDArray[np.int64]) -> list[Figure]:
-    """Recall in oblique cases, in the nominative, and what is lost between them, with intervals.
+    """Compute recall in oblique cases, in the nominative, and their difference, with intervals.
 
-    counts (NDArray): by template, names found in oblique cases, in the nominative, and names.
+    counts (NDArray): result of `count_cases`.
     RETURNS (list[Figure]): the figures.
     """
 
@@ -168,7 +168,7 @@ def make_case_figures(counts: NDArray[np.int64]) -> list[Figure]:
 
 
 def name_figures(kind: str, figures: dict[str, float], target: float) -> list[Figure]:
-    """Figures under the name of what was measured; F1 has a target."""
+    """Name figures after the data; F1 gets a target."""
     return [
         (f"{kind}, {key}", value, target if key == "F1" else None, "higher", None) for key, value in figures.items()
     ]

@@ -1,10 +1,10 @@
-"""Train variants of the Spanish classifier and measure each on the development set; for docs/reference/experiments.md.
+"""Train variants of the Spanish classifier and evaluate each on the development set (docs/reference/experiments.md).
 
-    python -m benchmarks.experiments gold lexicon        # the named variants; none named: all
+    python -m benchmarks.experiments gold lexicon        # these variants; all without arguments
 
-A variant is a choice of training files from corpus/es/train and of settings of configs/ner.cfg. Each is assembled with
-the rules and lists of configs/es.cfg and scored as a whole; its rows go to metrics/experiments.json, where they
-replace those of an earlier run of the same variant.
+A variant selects training files of corpus/es/train and overrides settings of configs/ner.cfg. Each is assembled with
+the rules and lists of configs/es.cfg and evaluated as a pipeline. Its rows in metrics/experiments.json replace those
+of an earlier run of the same variant.
 """
 
 import shutil
@@ -35,7 +35,7 @@ MEMBER = "components.deid_ner.model.*.{}.tok2vec.{}"
 
 @dataclass(frozen=True)
 class Variant:
-    """Training files, steps, and settings that differ from the config. More notes are given more steps."""
+    """Training files, number of steps (more for more data), and overridden settings."""
 
     files: tuple[str, ...] = ("gold", "silver", "injected", "synth")
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def main(
     measure_only: Annotated[bool, typer.Option("--measure-only", help="Measure what is trained already")] = False,
     output: Annotated[Path, typer.Option(help="Folder for what is trained")] = Path("training/experiments"),
 ) -> None:
-    """Train and measure variants."""
+    """Train and evaluate variants."""
     for name in names or list(VARIANTS):
         folder = output / name.replace(", ", "_").replace(" ", "_")
         if not measure_only:
@@ -72,7 +72,7 @@ def main(
 
 
 def train(variant: Variant, folder: Path) -> None:
-    """Train the classifier of a variant and put its pipeline together."""
+    """Train the classifier of a variant and assemble its pipeline."""
     data = folder / "data"
     shutil.rmtree(folder, ignore_errors=True)
     data.mkdir(parents=True)
@@ -92,12 +92,12 @@ def train(variant: Variant, folder: Path) -> None:
 
 
 def run(*command: str) -> None:
-    """Run a command of spaCy; its failure is ours."""
+    """Run a spaCy command, raising an error if it fails."""
     subprocess.run([sys.executable, "-m", "spacy", *command], check=True)
 
 
 def measure(name: str, pipeline: Path) -> list[MetricRow]:
-    """Figures of a variant on the development set, calibrated there, at several thresholds."""
+    """Evaluate a variant at several thresholds on the development set, on which it is also calibrated."""
     nlp = spacy_deid.load(pipeline)
     ner = nlp.get_pipe("deid_ner")
     docs = DocBin().from_disk(CORPUS / "dev.spacy").get_docs(nlp.vocab)
@@ -116,7 +116,7 @@ def measure(name: str, pipeline: Path) -> list[MetricRow]:
 
 
 def figures(scores: dict[str, Any]) -> dict[str, float]:
-    """The figures that the variants are compared by."""
+    """Return the figures by which variants are compared."""
     whole = scores["all"]
     return {
         "strict F1": whole["ner"]["f1"],

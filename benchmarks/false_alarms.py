@@ -1,13 +1,15 @@
-"""False alarms in real text that no classifier was trained on: entities per 1,000 words, by class, label and finder.
+"""Count false alarms in real text outside of the training data: entities per 1,000 words, by class, label and
+detector.
 
     python -m benchmarks.false_alarms es --data e3c_es --data nubes --assets corpus --trained-on corpus/es/train
 
-The texts are those carriers that `split_of` keeps for the test, the validation part of MTS-Dialog, and the development
-part of the ministers' answers. Corpora overlap (E3C holds files of NUBes and cases that MEDDOCAN was made from), so a
-text that shares more than a tenth of its runs of eight words with the training files is left out too. Counted are two
-things: what is *marked*, and what the policy `safe_harbor` would *change*, which alone is a false alarm: an age
-below 90 and a year are marked and kept. Not all is false: a case report names months and hospitals. Figures go to
-metrics/false_alarms_LANG.json; `--with-text` shows the commonest on the console and nowhere else.
+Texts are the carriers that `split_of` reserves for testing, the validation part of MTS-Dialog, and the development
+part of the ministers' answers. Corpora overlap (E3C contains files of NUBes and cases used for MEDDOCAN), so texts
+that share more than a tenth of their runs of eight words with the training files are left out. Two numbers are
+counted: *marked* entities, and entities that the policy `safe_harbor` would *change*. Only the latter are false
+alarms: ages below 90 and years are marked but kept. Some are true, as case reports name months and hospitals. Figures
+are written to metrics/false_alarms_LANG.json; --with-text prints the most frequent texts to the console and nowhere
+else.
 """
 
 import bz2
@@ -58,7 +60,7 @@ Reader = Callable[[Path], Iterator[str]]
 
 
 class Finding(NamedTuple):
-    """An entity: its label, what found it, its text, and whether the policy would change it."""
+    """An entity: label, detectors, text, and whether the policy would change it."""
 
     label: str
     found: tuple[str, ...]
@@ -67,7 +69,7 @@ class Finding(NamedTuple):
 
 
 def read_kept(lang: str, corpus: str) -> Reader:
-    """Carriers of a corpus that are kept for the test."""
+    """Yield the carriers of a corpus that are reserved for testing."""
 
     def read(assets: Path) -> Iterator[str]:
         carriers = read_carriers(assets, lang)
@@ -77,13 +79,13 @@ def read_kept(lang: str, corpus: str) -> Reader:
 
 
 def read_sections(assets: Path) -> Iterator[str]:
-    """Note sections of MTS-Dialog, the validation part."""
+    """Yield the note sections of the validation part of MTS-Dialog."""
     with (assets / SECTIONS).open(encoding="utf8", newline="") as file:
         yield from (row["section_text"] for row in csv.DictReader(file))
 
 
 def read_answers(assets: Path) -> Iterator[str]:
-    """Sentences of answers in the Finnish parliament, the development part."""
+    """Yield sentences of the development part of answers in the Finnish parliament."""
     raw = bz2.decompress((assets / ANSWERS).read_bytes())
     yield from (row["sentence"] for row in csv.DictReader(io.StringIO(raw.decode("utf8"))))
 
@@ -115,7 +117,7 @@ def main(
         Path | None, typer.Option(help="File for the rows; default metrics/false_alarms_LANG.json")
     ] = None,
 ) -> None:
-    """Count what is marked and what would be changed."""
+    """Count marked entities and false alarms."""
     try:
         nlp = load(pipeline)
         use_policy(nlp)
@@ -132,17 +134,17 @@ def main(
 
 
 def use_policy(nlp: Language) -> None:
-    """Put a pipeline under the policy that tells an alarm from what may stand."""
+    """Set the policy that decides which entities are false alarms."""
     find_component(nlp, "deid_surrogate").set_policy(POLICY)
 
 
 def changes(doc: Doc) -> list[Edit]:
-    """What the policy would change in a Doc: in a text without PHI each is a false alarm."""
+    """Return what the policy would change in a Doc. In a text without PHI each is a false alarm."""
     return [edit for edit in get_edits(doc) if edit.replacement != doc.text[edit.start : edit.end]]
 
 
 def read_runs(path: Path) -> set[int]:
-    """The runs of words of a training file, or of all files below a folder."""
+    """Return the runs of words of a training file, or of all files in a folder."""
     files = [path] if path.is_file() else sorted(path.rglob("*.spacy"))
     if not files:
         raise InputError(Errors.D303.format(path=path, reason="no training file"))
@@ -150,19 +152,19 @@ def read_runs(path: Path) -> set[int]:
 
 
 def make_runs(text: str) -> list[int]:
-    """Hashes of every run of eight words, without digits and marks; of a shorter text one of all that it has."""
+    """Return hashes of all runs of eight words, without digits and punctuation; a shorter text is one run."""
     words = WORD.findall(text.lower())
     return [hash(" ".join(words[at : at + RUN])) for at in range(max(1, len(words) - RUN + 1))]
 
 
 def is_known(text: str, seen: set[int]) -> bool:
-    """Whether a text stands, altered perhaps, among those that the runs were taken of."""
+    """Test whether a text, possibly edited, is among those from which the runs were taken."""
     runs = make_runs(text)
     return sum(run in seen for run in runs) > SHARED * len(runs)
 
 
 def find(nlp: Language, name: str, assets: Path, words: int, seen: set[int]) -> tuple[int, list[Finding]]:
-    """Run the pipeline over a number of words. Gives how many were read, and what was marked."""
+    """Run the pipeline up to a number of words. RETURNS: number of words, and the marked entities."""
     if name not in READERS:
         raise ConfigError(Errors.D374.format(name=name, path=assets, reason=f"known are {', '.join(READERS)}"))
     read, findings = 0, []
@@ -185,7 +187,7 @@ def find(nlp: Language, name: str, assets: Path, words: int, seen: set[int]) -> 
 
 
 def take(doc: Doc) -> list[Finding]:
-    """What is marked in a Doc, each with the detectors and rules that touch it."""
+    """Return the marked entities of a Doc, each with the detectors and rules that overlap it."""
     keys = [key for key in doc.spans if key.startswith(PREFIX) and key not in DECISIONS]
     evidence = [item for key in keys for item in read_evidence(doc, key)]
     edits = changes(doc)
@@ -197,18 +199,18 @@ def take(doc: Doc) -> list[Finding]:
 
 
 def found_by(ent: Span, evidence: list[Evidence]) -> tuple[str, ...]:
-    """The detectors and rules whose evidence touches an entity."""
+    """Return the detectors and rules whose evidence overlaps an entity."""
     touching = [item for item in evidence if touches(ent, item.start, item.end)]
     return tuple(sorted({f"{item.source}/{item.rule}".rstrip("/") for item in touching}))
 
 
 def touches(ent: Span, start: int, end: int) -> bool:
-    """Whether an entity and a stretch of text share a character."""
+    """Test whether an entity and a span overlap."""
     return start < ent.end_char and ent.start_char < end
 
 
 def rows(name: str, words: int, findings: list[Finding], command: str) -> list[MetricRow]:
-    """Rows by class, by label and by what found it; an entity that two detectors found counts for both."""
+    """Create rows by class, label and detector; an entity found by two detectors counts for both."""
     groups: dict[str, list[Finding]] = {"class all": findings}
     groups |= {f"class {kind}": [f for f in findings if f.label in members] for kind, members in CLASSES.items()}
     for finding in sorted(findings):
@@ -225,13 +227,13 @@ def rows(name: str, words: int, findings: list[Finding], command: str) -> list[M
 
 
 def table(name: str, words: int, new: list[MetricRow]) -> str:
-    """The figures for the console."""
+    """Format the figures for the console."""
     lines = [f"\n{name}: {words:,} words"]
     return "\n".join(lines + [f"  {row.name:<76}{row.value:>9.3f}" for row in new])
 
 
 def commonest(findings: list[Finding]) -> str:
-    """The commonest texts of each class."""
+    """Return the most frequent texts of each class."""
     lines = [""]
     for kind, members in CLASSES.items():
         common = Counter(finding for finding in findings if finding.label in members)

@@ -101,7 +101,7 @@ def collect_targets() -> None:
 
 
 def read_targets(path: Path) -> list[MetricRow]:
-    """Rows of a file that have a target, and their intervals, with the language in their names."""
+    """Read the rows of a file that have a target, and their intervals, adding the language to their names."""
     lang = re.search(r"_(es|en|fi)\.json$", path.name)
     found = read_rows(path)
     aims = {row.key for row in found if row.target is not None}
@@ -111,9 +111,9 @@ def read_targets(path: Path) -> list[MetricRow]:
 
 
 def render(name: str, part: str) -> str:
-    """Markdown tables of the rows of metrics/NAME.json whose names begin with a part.
+    """Render Markdown tables of the rows of metrics/NAME.json whose names begin with a prefix.
 
-    Several parts are separated by "; ". Their rows keep this order; otherwise missed targets come first.
+    Several prefixes are separated by "; ". Their rows keep this order; otherwise missed targets come first.
     """
     parts = part.split("; ")
     rows = [row for part in parts for row in read_rows(Path("metrics") / f"{name}.json") if row.name.startswith(part)]
@@ -136,7 +136,7 @@ def render(name: str, part: str) -> str:
 
 
 def write_aims(rows: list[MetricRow], ends: Ends) -> str:
-    """What has a target, and whether it is met."""
+    """Write the table of rows with a target."""
     signs = {"higher": "≥", "lower": "≤"}
     body = []
     for row in rows:
@@ -146,14 +146,14 @@ def write_aims(rows: list[MetricRow], ends: Ends) -> str:
 
 
 def met(row: MetricRow) -> str:
-    """Whether a target is met; who is level with the best peer is not ahead."""
+    """Say whether a target is met; a result equal to that of the best peer is a tie."""
     if row.name.endswith(RATIO) and row.value == row.target:
         return "tie"
     return "yes" if row.met else "**no**"
 
 
 def split(name: str) -> tuple[str, str]:
-    """The variant and the figure in the name of a row: "in capitals: strict F1", "balanced, strict F1"."""
+    """Split the name of a row into variant and figure: "in capitals: strict F1", "balanced, strict F1"."""
     for variant, mark, figure in (name.partition(": "), name.rpartition(", ")):
         if mark:
             return variant, figure
@@ -161,7 +161,7 @@ def split(name: str) -> tuple[str, str]:
 
 
 def find_shared(rows: list[MetricRow]) -> list[dict[Line, dict[str, MetricRow]]]:
-    """Variants that share figures, each group a table of at least two by two."""
+    """Group variants that have figures in common, each group for a table of at least two by two."""
     groups: list[dict[Line, dict[str, MetricRow]]] = []
     lines: dict[Line, dict[str, MetricRow]] = {}
     for row in rows:
@@ -175,7 +175,7 @@ def find_shared(rows: list[MetricRow]) -> list[dict[Line, dict[str, MetricRow]]]
 
 
 def write_shared(lines: dict[Line, dict[str, MetricRow]], ends: Ends) -> str:
-    """Variants by figures, the longer side downwards."""
+    """Write a table of variants by figures, with the longer dimension as rows."""
     names = dict(zip(lines, name_lines(list(lines)), strict=True))
     figures = list(dict.fromkeys(figure for cells in lines.values() for figure in cells))
     table = [[value(cells[figure], ends) if figure in cells else "" for figure in figures] for cells in lines.values()]
@@ -188,31 +188,31 @@ def write_shared(lines: dict[Line, dict[str, MetricRow]], ends: Ends) -> str:
 
 
 def name_lines(lines: list[Line]) -> list[str]:
-    """Names without what all lines have in common."""
+    """Return the names of variants without the parts that all have in common."""
     differing = [side for side in (0, 1) if len({line[side] for line in lines}) > 1]
     return [", ".join(line[side] for side in differing if line[side]) for line in lines]
 
 
 def write_table(head: list[str], body: list[list[str]]) -> str:
-    """A Markdown table; what begins with a digit or a sign is a number, and its column stands to the right."""
+    """Write a Markdown table; columns of numbers are right-aligned."""
     numeric = [any(re.match(r"-?\d", row[i]) for row in body) and i > 0 for i in range(len(head))]
     rule = ["---:" if right else "---" for right in numeric]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *body)) + "\n"
 
 
 def data(row: MetricRow) -> str:
-    """The corpus and its split."""
+    """Return the corpus and its split."""
     return row.data if row.split in ("none", row.data) else f"{row.data} {row.split}"
 
 
 def value(row: MetricRow, ends: Ends) -> str:
-    """A figure, with its interval if it has one."""
+    """Format a figure, with its interval if there is one."""
     interval = [ends[key] for end in ENDS if (key := (row.name + end, row.data, row.split)) in ends]
     return number(row.value) + (f" [{', '.join(map(number, interval))}]" if interval else "")
 
 
 def number(value: float) -> str:
-    """Four decimals for shares, none for counts."""
+    """Format a number: four decimals for shares, none for counts."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4f}".rstrip("0").rstrip(".")
 
 

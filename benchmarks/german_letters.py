@@ -1,10 +1,10 @@
-"""The pipelines that ship on letters in a language that none of them was trained for: German, GraSCCo_PHI.
+"""Evaluate the pipelines of the package on letters in German (GraSCCo_PHI), a language without training data.
 
     python -m benchmarks.german_letters DATA [--out metrics/german.json]
 
-DATA holds the corpus (Zenodo 11502329) as CAS JSON or XMI; a letter that stands there as both is read once. Nothing is
-adapted and nothing is chosen on these letters. Recall by kind counts what is covered under any label. Titles ("Dr.")
-are annotated there and are no identifiers here: they count in the figures of all characters, not in those of names.
+DATA holds the corpus (Zenodo 11502329) as CAS JSON or XMI; a letter in both formats is read once. Nothing is adapted
+to or chosen on these letters. Recall by kind counts what is covered under any label. Titles ("Dr.") are annotated in
+this corpus and are not identifiers for the package: they count in figures of all characters, not in those of names.
 """
 
 import argparse
@@ -38,7 +38,7 @@ KINDS = {
 
 
 def main() -> None:
-    """Measure and write the rows."""
+    """Evaluate and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("metrics/german.json"))
@@ -56,13 +56,13 @@ def main() -> None:
 
 
 def detect(nlp: Language, gold: list[AnnotatedText]) -> list[AnnotatedText]:
-    """What a pipeline finds in the letters."""
+    """Run a pipeline on the letters."""
     docs = nlp.pipe([letter.text for letter in gold])
     return [from_doc(doc, letter.name) for doc, letter in zip(docs, gold, strict=True)]
 
 
 def figures(measured: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """The figures of one pipeline at one point."""
+    """Compute the figures of a pipeline at an operating point."""
     yield "character recall", measured["micro"]["recall"]
     yield "character precision", measured["micro"]["precision"]
     yield "mean recall of letters", measured["macro"]["recall"]["mean"]
@@ -75,7 +75,7 @@ def figures(measured: dict[str, Any]) -> Iterator[tuple[str, float | None]]:
 
 
 def make_rows(variant: str, measured: dict[str, Any]) -> Iterator[MetricRow]:
-    """The figures as metric rows; nobody promised anything, so they have no target."""
+    """Convert figures to metric rows without targets."""
     command = "python -m benchmarks.german_letters corpus/grascco_phi_de"
     for name, value in figures(measured):
         if value is not None:

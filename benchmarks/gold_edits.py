@@ -1,4 +1,4 @@
-"""The gold of a letter as edits of a file that was made of it."""
+"""Convert the gold of a letter to edits of a file made from it."""
 
 from collections import Counter
 
@@ -12,11 +12,11 @@ __all__ = ["carry_gold"]
 
 
 def carry_gold(letter: AnnotatedText, document: Document) -> tuple[list[Edit], int, int]:
-    """Carry the annotation of a letter to what was read of it.
+    """Transfer the annotation of a letter to the text extracted from a file.
 
     letter (AnnotatedText): the letter with its gold.
-    document (Document): a file that was made of it, read.
-    RETURNS (tuple): the annotation as edits; characters that it has, and how many of them were read.
+    document (Document): file made from it.
+    RETURNS (tuple): the annotation as edits; number of annotated characters, and of those found in the extracted text.
     """
     moved = align_texts(letter.text, document.text)
     edits: list[Edit] = []

@@ -1,22 +1,22 @@
-"""The grammar of surrogates: the case of Finnish names and places, the sex and the particles of Spanish names.
+"""Measure the grammar of surrogates: case of Finnish names and places, sex and particles of Spanish names.
 
     python -m benchmarks.grammar fi --mentions 2000
     python -m benchmarks.grammar es --mentions 500
 
-Mentions are made of the package's lists of names and places, each in a note of its own without any other, so that
-nothing but the mention and the word before it tells its grammar. All persons are invented.
+Mentions are generated from the lists of names and places of the package, each in a note of its own, so that only the
+mention and the preceding word determine its grammar. All persons are invented.
 
-- Finnish: names and towns in twelve cases. Voikko, whose dictionary the package does not use, has to read the form as
-  one of that case; so it must the surrogate, else it is wrong. Where it does not know the surrogate's word, that is
-  left out, and counted as *unknown to the judge*. A town in "Tampereella" may become one in "Porissa": inner and outer
-  cases of place are one. Of full names the last word counts.
-- Spanish, *sex*: given names after "Dña.", "D." or "Dra.", or by themselves; right is a given name that more persons
-  of that sex have than of the other, by the counts of the lists; one that is in none is *unknown to the judge*.
-  *Particles*: "de la Fuente", "María del Carmen"; right is a name before which the lists have the same particles
-  ("Fernández de la Torre" has "de la" before "Torre"; "Ben Haddou" is listed as "de la Torre" is), or one that is
-  listed without any, and as many names as before.
+- Finnish: names and towns in twelve cases. The judge is Voikko, whose dictionary the package does not use. Mentions
+    are
+  forms that Voikko analyses as the intended case; a surrogate is correct if Voikko analyses it as the same case.
+  Unknown words are left out and counted as *unknown to the judge*. Inner and outer locative cases of places are
+  equivalent: "Tampereella" may become "Porissa". For full names the last word counts.
+- Spanish, *sex*: given names after "Dña.", "D." or "Dra.", or alone; correct is a given name that is more frequent for
+  that sex in the lists; unlisted names are *unknown to the judge*. *Particles*: "de la Fuente", "María del Carmen";
+  correct is a name that the lists have with the same particles ("de la" before "Torre"; "Ben Haddou") or without any,
+  and the same number of names.
 
-Rows go to metrics/grammar.json.
+Rows are written to metrics/grammar.json.
 """
 
 import csv
@@ -65,10 +65,10 @@ PARTICLES = frozenset(
 
 
 class Asked(NamedTuple):
-    """A mention, and what its surrogate is judged by.
+    """A mention, and the function that judges its surrogate.
 
     kind (str): group of the figure.
-    right (Callable): surrogate → whether it is right; None if nobody knows.
+    right (Callable): surrogate → whether it is correct; None if unknown.
     """
 
     kind: str
@@ -108,7 +108,7 @@ def main(
 
 
 def replaced(asked: Asked, key: ProjectKey, patient: str, lang: str) -> str | None:
-    """The surrogate of a mention; None for a tag."""
+    """Return the surrogate of a mention; None for a tag."""
     start = len(asked.before)
     entity = Entity(start, start + len(asked.text), asked.label)
     note = AnnotatedText(patient, asked.before + asked.text + ".\n", (entity,))
@@ -117,7 +117,7 @@ def replaced(asked: Asked, key: ProjectKey, patient: str, lang: str) -> str | No
 
 
 def figures(verdicts: Counter[tuple[str, Any]], lang: str, command: str) -> Iterator[MetricRow]:
-    """Shares of the right ones of those that can be judged, and what cannot."""
+    """Yield the shares of correct surrogates among those that can be judged, and of those that cannot."""
     today = date.today().isoformat()
     for kind in sorted({kind for kind, _ in verdicts}):
         right, judged = verdicts[kind, True], verdicts[kind, True] + verdicts[kind, False]
@@ -133,7 +133,7 @@ def figures(verdicts: Counter[tuple[str, Any]], lang: str, command: str) -> Iter
 
 
 def finnish(random: Random) -> Iterator[Asked]:
-    """Names and towns in their cases, as far as Voikko reads them so."""
+    """Yield names and towns in cases that Voikko recognizes."""
     given = names("fi_female") + names("fi_male")
     surnames, towns = names("fi_surname"), places()
     while True:
@@ -150,12 +150,12 @@ def finnish(random: Random) -> Iterator[Asked]:
 
 
 def judge(case: str, local: bool) -> Callable[[str], bool | None]:
-    """What says whether a surrogate has a case."""
+    """Return a function that judges whether a surrogate has a case."""
     return lambda made: reads(made.split()[-1], case, local)
 
 
 def reads(form: str, case: str, local: bool) -> bool | None:
-    """Whether Voikko reads a word as a name in a case; None if it knows no name of that form."""
+    """Test whether Voikko analyses a word as a name in a case; None if it knows no name of that form."""
     found = [a for a in voikko().analyze(form) if a.get("CLASS") in ("etunimi", "sukunimi", "paikannimi", "nimi")]
     if not found:
         return None
@@ -165,14 +165,14 @@ def reads(form: str, case: str, local: bool) -> bool | None:
 
 @cache
 def voikko() -> Any:
-    """Voikko, with no words kept."""
+    """Create the Voikko analyser without a word cache."""
     from libvoikko import Voikko
 
     return Voikko("fi")
 
 
 def spanish(random: Random) -> Iterator[Asked]:
-    """Names with a sex, and names with particles."""
+    """Yield names with a sex, and names with particles."""
     female, male, surnames = names("es_female"), names("es_male"), names("es_surname")
     linked = [name for name in counts("es_surname") if name.split()[0].lower() in PARTICLES and " " in name]
     double = [name for name in counts("es_female") if " de" in name]
@@ -190,7 +190,7 @@ def spanish(random: Random) -> Iterator[Asked]:
 
 
 def of_sex(sex: str) -> Callable[[str], bool | None]:
-    """Whether a name begins with a given name that is more often of a sex; nobody knows if no list has it."""
+    """Test whether a name begins with a given name more frequent for a sex; None if it is on no list."""
     other = {"female": "male", "male": "female"}[sex]
 
     def right(made: str) -> bool | None:
@@ -204,7 +204,7 @@ def of_sex(sex: str) -> Callable[[str], bool | None]:
 
 
 def surnames_are(number: int) -> Callable[[str], bool]:
-    """Whether a text is so many surnames, with particles as the lists write them."""
+    """Test whether a text consists of a number of surnames, with particles as in the lists."""
 
     def right(made: str) -> bool:
         return number in parses(fold(made).split(), endings("es_surname"))
@@ -213,14 +213,14 @@ def surnames_are(number: int) -> Callable[[str], bool]:
 
 
 def after_given(made: str) -> bool:
-    """Whether a given name and two surnames stand there, as the lists write them."""
+    """Test whether a text is a given name and two surnames, as in the lists."""
     words = made.split()
     ends = (n for n in (1, 2, 3) if len(words) > n and words[n - 1].lower() not in PARTICLES)
     return any(surnames_are(2)(" ".join(words[n:])) for n in ends)
 
 
 def double_given(made: str) -> bool:
-    """Whether a woman's given name stands there, and particles before what the lists have them before."""
+    """Test whether a text is a woman's given name with particles as in the lists."""
     words = fold(made).split()
     if folded("es_female").get(words[0], 0) <= folded("es_male").get(words[0], 0):
         return False
@@ -228,7 +228,7 @@ def double_given(made: str) -> bool:
 
 
 def parses(words: Sequence[str], listed: AbstractSet[str]) -> set[int]:
-    """The numbers of listed phrases that words can be cut into."""
+    """Return the possible numbers of listed phrases into which words can be split."""
     ways: list[set[int]] = [{0}]
     for end in range(1, len(words) + 1):
         ways.append({n + 1 for s in range(end) if " ".join(words[s:end]) in listed for n in ways[s]})
@@ -237,7 +237,7 @@ def parses(words: Sequence[str], listed: AbstractSet[str]) -> set[int]:
 
 @cache
 def endings(table: str) -> frozenset[str]:
-    """The last word of each listed name with the particles before it: "del Carmen" of "María del Carmen"."""
+    """Return the last word of each listed name with the preceding particles: "del Carmen" of "María del Carmen"."""
     found = set()
     for name in folded(table):
         words = name.split()
@@ -250,7 +250,7 @@ def endings(table: str) -> frozenset[str]:
 
 @cache
 def counts(table: str) -> Mapping[str, int]:
-    """Names of a list of the package, the commonest first, and how many persons have them."""
+    """Read a list of names of the package, most frequent first, with counts."""
     lang, part = table.split("_")
     with (LANGUAGES / lang / "names" / f"{part}.csv").open(encoding="utf8", newline="") as file:
         return {row["name"]: int(row["count"]) for row in csv.DictReader(file)}
@@ -258,7 +258,7 @@ def counts(table: str) -> Mapping[str, int]:
 
 @cache
 def folded(table: str) -> Mapping[str, int]:
-    """The same without case and accents, with the names of groups of origin."""
+    """Return `counts` without case and accents, with the names of groups of origin."""
     lang, sort = table.split("_")
     found = Counter(fold(name) for group in read_origins(lang).values() for name in group.get(sort, ()))
     for name, number in counts(table).items():
@@ -267,12 +267,12 @@ def folded(table: str) -> Mapping[str, int]:
 
 
 def names(table: str) -> list[str]:
-    """The commonest names of one word."""
+    """Return the most frequent names of one word."""
     return [name for name in counts(table) if name.isalpha()][:COMMON]
 
 
 def places() -> list[str]:
-    """Finnish towns of one word."""
+    """Return Finnish towns of one word."""
     with (LANGUAGES / "fi" / "synth" / "lists" / "places.csv").open(encoding="utf8", newline="") as file:
         return sorted({row["city"] for row in csv.DictReader(file) if row["city"].isalpha()})
 

@@ -1,17 +1,17 @@
-"""Surrogates for a person to read: some notes of a corpus, what each mention was and what it became.
+r"""Write surrogates of some notes for manual review, and record the verdicts of the reviewer.
 
     python -m benchmarks.hand_check corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan \
         --notes 100 --out ~/check.txt
     python -m benchmarks.hand_check record --lang es --data meddocan --split train+dev --notes 100 \
         --fault "an inconsistent person=0" --fault "a country of another culture=2"
 
-The first writes a file of text, or of HTML, that holds what the notes hold, so not into the repository. The notes are
-spread evenly over the corpus, and each is that of another patient. Of each the persons come first with all their
-mentions, then the other values by label, each with a few words around it; `!` marks a mention with a tag, `=` one that
-stays.
+The first command writes a text or HTML file with content of the notes, so it refuses to write into the repository.
+Notes are spread evenly over the corpus, each treated as that of another patient. For each note the file lists persons
+with all their mentions, then other values by label, with context; `!` marks a mention replaced by a tag, `=` an
+unchanged one.
 
-The second writes how many of the notes that were read have a fault, by kind, to metrics/hand_check.json. These figures
-are the verdicts of a reader, not of a program: nothing but another reading can measure them again. No text goes there.
+The second command writes to metrics/hand_check.json how many of the reviewed notes have each kind of fault. These
+figures are judgements of a person and can only be reproduced by another review. They contain no text.
 """
 
 from collections import defaultdict
@@ -41,10 +41,10 @@ PERSON_FAULT = "an inconsistent person"
 
 
 class WriteByDefault(TyperGroup):
-    """What is no name of a command is a path to read."""
+    """A command group that runs "write" if the first argument is not the name of a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command "write" before arguments that begin with none."""
+        """Insert the command "write" before arguments that do not begin with a command."""
         return super().parse_args(
             ctx, args if args[:1] and args[0] in (*self.commands, "--help") else ["write", *args]
         )
@@ -62,7 +62,7 @@ def write(
     scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
     notes: Annotated[int, typer.Option(min=1, help="Notes, spread evenly")] = 100,
 ) -> None:
-    """Write what the mentions of some notes became, to be read."""
+    """Write what the mentions of some notes became."""
     if out.resolve().is_relative_to(REPOSITORY):
         raise typer.BadParameter("it would hold notes, and lies within the repository", param_hint="--out")
     corpus = [note for path in paths for note in read_folder(path, scheme=scheme)]
@@ -75,13 +75,13 @@ def write(
 
 
 def spread(corpus: Sequence[AnnotatedText], number: int) -> list[AnnotatedText]:
-    """So many notes, as far from each other as can be; all if there are no more."""
+    """Select evenly spaced notes; all if there are not more."""
     number = min(number, len(corpus))
     return [corpus[i * len(corpus) // number] for i in range(number)]
 
 
 def sheet(note: ReleasedNote, text: str, title: str) -> Iterator[str]:
-    """The lines on one note: each person, then the values of each label."""
+    """Return the lines about a note: persons, then values by label."""
     yield f"######## {title}"
     groups: dict[tuple[bool, str, int], list[str]] = defaultdict(list)
     numbers = number_entities(note.mentions)
@@ -99,7 +99,7 @@ def sheet(note: ReleasedNote, text: str, title: str) -> Iterator[str]:
 
 
 def flat(text: str) -> str:
-    """A text in one line."""
+    """Put a text on one line."""
     return text.replace("\r", "").replace("\n", "⏎")
 
 
@@ -113,7 +113,7 @@ def record(
     fault: Annotated[list[str], typer.Option(help="KIND=NOTES, how many notes have a fault of a kind")],
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/hand_check.json"),
 ) -> None:
-    """Write the verdicts of a reader: how many notes have which fault."""
+    """Write the verdicts of a reviewer: number of notes with each kind of fault."""
     counts = {"notes read": notes} | {f"notes with {kind}": number for kind, number in map(verdict, fault)}
     if wrong := [name for name, number in counts.items() if number > notes]:
         raise typer.BadParameter(f"more notes than were read: {wrong[0]}", param_hint="--fault")
@@ -125,7 +125,7 @@ def record(
 
 
 def verdict(text: str) -> tuple[str, int]:
-    """Kind and number of "KIND=NUMBER"."""
+    """Parse "KIND=NUMBER"."""
     kind, _, number = text.rpartition("=")
     if not kind or not number.isdecimal():
         raise typer.BadParameter("write KIND=NUMBER", param_hint="--fault")
@@ -133,7 +133,7 @@ def verdict(text: str) -> tuple[str, int]:
 
 
 def row(name: str, number: int, data: str, split: str, command: str) -> MetricRow:
-    """One verdict; that persons are consistent in all notes is a target."""
+    """Create the row of a verdict. The target is that persons are consistent in all notes."""
     target = 0.0 if name == f"notes with {PERSON_FAULT}" else None
     better = "higher" if name == "notes read" else "lower"
     return MetricRow(f"hand check: {name}", number, target, better, data, split, command, date.today().isoformat())

@@ -1,11 +1,11 @@
-"""Measure inflection on the gold morphology of a treebank: the lemma and the case in, the word form out.
+"""Measure inflection on the gold morphology of a treebank: from lemma and case to word form.
 
     python -m benchmarks.inflection --treebank assets/ud_finnish --names assets/names/fi
 
-Counted are singular words with a case and without a possessive suffix, clitic, typing slip or colloquial style, whose
-lemma is a word of letters. Proper nouns are taken as given names, surnames or places by the name lists; those in no
-list as places. The lists of the package were grown with an eye on the errors of these files, so on other text a little
-less is to be expected. Errors are shown with --show N.
+Counted are singular words with a case, without possessive suffix, clitic, typing error or colloquial style, whose
+lemma only has letters. Proper nouns are treated as given names, surnames or places by the name lists; unlisted ones as
+places. The lists of the package were extended by looking at errors on these files, so expect slightly lower figures on
+other text. Errors are shown with --show N.
 """
 
 import argparse
@@ -36,7 +36,7 @@ class Word(NamedTuple):
 
 
 def read_words(folder: Path) -> Iterator[Word]:
-    """Read the proper and common nouns of every CoNLL-U file below a folder, each lemma, form and case once."""
+    """Read the nouns of all CoNLL-U files in a folder; each lemma, form and case once."""
     seen = set()
     for path in sorted(folder.rglob("*.conllu")):
         for line in path.read_text(encoding="utf8").splitlines():
@@ -52,7 +52,7 @@ def read_words(folder: Path) -> Iterator[Word]:
 
 
 def read_kinds(folder: Path) -> dict[str, str]:
-    """Name → "given" or "surname", by where it is the more frequent."""
+    """Map names to "given" or "surname", by where they are more frequent."""
     counts: dict[str, Counter[str]] = {}
     files = {"fifemales": "given", "fimales": "given", "fisurnames": "surname"}
     for stem, kind in files.items():
@@ -63,12 +63,12 @@ def read_kinds(folder: Path) -> dict[str, str]:
 
 
 def kind_of(word: Word, kinds: dict[str, str]) -> str:
-    """What a word is inflected as."""
+    """Return the name type as which a word is inflected."""
     return "noun" if word.pos == "NOUN" else kinds.get(word.lemma.lower(), "place")
 
 
 def is_right(word: Word, kind: str) -> bool:
-    """Whether the word inflects to its form. The exact case is asked for, not the place's own local case."""
+    """Test whether a word is inflected to its form. The given case is used, not the local case of a place."""
     as_kind = kind if kind != "place" or word.case not in ("ine", "ela", "ill") else "name"
     made = inflect(word.lemma, "fi", word.case, kind=as_kind)
     return made.lower() == word.form.lower()

@@ -1,9 +1,9 @@
-"""De-identified notes that leak what their patients' records hold, at a rate that is known.
+"""Generate de-identified notes that leak data of their patients' records at a known rate.
 
-Notes are synthetic, their gold identifiers are replaced: by tags, or by surrogates, which are what the records of
-bystanders hold. A note that leaks has one identifier of its patient in the place of one that was replaced, written
-as a record writes it or as people do, broken up, or misspelt. How it is written is decided here, without the
-expansion that the audit searches by; the Finnish cases alone come from the same grammar.
+In synthetic notes the gold identifiers are replaced by tags, or by surrogates, which are values of other patients'
+records. In a note that leaks, one replaced identifier is instead an identifier of its patient, written as in a record
+or as people write it, split, or misspelt. These forms are generated here, independently of the expansion used by the
+audit; only Finnish cases come from the same grammar.
 """
 
 import csv
@@ -35,7 +35,7 @@ Record = Mapping[str, str]
 
 
 class Leak(NamedTuple):
-    """What was planted: where, and how it is written."""
+    """A planted leak: position and written form."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Leak(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """Records and notes, by language. patients are audited, bystanders are not."""
+    """Records and notes by language. Patients are audited, bystanders are not."""
 
     patients: Mapping[str, Sequence[Record]]
     bystanders: Mapping[str, Sequence[Record]]
@@ -52,7 +52,7 @@ class World:
 
     @classmethod
     def read(cls, folder: Path, notes: int, seed: int) -> "World":
-        """Read the tables of `simulated_ehr`, and make notes; every third record is a bystander's."""
+        """Read the tables of `simulated_ehr` and generate notes; every third record is a bystander's."""
         records: dict[str, list[Record]] = {}
         for lang in LANGS:
             with (folder / f"patients_{lang}.csv").open(encoding="utf-8", newline="") as file:
@@ -81,18 +81,21 @@ class Rows:
         return ((key.row, self._rows[key.row - 1][3]) for key in keys)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing."""
 
 
 def make_table(
     world: World, rng: Random, patients: int, rate: float, style: str, *, clustered: bool
 ) -> tuple[Rows, dict[int, Leak]]:
-    """Make two notes for each of some patients.
+    """Generate two notes for each of some patients.
 
-    world (World): records and notes. rng (Random): the source of chance. patients (int): how many.
-    rate (float): the chance that a note leaks. style (str): "tags" or "surrogates".
+    world (World): records and notes.
+    rng (Random): random generator.
+    patients (int): number of patients.
+    rate (float): probability that a note leaks.
+    style (str): "tags" or "surrogates".
     clustered (bool): whether all notes of a patient leak, or none.
-    RETURNS (tuple[Rows, dict[int, Leak]]): the notes, and by row what leaks.
+    RETURNS (tuple[Rows, dict[int, Leak]]): the notes, and leaks by row.
     """
     rows: list[tuple[str, ...]] = []
     leaks: dict[int, Leak] = {}
@@ -112,7 +115,7 @@ def make_table(
 def _write(
     note: AnnotatedText, record: Record | None, bystanders: Sequence[Record], lang: str, style: str, rng: Random
 ) -> tuple[str, Leak | None]:
-    """Write a note without what it held, and with an identifier of a record."""
+    """Write a note without its identifiers, and with an identifier of a record."""
     kind, form, value = _draw(record, lang, rng) if record else ("", "", "")
     place = _choose(note, kind, rng) if record else -1
     pieces: list[str] = []
@@ -138,13 +141,13 @@ def _write(
 
 
 def _choose(note: AnnotatedText, kind: str, rng: Random) -> int:
-    """The entity whose place an identifier takes: one of its kind if there is one."""
+    """Choose the entity that a leaked identifier replaces, of the same kind if possible."""
     fitting = [i for i, entity in enumerate(note.entities) if entity.label in _LABELS.get(kind, _NUMBERS)]
     return rng.choice(fitting or list(range(len(note.entities))) or [-1])
 
 
 def _draw(record: Record, lang: str, rng: Random) -> tuple[str, str, str]:
-    """An identifier of a record: its kind, its form, and how it is written."""
+    """Draw an identifier of a record: kind, form, and written text."""
     kinds = [kind for kind in _KINDS if kind == "name" or record[kind]]
     kind = rng.choices(kinds, [_KINDS[kind] for kind in kinds])[0]
     form = rng.choices(list(FORMS), list(FORMS.values()))[0]
@@ -155,7 +158,7 @@ def _draw(record: Record, lang: str, rng: Random) -> tuple[str, str, str]:
 
 
 def _name(record: Record, lang: str, form: str, rng: Random) -> str:
-    """A patient's name as a note may have it."""
+    """Write a patient's name in a form that occurs in notes."""
     given, surname = record["given"], record["surname"]
     if form == "misspelt":
         return _slip(surname, rng)
@@ -170,7 +173,7 @@ def _name(record: Record, lang: str, form: str, rng: Random) -> str:
 
 
 def _slip(name: str, rng: Random) -> str:
-    """A name with one letter swapped, dropped, doubled or wrong; the first stays."""
+    """Swap, drop, double or replace one letter of a name, but not the first."""
     i = rng.randrange(1, len(name))
     return rng.choice(
         (
@@ -183,7 +186,7 @@ def _slip(name: str, rng: Random) -> str:
 
 
 def _surrogate(label: str, original: str, record: Record, lang: str, rng: Random) -> str:
-    """What stands for an identifier; "" if a tag does."""
+    """Return the replacement of an identifier; "" for a tag."""
     if label in _PERSONS:
         return f"{record['given']} {record['surname']}" if " " in original else record["surname"]
     if label == "DATE":

@@ -1,14 +1,14 @@
-"""Compare lemmatizers on treebanks with gold lemmas: how often the lemma is right, and whether forms fall together.
+"""Compare lemmatizers on treebanks with gold lemmas: accuracy, and whether forms of a word get the same lemma.
 
     python -m benchmarks.lemmatizers --treebanks corpus --edit-trees training/fi_lemmatizer/model-best
 
-What masking needs is that two forms of a word have one lemma and two words have two. So the treebanks are cut into
-passages of 25 sentences, as long as a note, and pairs of different forms within a passage are looked at: of those with
-one gold lemma, how many are brought together; and how many pairs of two words are, for each 1,000 words. Case is no
-matter. Words of letters count, numbers and marks do not. A figure of fewer than 20 pairs is left out: Spanish names do
-not inflect. Words per second are those of a second of one processor, the first call apart. A lemmatizer whose package
-is not installed is left out, and the rows that it had stay. The trained lemmatizer has seen the rest of TDT dev, so
-its figures are those of the last fifth and of FTB test (scripts/lemma_corpus.py).
+Masking needs the forms of a word to have the same lemma, and different words to have different lemmas. Treebanks are
+therefore split into passages of 25 sentences, the length of a note, and pairs of different forms within a passage are
+compared: the share of pairs with equal gold lemma that get equal lemmas, and the number of pairs of different words
+that get equal lemmas, per 1,000 words. Case is ignored; only words of letters count. Figures of fewer than 20 pairs
+are left out: Spanish names do not inflect. Words per second are per processor second, without the first call. A
+lemmatizer whose package is not installed is skipped, and its existing rows are kept. The trained lemmatizer was
+trained on parts of TDT dev, so it is tested on the last fifth of it and on FTB test (scripts/lemma_corpus.py).
 """
 
 import argparse
@@ -73,7 +73,7 @@ class Word(NamedTuple):
 
 
 def read_passages(path: Path, left_out: float = 0.0) -> Iterator[list[Word]]:
-    """Read a CoNLL-U file, but for a share at its start, in passages of `SENTENCES` sentences."""
+    """Read a CoNLL-U file, without a share at its beginning, in passages of `SENTENCES` sentences."""
     sentences = path.read_text(encoding="utf8").strip().split("\n\n")
     for start in range(int(len(sentences) * left_out), len(sentences), SENTENCES):
         lines = "\n".join(sentences[start : start + SENTENCES]).splitlines()
@@ -82,7 +82,7 @@ def read_passages(path: Path, left_out: float = 0.0) -> Iterator[list[Word]]:
 
 
 def run(lemmatizer: Lemmatizer, passages: list[list[Word]]) -> tuple[list[list[str]], float]:
-    """Lemmas of all passages, and words per second."""
+    """Return the lemmas of all passages, and words per second."""
     vocab = Vocab()
     docs = [Doc(vocab, words=[word.form for word in passage]) for passage in passages]
     lemmatizer(docs[0])
@@ -92,7 +92,7 @@ def run(lemmatizer: Lemmatizer, passages: list[list[Word]]) -> tuple[list[list[s
 
 
 def measure(passages: list[list[Word]], lemmas: list[list[str]], group: str) -> Iterator[tuple[str, float, str]]:
-    """(figure, value, what is better) of a group of words."""
+    """Yield (figure, value, direction) for a group of words."""
     tags = GROUPS[group]
     kept = [
         [
@@ -113,7 +113,7 @@ def measure(passages: list[list[Word]], lemmas: list[list[str]], group: str) -> 
 
 
 def compare(passage: Iterable[tuple[Word, str]]) -> Iterator[tuple[bool, bool]]:
-    """(same gold lemma, same lemma) of every two forms of a passage."""
+    """Yield (same gold lemma, same lemma) for all pairs of different forms of a passage."""
     gold: dict[str, set[str]] = {}
     found: dict[str, set[str]] = {}
     for word, lemma in passage:
@@ -126,7 +126,7 @@ def compare(passage: Iterable[tuple[Word, str]]) -> Iterator[tuple[bool, bool]]:
 
 
 def lower_case(doc: Doc) -> list[str]:
-    """The yardstick: no lemmatizer."""
+    """Baseline without a lemmatizer."""
     return [lower_form(token.text) for token in doc]
 
 
@@ -156,7 +156,7 @@ def main() -> None:
 def compare_one(
     name: str, config: Any, lang: str, passages: list[list[Word]], data: str, split: str
 ) -> list[MetricRow]:
-    """Measure a lemmatizer on a treebank. RETURNS: rows; none if it is not installed."""
+    """Measure a lemmatizer on a treebank. RETURNS: rows; empty if it is not installed."""
     try:
         found = spacy.registry.resolve({"lemmatizer": config})["lemmatizer"]
         made = choose_lemmatizer(found, lang) if config else lower_case

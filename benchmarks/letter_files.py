@@ -1,4 +1,4 @@
-"""Letters as files: PDF with text, PDF of scans, and TIFF of photographs."""
+"""Create files of letters: PDF with text, PDF of scans, and TIFF of photographs."""
 
 import io
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ FONT, SIZE, MARGIN = "Helvetica", 10, 60
 
 
 def make_file(text: str, kind: str) -> tuple[str, bytes]:
-    """A letter as a file."""
+    """Create a file of a letter."""
     data = set_pdf(text)
     if kind == "pdf":
         return "letter.pdf", data
@@ -28,7 +28,7 @@ def make_file(text: str, kind: str) -> tuple[str, bytes]:
 
 
 def set_pdf(text: str, lines: int = 56) -> bytes:
-    """A text on pages, long lines broken between words."""
+    """Typeset a text on pages, with long lines broken between words."""
     out = io.BytesIO()
     page = canvas.Canvas(out, pagesize=A4)
     for i, line in enumerate(wrap(text)):
@@ -42,7 +42,7 @@ def set_pdf(text: str, lines: int = 56) -> bytes:
 
 
 def wrap(text: str) -> Iterator[str]:
-    """Lines that fit on a page."""
+    """Break lines to fit on a page."""
     for line in text.replace("\t", "    ").splitlines():
         now = ""
         for word in line.split(" "):
@@ -55,7 +55,7 @@ def wrap(text: str) -> Iterator[str]:
 
 
 def make_scan(data: bytes, dpi: int = 200) -> bytes:
-    """The pages of a PDF as pictures with some noise, a little inclined."""
+    """Render the pages of a PDF as slightly rotated images with noise."""
     out = io.BytesIO()
     page = canvas.Canvas(out)
     for image in pictures(data, dpi):
@@ -70,6 +70,6 @@ def make_scan(data: bytes, dpi: int = 200) -> bytes:
 
 
 def pictures(data: bytes, dpi: int) -> list[Image.Image]:
-    """The pages of a PDF in grey."""
+    """Render the pages of a PDF in grey."""
     with pypdfium2.PdfDocument(data) as pdf:
         return [pdf[i].render(scale=dpi / 72, grayscale=True).to_pil() for i in range(len(pdf))]

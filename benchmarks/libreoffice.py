@@ -1,4 +1,4 @@
-"""What LibreOffice shows of files, where it is installed."""
+"""Get the text that LibreOffice shows for files, if it is installed."""
 
 import csv
 import io
@@ -25,16 +25,16 @@ _SECONDS = 600
 
 
 def is_installed() -> bool:
-    """Whether LibreOffice is there."""
+    """Test whether LibreOffice is installed."""
     return shutil.which("soffice") is not None
 
 
 def show(files: list[bytes], kind: str) -> list[str | None]:
     """Open files in LibreOffice.
 
-    files (list[bytes]): the files.
-    kind (str): their kind, one of `SHOWN`.
-    RETURNS (list[str | None]): the text of each, None if it does not open.
+    files (list[bytes]): content of the files.
+    kind (str): their type, one of `SHOWN`.
+    RETURNS (list[str | None]): text of each file, None if it cannot be opened.
     """
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -48,7 +48,7 @@ def show(files: list[bytes], kind: str) -> list[str | None]:
 
 
 def _read(stem: Path) -> str | None:
-    """What was written under a name with any suffix."""
+    """Read the output file, whatever its suffix."""
     written = [*stem.parent.glob(f"{stem.name}.*")]
     if not written:
         return None

@@ -1,11 +1,11 @@
-"""A local language model, a pipeline, and both, on the same notes: what they find, what fails, time and cost.
+"""Compare a local language model, a pipeline, and both together on the same notes: accuracy, failures, time and cost.
 
     python -m benchmarks.llm corpus/sample/dev es --model model.gguf --scheme meddocan --data "sample corpus"
 
-Figures are those of the comparisons in the literature: precision, recall and F1 over letters and digits, whatever the
-label; documents that failed, of which nothing is released and which are in no other figure; seconds and cost of a
-document. With --runs N the model is asked N times, with another seed each, and the runs are compared with the test of
-Kruskal and Wallis over the figures of documents, which are not normally distributed (as in Wiest et al. 2024).
+Figures are those of published comparisons: precision, recall and F1 over letters and digits, whatever the label;
+failed documents, of which nothing is released and which are not in the other figures; seconds and cost per document.
+With --runs N the model runs N times with different seeds, and the runs are compared with the Kruskal-Wallis test over
+the figures of documents, which are not normally distributed (as in Wiest et al. 2024).
 """
 
 import time
@@ -63,7 +63,7 @@ def main(
     split: Annotated[str, typer.Option(help="Split that the notes are")] = "dev",
     metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/llm.json"),
 ) -> None:
-    """Measure the systems one after the other; write the figures."""
+    """Measure the systems one after the other and write the rows."""
     settings: dict[str, Any] = {
         "labels": label,
         "canaries": canaries,
@@ -97,7 +97,7 @@ def main(
 
 
 def read_prices(path: Path) -> dict[str, float]:
-    """What an hour costs of the machine of each system."""
+    """Read the hourly price of the machine of each system."""
     data = tomllib.loads(path.read_text(encoding="utf8"))
     return {system: data["per_hour"][machine] for system, machine in data["machines"].items()}
 
@@ -105,7 +105,7 @@ def read_prices(path: Path) -> dict[str, float]:
 def ask(
     lang: str, model: str, settings: Mapping[str, Any], gold: Notes, price: Mapping[str, float]
 ) -> tuple[Figures, list[AnnotatedText]]:
-    """The language model alone."""
+    """Run the language model alone."""
     nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     use_llm(nlp, model, **settings)
     component: Any = nlp.get_pipe("deid_llm")
@@ -118,12 +118,12 @@ def ask(
 
 
 def entities_of_doc(doc: Doc) -> list[Entity]:
-    """What a pipeline decided on."""
+    """Return the predictions of a pipeline."""
     return [Entity(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
 
 
 def entities_of_llm(doc: Doc) -> list[Entity]:
-    """What the language model said, where it stands; each place once."""
+    """Return the grounded answers of the language model, each span once."""
     return sorted({Entity(item.start, item.end, item.label) for item in read_evidence(doc, KEY)}, key=_place)
 
 
@@ -134,7 +134,7 @@ def _place(entity: Entity) -> tuple[int, int, str]:
 def measure(
     nlp: Language, gold: Notes, take: Callable[[Doc], list[Entity]], per_hour: float
 ) -> tuple[Figures, list[AnnotatedText]]:
-    """Run a system. A document that fails is left out of what is found, as in the comparisons, and counted."""
+    """Run a system. Failed documents are counted and left out of the predictions, as in published comparisons."""
     nlp.set_error_handler(lambda *_: None)
     start = time.perf_counter()
     pairs = nlp.pipe(((note.text, note.name) for note in gold), as_tuples=True)
@@ -147,7 +147,7 @@ def measure(
 
 
 def _rates(gold: Notes, found: Notes) -> Figures:
-    """Precision, recall and F1; nothing where there is nothing to divide by."""
+    """Compute precision, recall and F1, leaving out undefined ones."""
     micro = measure_documents(gold, found)["micro"]
     tp, fp, fn = micro["tp"], micro["fp"], micro["fn"]
     parts = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "F1": (2 * tp, 2 * tp + fp + fn)}
@@ -155,18 +155,18 @@ def _rates(gold: Notes, found: Notes) -> Figures:
 
 
 def repeat(gold: Notes, runs: Sequence[Notes]) -> dict[str, Any]:
-    """Compare runs over the documents that none of them failed."""
+    """Compare runs over the documents that did not fail in any of them."""
     names = set.intersection(*({note.name for note in run} for run in runs))
     return compare_runs(*_only(names, [gold]), _only(names, runs)) if names else {}
 
 
 def _only(names: set[str], runs: Sequence[Notes]) -> list[list[AnnotatedText]]:
-    """Some documents of each run."""
+    """Select some documents of each run."""
     return [[note for note in run if note.name in names] for run in runs]
 
 
 def table(systems: Mapping[str, Figures], repeated: Mapping[str, Any]) -> str:
-    """The figures for the console."""
+    """Format the figures for the console."""
     names = list(dict.fromkeys(figure for figures in systems.values() for figure in figures))
     lines = [f"{'':<40}" + "".join(f"{system:>20}" for system in systems)]
     for name in names:
@@ -179,7 +179,7 @@ def table(systems: Mapping[str, Figures], repeated: Mapping[str, Any]) -> str:
 
 
 def rows(systems: Mapping[str, Figures], repeated: Mapping[str, Any], runs: int, rest: Mapping[str, str]) -> list[Any]:
-    """Metric rows."""
+    """Create metric rows."""
     out = [
         MetricRow(f"{system}: {name}", round(value, 4), None, "lower" if name in LOWER else "higher", **rest)
         for system, figures in systems.items()
@@ -218,7 +218,7 @@ def compare_runs(gold: Notes, runs: Sequence[Notes]) -> dict[str, Any]:
 
 
 def kruskal_wallis(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Test whether groups of values have the same distribution (Kruskal and Wallis 1952, with correction for ties).
+    """Test whether groups of values have the same distribution (Kruskal and Wallis 1952, corrected for ties).
 
     groups (Sequence[Sequence[float]]): at least two groups with at least one value each.
     RETURNS (tuple[float, float]): the statistic H and its p-value; 0 and 1 if all values are equal.

@@ -1,12 +1,13 @@
-"""What local knowledge is worth: the pipelines without dictionaries and recovery, with either, and with both.
+"""Measure the effect of local knowledge: pipelines with and without dictionaries, with and without recovery.
 
     python -m benchmarks.local_ablation es training/es --gold corpus/meddocan/dev/brat --scheme meddocan
     python -m benchmarks.local_ablation en spacy_deid/pipelines/en
 
-The record system is simulated: half of the different names, addresses and identifiers of the gold, each put into the
-table where a hospital would have it, so that the dictionaries are no oracle. Of persons it has full names: what a note
-calls somebody by alone ("Bill", "madre") stands in no table. Patients' values are known for their own note alone.
-Without --gold the notes are those of `spacy-deid synth --split test`. Writes metrics/local_ablation.json.
+The record system is simulated with half of the different names, addresses and identifiers of the gold, each in the
+table where a hospital would have it, so that dictionaries are not an oracle. Persons are recorded by full name only:
+what a note calls somebody ("Bill", "madre") is not in the tables. Values of a patient are known for the patient's own
+note only. Without --gold, notes are generated as by `spacy-deid synth --split test`. Writes
+metrics/local_ablation.json.
 """
 
 import csv
@@ -61,7 +62,7 @@ def main(
     scheme: Annotated[str, typer.Option(help="Label scheme of the gold folder")] = "canonical",
     output: Annotated[Path, typer.Option(help="Rows to write")] = Path("metrics/local_ablation.json"),
 ) -> None:
-    """Measure the four variants."""
+    """Evaluate the four variants."""
     notes = list(read_folder(gold, scheme=scheme) if gold else make_corpus(lang, NOTES, SEED, split="test"))
     with tempfile.TemporaryDirectory() as folder:
         dictionaries = simulate(notes, Path(folder), lang)
@@ -80,12 +81,12 @@ def main(
 
 
 def is_known(value: str) -> bool:
-    """Whether the record system has a value: one in two, by its hash."""
+    """Test whether the record system has a value: every second one, by hash."""
     return hashlib.sha256(value.casefold().encode("utf8")).digest()[0] % 2 == 0
 
 
 def is_full_name(value: str) -> bool:
-    """Whether a value is the name of a person as a record has it: two words or more with capitals."""
+    """Test whether a value is a full name as in a record: at least two capitalized words."""
     words = value.replace(",", " ").split()
     return sum(word[0].isupper() for word in words) >= 2
 
@@ -93,7 +94,9 @@ def is_full_name(value: str) -> bool:
 def simulate(notes: Sequence[AnnotatedText], folder: Path, lang: str) -> Path:
     """Write the tables and their mapping, and build the dictionaries.
 
-    notes (Sequence[AnnotatedText]): gold. folder (Path): where everything goes. lang (str): language.
+    notes (Sequence[AnnotatedText]): gold.
+    folder (Path): target folder.
+    lang (str): language.
     RETURNS (Path): the dictionaries.
     """
     write_table(folder / "patients.csv", ["patient_id", *OF_PATIENTS], known_values(notes, OF_PATIENTS))
@@ -112,7 +115,7 @@ def simulate(notes: Sequence[AnnotatedText], folder: Path, lang: str) -> Path:
 
 
 def known_values(notes: Sequence[AnnotatedText], kinds: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Rows of a table, one a value."""
+    """Yield the rows of a table, one per value."""
     for note in notes:
         for entity in note.entities:
             value = " ".join(note.text[entity.start : entity.end].split())
@@ -129,7 +132,7 @@ def write_table(path: Path, columns: list[str], rows: Iterator[dict[str, str]]) 
 
 
 def measure(pipeline: str, notes: Sequence[AnnotatedText], dictionaries: Path) -> dict[str, dict[str, Any]]:
-    """Scores of every variant."""
+    """Evaluate all variants."""
     nlp = with_local_knowledge(spacy_deid.load(pipeline), dictionaries)
     stages = take_apart(nlp)
     docs = detect(nlp, [of_patient(nlp, note) for note in notes], stages)
@@ -142,7 +145,7 @@ def measure(pipeline: str, notes: Sequence[AnnotatedText], dictionaries: Path) -
 
 
 def with_local_knowledge(nlp: Language, dictionaries: Path) -> Language:
-    """Put the dictionary detector and the recovery into a pipeline."""
+    """Add the dictionary detector and the recovery to a pipeline."""
     config = {"key": "deid/dictionaries"}
     ruler = nlp.add_pipe("deid_ruler", name=DICTIONARIES, before="deid_merge", config=config)
     ruler.open_dictionaries(dictionaries)
@@ -152,14 +155,14 @@ def with_local_knowledge(nlp: Language, dictionaries: Path) -> Language:
 
 
 def of_patient(nlp: Language, note: AnnotatedText) -> Doc:
-    """A note as the record system hands it over."""
+    """Return a note with the context of its patient."""
     doc = nlp.make_doc(note.text)
     doc._.ehr = {"patient_id": note.name}
     return doc
 
 
 def figures(scores: dict[str, dict[str, Any]]) -> Iterator[tuple[str, float, float | None, str]]:
-    """Name, value, target and direction: word-level figures of the variants, and what each part changes."""
+    """Yield name, value, target and direction: word-level figures of the variants, and the effect of each part."""
     words = {name: variant["word"] for name, variant in scores.items()}
     for name, counts in words.items():
         for figure in ("precision", "recall", "f1"):

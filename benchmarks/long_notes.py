@@ -1,10 +1,10 @@
-"""Memory and time of one long note: made notes joined to 5 MB, and the kinds of text that hardly are notes.
+"""Measure memory and time for a single long note: synthetic notes joined to 5 MB, and unusual texts.
 
-    python -m benchmarks.long_notes
+    python -m benchmarks.long_notes run
 
-Every text has a process of its own. It loads the pipeline, releases the text, and reports its seconds of processor
-time without loading, and its highest resident memory. Time must grow with the length and not faster: a ratio divides
-the seconds a character of a text by those of a shorter one. Rows go to metrics/long_notes.json.
+Each text runs in its own process, which loads the pipeline, releases the text, and reports processor seconds without
+loading and peak resident memory. Time must be linear in the length: a ratio divides the seconds per character of a
+text by those of a shorter one. Rows are written to metrics/long_notes.json.
 """
 
 import json
@@ -36,7 +36,7 @@ REPEATED = {
 
 
 def make_text(kind: str, lang: str, length: int) -> str:
-    """Make a text of a length: "notes" joins made notes, anything else repeats a unit of `REPEATED`."""
+    """Create a text of some length: "notes" joins synthetic notes, any other kind repeats a unit of `REPEATED`."""
     if kind != "notes":
         return (REPEATED[kind] * (length // len(REPEATED[kind]) + 1))[:length]
     parts: list[str] = []
@@ -51,7 +51,7 @@ def make_text(kind: str, lang: str, length: int) -> str:
 
 @app.command()
 def one(lang: str) -> None:
-    """Release the text of standard input, in this process, and print its seconds and the highest memory in MB."""
+    """Release the text of standard input, and print seconds and peak memory in MB."""
     text = sys.stdin.read()
     nlp = spacy_deid.load(lang)
     nlp(text[:1000])
@@ -64,7 +64,7 @@ def one(lang: str) -> None:
 
 
 def measure(kind: str, lang: str, length: int) -> dict[str, float]:
-    """Run `one` in a process of its own."""
+    """Run `one` in a separate process."""
     command = [sys.executable, "-m", __spec__.name, "one", lang]
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     text = make_text(kind, lang, length)
@@ -81,7 +81,7 @@ def run(
     lang: Annotated[str, typer.Option(help="Pipeline that ships")] = "es",
     length: Annotated[int, typer.Option(help="Characters of the long note")] = 5_000_000,
 ) -> None:
-    """Measure the long note, a tenth of it, and a tenth and a twentieth of that length of each odd text."""
+    """Measure the long note, a tenth of it, and a tenth and a twentieth of that length of each unusual text."""
     stamp = {"data": f"{length / 1e6:g} MB of made notes, {lang}", "split": "made", "date": date.today().isoformat()}
     stamp["command"] = "python -m benchmarks.long_notes run"
     tenth, whole = measure("notes", lang, length // 10), measure("notes", lang, length)

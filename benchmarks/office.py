@@ -1,11 +1,11 @@
-"""Office files in, redacted copies out: whether what was found in the text is gone from the file.
+"""Measure redaction of office files: whether redacted text can be recovered from the copies.
 
     python -m benchmarks.office corpus/grascco_phi_de
 
-Sets the letters of GraSCCo as DOCX, ODT, HTML, RTF, e-mail, CSV and XLSX, DOCX and ODT with words cut into runs at
-random, redacts what the annotation says, and tries to get it back with other readers (python-docx, odfpy, lxml,
-striprtf, email, csv, openpyxl) and from the bytes of every unpacked member. Where LibreOffice is installed, the copies
-are opened with it. Rows go to metrics/office.json.
+Creates the letters of GraSCCo as DOCX, ODT, HTML, RTF, e-mail, CSV and XLSX (DOCX and ODT with words split into runs
+at random), redacts the annotated text, and tries to recover it with other readers (python-docx, odfpy, lxml, striprtf,
+email, csv, openpyxl) and from the bytes of every unpacked member. If LibreOffice is installed, it opens the copies.
+Rows are written to metrics/office.json.
 """
 
 import csv
@@ -55,7 +55,7 @@ def main(
     data: Annotated[Path, typer.Argument(help="Folder of GraSCCo")],
     limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
 ) -> None:
-    """Redact annotated letters as files, and try to get back what was removed."""
+    """Redact annotated letters as files, and try to recover the removed text."""
     files = {file.stem: file for suffix in (".xmi", ".json") for file in find_files(data, suffix)}
     texts = [read_cas(file, scheme=SCHEME) for file in files.values()][: limit or None]
     command = "python -m benchmarks.office corpus/grascco_phi_de"
@@ -78,7 +78,7 @@ def main(
 
 
 def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random, copies: list[bytes]) -> Counter[str]:
-    """What happened to a letter: characters and strings, counted. Its copy is added to `copies`."""
+    """Redact a letter and count characters and strings. Its copy is appended to `copies`."""
     document = read_document(make(letter.text, kind, draw), f"letter.{kind}")
     edits, gold, reached = carry_gold(letter, document)
     totals = Counter({"letters": 1, "gold": gold, "reached": reached})
@@ -108,7 +108,7 @@ def _one_letter(letter: AnnotatedText, kind: str, draw: random.Random, copies: l
 
 
 def make(text: str, kind: str, draw: random.Random) -> bytes:
-    """A letter as a file."""
+    """Create a file of a letter."""
     out = io.BytesIO()
     if kind == "docx":
         word = docx.Document()
@@ -150,7 +150,7 @@ def make(text: str, kind: str, draw: random.Random) -> bytes:
 
 
 def cut(line: str, draw: random.Random) -> list[str]:
-    """A line in pieces of one to six characters."""
+    """Split a line into pieces of one to six characters."""
     pieces, at = [], 0
     while at < len(line):
         step = draw.randint(1, 6)
@@ -160,7 +160,7 @@ def cut(line: str, draw: random.Random) -> list[str]:
 
 
 def readings(data: bytes, kind: str) -> Iterator[tuple[str, int]]:
-    """What other readers get out of a file, and from what length on a string is looked for in it."""
+    """Return what other readers extract from a file, and the minimum length of a string to search for."""
     if kind == "docx":
         yield "\n".join(paragraph.text for paragraph in docx.Document(io.BytesIO(data)).paragraphs), LEAST
     elif kind == "odt":
@@ -184,7 +184,7 @@ def readings(data: bytes, kind: str) -> Iterator[tuple[str, int]]:
 
 
 def _rows(totals: Counter[str], seconds: float, stamp: dict[str, str]) -> Iterator[MetricRow]:
-    """The figures of a kind."""
+    """Create the rows of a file type."""
     read = 100 * totals["reached"] / totals["gold"]
     gone = 100 * (1 - totals["characters back"] / max(totals["characters"], 1))
     yield MetricRow("% of characters of annotated identifiers that were read", round(read, 3), 100, "higher", **stamp)
@@ -197,7 +197,7 @@ def _rows(totals: Counter[str], seconds: float, stamp: dict[str, str]) -> Iterat
 
 
 def _opened(copies: list[bytes], kind: str, stamp: dict[str, str]) -> Iterator[MetricRow]:
-    """What LibreOffice makes of the copies. Blanks are not compared: lists and cells are set in other ways."""
+    """Compare the text that LibreOffice shows for the copies, ignoring spaces."""
     texts = [read_document(copy, f"copy.{kind}").text for copy in copies]
     if kind == "xlsx":
         texts = [text.partition("\n")[2] for text in texts]  # without the name of the sheet

@@ -1,26 +1,27 @@
-"""The parrot attack: who has released notes looks for identifiers that were missed, by what they do unlike surrogates.
+"""The parrot attack: find missed identifiers in released notes, because they differ from surrogates.
 
     python -m benchmarks.parrot corpus/meddocan/train.spacy --lang es --seeds 2 --p 0.1 --p 0.5
 
-Defender: notes are de-identified by their gold, but of the mentions that surrogates can be made of a share is missed
-on purpose, by a seed, and stays as it is. Nobody knows of those, so surrogates are made without them.
+Defender: notes are de-identified by their gold, but a random share of the replaceable mentions is missed on purpose
+and remains. Surrogates are made without knowledge of these.
 
-Attacker (Carrell et al. 2019, 10.1093/jamia/ocz114): annotates all identifiers of one half of what was released,
-surrogates and leaks alike, trains a tagger, and lets it tag the other half, where all identifiers are seen as well.
+Attacker (Carrell et al. 2019, 10.1093/jamia/ocz114): annotates all identifiers in one half of the released notes,
+surrogates and leaks alike, trains a tagger, and applies it to the other half, in which all identifiers are visible
+too.
 
-- *untagged*: an identifier of which the tagger finds no token is taken for a leak, as in the paper. Recall: of leaks,
-  those taken for leaks; precision: of what is taken for one, the leaks.
-- *ranked*: the attacker has the program as well, and knows the strategy. The own half is de-identified once more with
-  another key and a tenth missed, which tells how leaks differ: by the tagger's scores, by whether a value comes again
-  in its note, whether it shares a word with other identifiers, whether it stands alone beside others of its label, and
-  how common it is among all notes. A logistic regression ranks the other half. At as many guesses as there are leaks,
-  recall and precision are one figure, *ranked, leaks found*; *ranked, repeated values* is its recall among leaks of
-  persons and values that their note names more than once, which is where strategies differ. *chance* is the share of
-  leaks, what guessing finds.
+- *untagged*: as in the paper, an identifier without any tagged token is taken for a leak. Recall: share of leaks taken
+  for leaks; precision: share of leaks among identifiers taken for leaks.
+- *ranked*: the attacker also has the program and knows the strategy. One half is de-identified again with another key
+    and
+  10 % missed, to learn how leaks differ: by scores of the tagger, by repetition of a value in its note, by words
+  shared with other identifiers, by being the only identifier of its label, and by frequency among all notes. A
+  logistic regression ranks the identifiers of the other half. With as many guesses as leaks, recall and precision are
+  equal: *ranked, leaks found*; *ranked, repeated values* is the recall among leaks of values mentioned more than once
+  in their note, where strategies differ. *chance* is the share of leaks, the result of random guessing.
 
-What is missed is drawn evenly; real misses are the hard ones, which an attacker finds harder or easier. The tagger is
-a logistic regression over words, shapes and neighbours (`parrot_tagger`), no neural network. The attacker reads no
-lists of names. Counts are summed over seeds. Rows go to metrics/parrot.json; no text of a note.
+Missed mentions are drawn uniformly; real misses are the difficult ones, which may be harder or easier to find. The
+tagger is a logistic regression over words, shapes and neighbours (`parrot_tagger`), not a neural network. The attacker
+uses no name lists. Counts are summed over seeds. Rows are written to metrics/parrot.json, without text of notes.
 """
 
 import os
@@ -64,7 +65,8 @@ REHEARSED = 0.1
 class Item(NamedTuple):
     """An identifier of a released note.
 
-    leak (bool): whether it is an original. repeated (bool): whether the original note names it more than once.
+    leak (bool): whether it is an original.
+    repeated (bool): whether the original note contains it more than once.
     """
 
     start: int
@@ -75,7 +77,7 @@ class Item(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A released note and all identifiers that one sees in it."""
+    """A released note and all identifiers visible in it."""
 
     name: str
     text: str
@@ -86,7 +88,7 @@ class Output(NamedTuple):
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Where the identifiers stand."""
+        """Return the offsets of the identifiers."""
         return [(item.start, item.end) for item in self.items]
 
 
@@ -104,7 +106,7 @@ def main(
     split: Annotated[str, typer.Option(help="Split in the rows")] = "train",
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/parrot.json"),
 ) -> None:
-    """Attack releases of a corpus and write what was found."""
+    """Attack releases of a corpus and write the figures."""
     corpus = read_folder(gold, scheme=scheme)[:notes]
     chains = {f"markov({value:g})": partial(markov, p=check_probability(value)) for value in p}
     command, today = command_line("benchmarks.parrot", context), date.today().isoformat()
@@ -126,13 +128,13 @@ def main(
 
 
 def row(name: str, value: float, data: str, split: str, command: str, today: str) -> MetricRow:
-    """A row without a target. A better tagger makes a harder test, and is no merit of surrogates."""
+    """Create a row without a target: a better tagger is a harder test and not a merit of surrogates."""
     way = "higher" if name.startswith("tagger") else "lower"
     return MetricRow(name, round(value, 5), None, way, data, split, command, today)
 
 
 def attack(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, missed: float, seed: int) -> Counter[str]:
-    """Release notes, attack one half with the other, and count what was found."""
+    """Release notes, attack one half with the other, and count."""
     released = plant(notes, lang, strategy, missed, f"defender {seed}")
     order = sorted(range(len(released)), key=lambda i: Random(f"half {seed} {i}").random())
     own, other = (sorted(half) for half in (order[: len(order) // 2], order[len(order) // 2 :]))
@@ -144,7 +146,7 @@ def attack(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, missed
 
 
 def plant(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, missed: float, seed: str) -> list[Output]:
-    """De-identify notes, each that of another patient, but for a share of what could be replaced."""
+    """De-identify notes, each as that of another patient, except for a share of replaceable mentions."""
     key = ProjectKey(hashlib.sha256(seed.encode()).digest())
     style = SurrogateStyle(strategy)
     return [_plant(note, key, lang, style, missed, Random(f"{seed} {note.name}")) for note in notes]
@@ -153,7 +155,7 @@ def plant(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, missed:
 def _plant(
     note: AnnotatedText, key: ProjectKey, lang: str, style: SurrogateStyle, missed: float, chance: Random
 ) -> Output:
-    """De-identify a note. What is missed at a rate is missed at every higher one."""
+    """De-identify a note. What is missed at a rate is also missed at every higher rate."""
     whole = release_note(note, key.patient(note.name), lang, style)
     numbers = number_entities(whole.mentions)
     times = Counter(numbers)
@@ -171,14 +173,14 @@ def _plant(
 
 
 def tag(tagger: Tagger, outputs: Sequence[Output]) -> list[NDArray[np.float64]]:
-    """The tagger's logits for the tokens of every identifier."""
+    """Return the logits of the tagger for the tokens of each identifier."""
     return [scores for output in outputs for scores in tagger.logits(output.text, output.spans)]
 
 
 def rehearse(mine: Sequence[Output], lang: str, strategy: Strategy, seed: int) -> Logistic:
-    """Learn how leaks differ, from the attacker's own half, de-identified once more.
+    """Learn how leaks differ from the attacker's own half, de-identified again.
 
-    Each half of it is tagged by a tagger of the other, because one that has seen an annotation knows it.
+    Each half of it is tagged by a tagger trained on the other, because a tagger knows its training annotations.
     """
     notes = [
         AnnotatedText(output.name, output.text, tuple(part((Entity(*item[:3]) for item in output.items), output.text)))
@@ -195,7 +197,7 @@ def rehearse(mine: Sequence[Output], lang: str, strategy: Strategy, seed: int) -
 
 
 def columns(outputs: Sequence[Output], scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """What an attacker sees of every identifier: a row each."""
+    """Return the features of all identifiers, shape (identifiers, features)."""
     notes = [
         [(fold(o.text[item.start : item.end]), item.label in PERSONS, item.label) for item in o.items] for o in outputs
     ]
@@ -219,7 +221,7 @@ def columns(outputs: Sequence[Output], scores: Sequence[NDArray[np.float64]]) ->
 
 
 def long_words(value: str) -> list[str]:
-    """The words of at least three characters."""
+    """Return the words of at least three characters."""
     return [word for word in value.replace("@", " ").replace(".", " ").split() if len(word) > 2]
 
 
@@ -243,7 +245,7 @@ def count(items: Sequence[Item], scores: Sequence[NDArray[np.float64]], ranking:
 
 
 def shares(counts: Counter[str]) -> dict[str, float]:
-    """Figures of counts; one that nothing is counted for is left out."""
+    """Compute the figures of counts, leaving out undefined ones."""
     figures = {
         "leaks": (counts["leaks"], 1),
         "chance": (counts["leaks"], counts["items"]),

@@ -1,6 +1,6 @@
-"""A tagger of identifiers that is trained in seconds: logistic regression over the words and shapes around a token.
+"""A tagger of identifiers that trains in seconds: logistic regression over the words and shapes around a token.
 
-It is weaker than the detectors of the package, and that is what an attacker has who imitates them with little effort.
+It is weaker than the detectors of the package, as is the tagger of an attacker who invests little effort.
 """
 
 import re
@@ -19,7 +19,7 @@ PENALTY = 1e-5
 
 
 class Text(NamedTuple):
-    """A text and where identifiers stand in it."""
+    """A text and the spans of its identifiers."""
 
     text: str
     spans: Sequence[tuple[int, int]]
@@ -29,23 +29,23 @@ class Text(NamedTuple):
 
 
 class Logistic(NamedTuple):
-    """Weights, the last of which is the bias, of columns that were standardized."""
+    """Weights of standardized features; the last one is the bias."""
 
     weights: NDArray[np.float64]
     means: NDArray[np.float64]
     scales: NDArray[np.float64]
 
     def logits(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A logit for each row."""
+        """Return a logit for each row."""
         return (columns - self.means) / self.scales @ self.weights[:-1] + self.weights[-1]
 
 
 def fit_logistic(columns: NDArray[np.float64], labels: NDArray[np.bool_], penalty: float = 1.0) -> Logistic:
-    """Fit a logistic regression of few columns by Newton's method; both classes weigh the same.
+    """Fit a logistic regression with few features by Newton's method, with balanced class weights.
 
-    columns (NDArray): a row for each case.
-    labels (NDArray): of each case.
-    penalty (float): weight of the squared weights, so that a column that tells everything does not diverge.
+    columns (NDArray): features, shape (cases, features).
+    labels (NDArray): shape (cases,).
+    penalty (float): L2 penalty, so that weights stay finite on separable data.
     RETURNS (Logistic): the regression.
     """
     means, scales = columns.mean(axis=0), columns.std(axis=0)
@@ -63,14 +63,14 @@ def fit_logistic(columns: NDArray[np.float64], labels: NDArray[np.bool_], penalt
 
 
 class Tagger:
-    """Scores of tokens by what is in and around them."""
+    """Scores tokens by the features of themselves and their neighbours."""
 
     def __init__(self, known: dict[str, int], weights: NDArray[np.float64]) -> None:
         self._known = known
         self._weights = weights
 
     def logits(self, text: str, spans: Iterable[tuple[int, int]]) -> list[NDArray[np.float64]]:
-        """For each span the logits that its tokens are part of an identifier; one zero for a span without tokens."""
+        """Return the logits of the tokens of each span; a single zero for a span without tokens."""
         tokens = list(TOKEN.finditer(text))
         rows = [[self._known.get(name, 0) for name in names] for names in features(text, tokens)]
         scores = self._weights[np.array(rows, dtype=np.int64)].sum(axis=1) if rows else np.zeros(0)
@@ -80,10 +80,10 @@ class Tagger:
 
 
 def train_tagger(texts: Sequence[Text]) -> Tagger:
-    """Train a tagger: which tokens are within spans.
+    """Train a tagger that predicts which tokens are inside spans.
 
     texts (Sequence[Text]): annotated texts.
-    RETURNS (Tagger): a feature that occurs once has no weight, as one that was never seen.
+    RETURNS (Tagger): the tagger. Features that occur once have no weight, as unseen ones.
     """
     rows: list[list[str]] = []
     labels: list[bool] = []
@@ -99,7 +99,7 @@ def train_tagger(texts: Sequence[Text]) -> Tagger:
 
 
 def features(text: str, tokens: Sequence[re.Match[str]]) -> list[list[str]]:
-    """Of each token the names of what holds for it: as many for all."""
+    """Return the feature names of each token, the same number for all."""
     words = ["", "", *(token[0].lower() for token in tokens), "", ""]
     shapes = ["", *(shape(token[0]) for token in tokens), ""]
     out, line, head = [], -1, ""
@@ -115,13 +115,13 @@ def features(text: str, tokens: Sequence[re.Match[str]]) -> list[list[str]]:
 
 
 def shape(word: str) -> str:
-    """ "Ana" is "Xx", "A12" is "Xd"."""
+    """Return the shape of a word: "Xx" for "Ana", "Xd" for "A12"."""
     kinds = ("d" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word)
     return re.sub(r"(.)\1+", r"\1", "".join(kinds))
 
 
 def _number(rows: Sequence[Sequence[str]]) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Number the features that occur twice from 1."""
+    """Number the features that occur at least twice, from 1."""
     once: set[str] = set()
     known: dict[str, int] = {}
     for row in rows:
@@ -135,7 +135,7 @@ def _number(rows: Sequence[Sequence[str]]) -> tuple[dict[str, int], NDArray[np.i
 
 
 def _descend(table: NDArray[np.int64], labels: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Weights of the features by Adam (Kingma and Ba 2015) over all tokens at once. The weight of 0 stays 0."""
+    """Optimize the weights with Adam (Kingma and Ba 2015) on all tokens at once. The weight of index 0 stays 0."""
     weights, mean, square = np.zeros(size), np.zeros(size), np.zeros(size)
     places = table.ravel()
     for step in range(1, STEPS + 1):

@@ -1,9 +1,9 @@
-"""Figures of a system that marks characters, whatever labels it has.
+"""Scores of a system that marks characters, independent of its labels.
 
-Only letters and digits count. Recall counts what Safe Harbor lists and the names of clinicians; what the gold holds
-beyond (professions, ages, countries) is no peer's aim: a system is neither blamed for leaving it nor for taking it.
-The same holds for ages below 90 and for years, whether the gold holds them or not: Safe Harbor lists "all elements of
-dates (except year)". Four digits of a telephone number or an identifier are no year.
+Only letters and digits count. Recall counts identifiers of Safe Harbor and names of clinicians. What the gold contains
+beyond that (professions, ages, countries) is not a goal of the peers: it counts neither as missed nor as a false
+alarm. The same applies to ages below 90 and to years, whether or not the gold contains them: Safe Harbor lists "all
+elements of dates (except year)". Four digits of a phone number or identifier are not a year.
 """
 
 import re
@@ -39,10 +39,10 @@ _AGE = re.compile(
 
 
 def neutral_mask(text: str) -> Mask:
-    """Mark ages below 90 and years: they identify nobody under Safe Harbor.
+    """Mark ages below 90 and years, which identify nobody under Safe Harbor.
 
     text (str): the note.
-    RETURNS (Mask): one flag a character.
+    RETURNS (Mask): shape (characters,).
     """
     mask = np.zeros(len(text), dtype=np.bool_)
     for match in _AGE.finditer(text):
@@ -51,11 +51,11 @@ def neutral_mask(text: str) -> Mask:
 
 
 def score(corpus: Corpus, found: Sequence[AnnotatedText]) -> Figures:
-    """Compare what a system marked with the gold.
+    """Compare the marked characters of a system with the gold.
 
     corpus (Corpus): notes with gold.
-    found (Sequence[AnnotatedText]): the same notes with what the system marked.
-    RETURNS (Figures): by name of the figure; None where there is nothing to divide by or the gold is not complete.
+    found (Sequence[AnnotatedText]): the same notes with the predictions of the system.
+    RETURNS (Figures): figures by name; None if undefined or if the gold is not complete.
     """
     counts = np.array([_count(gold, mine) for gold, mine in zip(corpus.notes, found, strict=True)])
     hit, due, name_hit, name_due, right, marked, clean, has_phi, quiet, size, all_marked = counts.sum(axis=0).tolist()
@@ -71,7 +71,7 @@ def score(corpus: Corpus, found: Sequence[AnnotatedText]) -> Figures:
 
 
 def _count(gold: AnnotatedText, mine: AnnotatedText) -> tuple[int, ...]:
-    """Characters and documents of one note, in the order that `score` adds them up."""
+    """Count the characters and documents of a note, in the order in which `score` sums them."""
     size = len(gold.text)
     letters = alphanumeric_mask(gold.text)
     marked = coverage_mask(mine.entities, size) & letters
@@ -86,7 +86,7 @@ def _count(gold: AnnotatedText, mine: AnnotatedText) -> tuple[int, ...]:
 
 
 def _due(gold: AnnotatedText) -> Mask:
-    """What has to be found: the aims, of dates all but the year."""
+    """Return what must be found: identifiers, with dates reduced to the parts other than the year."""
     size = len(gold.text)
     dates, others = (
         [e for e in gold.entities if e.label in AIM and (e.label == "DATE") is so] for so in (True, False)
@@ -95,5 +95,5 @@ def _due(gold: AnnotatedText) -> Mask:
 
 
 def _share(part: int, whole: int) -> float | None:
-    """A share, if there is a whole."""
+    """Return a share, or None if the total is 0."""
     return part / whole if whole else None

@@ -1,10 +1,10 @@
-"""Other de-identifiers on the same English notes, in one run, each in an environment of its own.
+"""Compare de-identification tools on the same English notes, each in its own environment.
 
     python -m benchmarks.peers en --assets corpus
 
-The environments are made on first use, from the package registry alone, and kept in .benchmarks/. Every system, ours
-too, is a process that is given the notes as JSON lines on one core; loading is not timed. docs/reference/peers.md says
-what is run, what is measured, and what a peer cannot do without a download from elsewhere.
+Environments are created on first use in .benchmarks/, from the package index only. Every system, ours included, is a
+process that reads notes as JSON lines on one core; loading is not timed. docs/reference/peers.md describes the
+systems, the figures, and what tools cannot do without downloads from elsewhere.
 """
 
 import json
@@ -44,10 +44,10 @@ PRESIDIO = ("presidio-analyzer==2.2.366", *MODEL)
 class Peer:
     """A system to compare.
 
-    environment (str): folder of its environment; "" for the one that this runs in.
-    requirements (tuple[str, ...]): what is installed there.
+    environment (str): folder of its environment; "" for the current one.
+    requirements (tuple[str, ...]): packages to install.
     adapter (str): script in benchmarks/peers.
-    arguments (tuple[str, ...]): of the script.
+    arguments (tuple[str, ...]): arguments of the script.
     """
 
     environment: str
@@ -73,7 +73,7 @@ def main(
     only: Annotated[list[str] | None, typer.Option(help="Peer to run; default: all")] = None,
     metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/peers.json"),
 ) -> None:
-    """Run every system on every corpus; write the figures."""
+    """Run all systems on all corpora and write the rows."""
     systems = {OURS: Peer("", (), "run_ours.py", (pipeline,))}
     systems |= {name: peer for name, peer in PEERS.items() if not only or name in only}
     try:
@@ -91,7 +91,7 @@ def main(
 
 
 def prepare(name: str, peer: Peer) -> str:
-    """Make a peer's environment unless it is there as it should be. Gives its Python."""
+    """Create the environment of a system unless it is up to date. RETURNS: its Python."""
     if not peer.environment:
         return sys.executable
     folder = ENVIRONMENTS.resolve() / peer.environment
@@ -110,9 +110,9 @@ def prepare(name: str, peer: Peer) -> str:
 
 
 def run(name: str, peer: Peer, python: str, notes: Sequence[AnnotatedText]) -> tuple[list[AnnotatedText], float]:
-    """Give a peer the notes. Its own messages could quote them and are dropped.
+    """Run a system on notes. Its own messages are discarded, because they could quote notes.
 
-    RETURNS (tuple): the notes with what it found, and the seconds that it took once it was loaded.
+    RETURNS (tuple): notes with predictions, and seconds after loading.
     """
     lines = "".join(json.dumps({"name": note.name, "text": note.text}) + "\n" for note in notes)
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "PYTHONHASHSEED": "0"}
@@ -134,7 +134,7 @@ def run(name: str, peer: Peer, python: str, notes: Sequence[AnnotatedText]) -> t
 
 
 def read_answers(name: str, answers: bytes, notes: Sequence[AnnotatedText]) -> list[AnnotatedText]:
-    """What a peer found, note by note. A note without an answer is an error: a skip would flatter or shame it."""
+    """Read the predictions for each note. A missing answer is an error: skipping the note would bias the figures."""
     found = {answer["name"]: answer["spans"] for answer in map(json.loads, answers.splitlines())}
     if missing := [note.name for note in notes if note.name not in found]:
         raise DeidError(Errors.D372.format(name=name, reason=f"no answer for {len(missing)} note(s)"))
@@ -149,13 +149,13 @@ def read_answers(name: str, answers: bytes, notes: Sequence[AnnotatedText]) -> l
 
 
 def compare(name: str, peer: Peer, python: str, corpus: Corpus) -> Figures:
-    """One system on one corpus."""
+    """Measure one system on one corpus."""
     found, seconds = run(name, peer, python, corpus.notes)
     return score(corpus, found) | {"notes per second": len(corpus.notes) / seconds}
 
 
 def table(corpus: Corpus, figures: Mapping[str, Figures]) -> str:
-    """The figures of a corpus for the console."""
+    """Format the figures of a corpus for the console."""
     lines = [f"\n{corpus.name} ({corpus.split}), {len(corpus.notes)} notes"]
     lines.append(f"{'':<38}" + "".join(f"{name:>21}" for name in figures))
     for figure in FIGURES:
@@ -166,7 +166,7 @@ def table(corpus: Corpus, figures: Mapping[str, Figures]) -> str:
 
 
 def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[MetricRow]:
-    """Metric rows: each system's figures, then ours divided by the best peer's: ahead is above 1, a tie is 1."""
+    """Create rows: figures of each system, and ours divided by that of the best peer (above 1 is better, 1 is a tie)."""
     rest = {"data": corpus.name, "split": corpus.split, "command": command, "date": date.today().isoformat()}
     out = []
     for figure in FIGURES:

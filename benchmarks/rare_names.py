@@ -1,12 +1,12 @@
-"""Recall of names that no model has seen, with the patient's own dictionary and without.
+"""Measure recall of names that no model has seen, with and without the patient's dictionary.
 
     python -m benchmarks.rare_names [--notes N] [--lang LANG] [--out metrics/rare_names.json]
 
-The notes are synthetic, of templates kept for the test. Everybody in them has a name made rare on purpose: half are
-drawn from the groups of origin other than the country's largest, half are the front of one such name and the end of
-another. A record system of the same persons is simulated: each patient's id, given names, surnames, and the names of
-the relatives that the note speaks of. A name counts as found if every character of it is. Of "badly typed" notes every
-one has slips of the pen and of the scanner, of which some fall into names; there names count with a slip too.
+Notes are generated from test templates with deliberately rare names: half are drawn from groups of origin other than
+the largest one of the country, half are blended from two such names. A record system of the same persons is simulated,
+with id, given names and surnames of each patient, and the names of the relatives mentioned in the note. A name is
+found if every character of it is covered. All "badly typed" notes have typing and OCR errors, some of them in names;
+there, names with an error count too.
 """
 
 import argparse
@@ -64,7 +64,7 @@ surname2 = "relative.surname"
 
 
 class RareCase(Case):
-    """A cast whose names are rare."""
+    """Cast of a note with rare names."""
 
     def _names(self, sex: str) -> tuple[str, tuple[str, ...]]:
         """Draw names of a group of origin that is not the largest, half of them blended."""
@@ -82,14 +82,14 @@ class RareCase(Case):
 
 @dataclass(frozen=True)
 class Note:
-    """A note and whom it speaks of: given names and surnames, the patient's first."""
+    """A note and the persons in it: given names and surnames, the patient first."""
 
     text: AnnotatedText
     people: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def make_notes(language: Language, count: int, noise: bool) -> Iterator[Note]:
-    """Make notes."""
+    """Generate notes."""
     templates = [template for template in language.notes if template.split == "test"]
     for number in range(count):
         rng = Random(f"{SEED}/{language.lang}/{number}")
@@ -104,7 +104,7 @@ def make_notes(language: Language, count: int, noise: bool) -> Iterator[Note]:
 
 
 def build(folder: Path, lang: str, notes: Sequence[Note], fuzzy: bool) -> Path:
-    """Write the record system of the notes' patients and build its dictionary."""
+    """Write the record system of the patients and build its dictionary."""
     for name, chosen in {"patients": slice(0, 1), "relatives": slice(1, None)}.items():
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
@@ -120,7 +120,7 @@ def build(folder: Path, lang: str, notes: Sequence[Note], fuzzy: bool) -> Path:
 
 
 def spans_of(note: Note) -> list[tuple[int, int]]:
-    """The names of the patient and the relatives: kin words and other persons are none."""
+    """Return the names of the patient and the relatives, without kinship words and other persons."""
     words = {
         word for given, surnames in note.people for name in (given, *surnames) for word in normal_form(name).split()
     }
@@ -135,7 +135,7 @@ def spans_of(note: Note) -> list[tuple[int, int]]:
 
 
 def recall(nlp: Pipeline, notes: Sequence[Note], show: bool) -> tuple[float, int]:
-    """The share of the names that are found whole, and their number."""
+    """Return the share of names that are completely covered, and their number."""
     found = total = 0
     docs = (nlp.make_doc(note.text.text) for note in notes)
     for note, doc in zip(notes, docs, strict=True):

@@ -1,12 +1,11 @@
-"""What `deid_recovery` gives back of what detectors took for identifiers, and what it gives away.
+"""Measure `deid_recovery`: which falsely detected mentions it releases, and which identifiers it releases by mistake.
 
     python -m benchmarks.recovery [--data DIR] [--lang LANG] [--point POINT] [--show] [--out metrics/recovery.json]
 
-Two questions, of hand-written sentences and, with --data, of published texts (see recovery_texts.py): of the medical
-mentions that the detectors flag, how many are recovered; of the person names and other identifiers that they flag, how
-many are released. Each is asked of two kinds of detectors. "shipped" is the pipeline of the language. "everything"
-flags whatever could be meant: the patterns of the language, every run of capitalised words of the name lists, and
-every run of characters with a digit.
+Figures are computed on hand-written sentences and, with --data, on published texts (recovery_texts.py): the share of
+flagged medical mentions that are recovered, and the share of flagged names and other identifiers that are released.
+Both are measured with two kinds of detectors. "shipped" is the pipeline of the language. "everything" flags all
+candidates: the patterns of the language, every run of capitalized words on the name lists, and every run with a digit.
 """
 
 import argparse
@@ -42,13 +41,13 @@ POOLED = ("BC5CDR dev", "NCBI-disease dev", "E3C en", "E3C es")
 
 @dataclass(slots=True)
 class Count:
-    """Mentions that were flagged, and those that were set free."""
+    """Number of flagged mentions, and of released ones."""
 
     flagged: Counter[str] = field(default_factory=Counter)
     free: Counter[str] = field(default_factory=Counter)
 
     def share(self, kind: str) -> float:
-        """The share of the flagged mentions of a kind that were set free."""
+        """Return the share of flagged mentions that were released."""
         return self.free[kind] / self.flagged[kind] if self.flagged[kind] else 0.0
 
     def add(self, other: "Count") -> None:
@@ -59,7 +58,7 @@ class Count:
 
 @Language.component("flag_everything")
 def flag_everything(doc: Doc) -> Doc:
-    """Flag runs of capitalised names as persons, and everything with a digit as a number."""
+    """Flag runs of capitalized names as persons, and everything with a digit as a number."""
     text = doc.text
     runs: list[list[int]] = []
     for match in NAME.finditer(text):
@@ -77,7 +76,7 @@ def flag_everything(doc: Doc) -> Doc:
 
 
 def everything(lang: str) -> Language:
-    """The pipeline that flags whatever could be meant."""
+    """Create the pipeline that flags all candidates."""
     nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     nlp.add_pipe("deid_patterns")
     nlp.add_pipe("flag_everything")
@@ -87,7 +86,7 @@ def everything(lang: str) -> Language:
 
 
 def shipped(name: str, point: str | None) -> Language:
-    """A pipeline that ships or is named, with a recovery if it has none."""
+    """Load a pipeline and add a recovery if it has none."""
     nlp = spacy_deid.load(name, operating_point=point)
     if "deid_recovery" not in nlp.pipe_names:
         nlp.add_pipe("deid_recovery", after="deid_merge")
@@ -95,7 +94,7 @@ def shipped(name: str, point: str | None) -> Language:
 
 
 def measure(nlp: Language, cases: list[Case], show: Collection[str]) -> Count:
-    """Count the mentions that are flagged, and those that are set free: recovered whole, or released in part."""
+    """Count flagged mentions, and released ones: medical mentions as a whole, identifiers also in part."""
     count = Count()
     for case, doc in zip(cases, nlp.pipe(case.text for case in cases), strict=True):
         for kind, spans in (("medical", case.medical), ("phi", case.phi)):
@@ -113,7 +112,7 @@ def measure(nlp: Language, cases: list[Case], show: Collection[str]) -> Count:
 
 
 def _covered(doc: Doc, key: str, start: int, end: int) -> set[int]:
-    """The tokens of a stretch that a group covers, marks apart."""
+    """Return the tokens of a span that a group covers, without punctuation."""
     covered = {i for span in doc.spans[key] for i in range(span.start, span.end)}
     inside = (t for t in doc if t.i in covered and start <= t.idx < end and any(c.isalnum() for c in t.text))
     return {t.i for t in inside if t.lower_ != "s"}
@@ -130,7 +129,7 @@ def measured(lang: str, nlp: Language, data: Path | None, show: Collection[str])
 
 
 def rows(count: Count, data: str, split: str, command: str) -> Iterator[MetricRow]:
-    """The two shares as metric rows, and how many mentions they rest on."""
+    """Create metric rows of both shares, and of the numbers of mentions."""
     today = date.today().isoformat()
     shares: list[tuple[str, str, float | None, Literal["higher", "lower"]]] = [
         ("recovered", "medical", RECOVERED_TARGET if data == TOGETHER else None, "higher"),

@@ -1,9 +1,9 @@
-"""What `deid_recovery` does to whole notes: tokens of gold identifiers that it gives away, false alarms that it ends.
+"""Measure `deid_recovery` on whole notes: released tokens of gold identifiers, and removed false alarms.
 
     python -m benchmarks.recovery_notes [--data DIR] [--point POINT] [--out metrics/recovery.json]
 
-The notes are synthetic ones of the test templates, which were not looked at while recovery was written, and with
---data MEDDOCAN's development set. The detectors are the shipped pipeline of the language.
+Notes are synthetic ones of the test templates, which were not used to develop recovery, and MEDDOCAN dev with --data.
+The detectors are the shipped pipeline of the language.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LOST_TARGET = 0.0005  # of the tokens of gold identifiers
 
 
 def corpora(lang: str, data: Path | None) -> Iterator[tuple[str, str, list[AnnotatedText]]]:
-    """The notes of a language: name, split, notes."""
+    """Yield the notes of a language: name, split, notes."""
     yield f"synthetic notes {lang}", "test", list(make_corpus(lang, NOTES, SEED, "test"))
     if data and lang == "es":
         files = sorted((data / "meddocan").rglob("dev/brat/*.txt"))
@@ -35,12 +35,12 @@ def corpora(lang: str, data: Path | None) -> Iterator[tuple[str, str, list[Annot
 
 
 def tokens(doc: Doc, key: str) -> set[int]:
-    """The tokens of a group."""
+    """Return the tokens of a group."""
     return {i for span in doc.spans[key] for i in range(span.start, span.end)}
 
 
 def measure(nlp: Language, notes: list[AnnotatedText]) -> tuple[int, int, int, int]:
-    """Tokens of gold identifiers and those given away; tokens flagged by mistake and those set free."""
+    """Count tokens of gold identifiers and released ones; falsely flagged tokens and released ones."""
     gold = lost = wrong = freed = 0
     for note, doc in zip(notes, nlp.pipe(note.text for note in notes), strict=True):
         true = {token.i for token in doc if _inside(token, note)}
@@ -51,12 +51,12 @@ def measure(nlp: Language, notes: list[AnnotatedText]) -> tuple[int, int, int, i
 
 
 def _inside(token: Token, note: AnnotatedText) -> bool:
-    """Whether a token touches a gold identifier."""
+    """Test whether a token overlaps a gold identifier."""
     return any(e.start < token.idx + len(token) and token.idx < e.end for e in note.entities)
 
 
 def rows(lang: str, points: Iterable[str], data: Path | None) -> Iterator[MetricRow]:
-    """The figures of a language."""
+    """Create the rows of a language."""
     command = "python -m benchmarks.recovery_notes --data assets --out metrics/recovery.json"
     today = date.today().isoformat()
     for point in points:

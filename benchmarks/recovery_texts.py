@@ -1,8 +1,8 @@
-"""Texts with medical mentions and identifiers, for the benchmark of recovery.
+"""Texts with medical mentions and identifiers, for the benchmarks of recovery.
 
-Hand-written sentences are annotated (tests/data/recovery_*.jsonl). In published texts a mention is an annotated
-disease that holds a word of the name lists (BC5CDR, NCBI), or a word of an open list of eponyms that is a name as well
-(E3C); beside each a person can be planted, half of them called as the disease is.
+Hand-written sentences are annotated (tests/data/recovery_*.jsonl). In published texts, a mention is an annotated
+disease that contains a word of the name lists (BC5CDR, NCBI), or a word of an open list of eponyms that is also a name
+(E3C). A person can be planted beside each mention, half of them with the same name as the disease.
 """
 
 import csv
@@ -51,7 +51,7 @@ PLANTS = {
 
 @dataclass(slots=True)
 class Case:
-    """A text with its medical mentions and its identifiers, as character spans."""
+    """A text with medical mentions and identifiers as character spans."""
 
     text: str
     medical: list[tuple[int, int]]
@@ -60,31 +60,31 @@ class Case:
 
 @cache
 def is_name(word: str) -> bool:
-    """Whether every part of a word is a name of the lists, or one of an eponym."""
+    """Test whether every part of a word is on the name lists or is the name of an eponym."""
     return any(part in name_words() or part in eponyms() for part in normal_form(word).split())
 
 
 @cache
 def eponyms() -> frozenset[str]:
-    """The words of the eponyms that ship, so that the detectors flag them whatever the name lists say."""
+    """Return the words of the eponyms of the package, so that detectors flag them whatever the name lists contain."""
     source = files("spacy_deid") / "resources" / "medical" / "eponyms.csv"
     rows = csv.DictReader(source.read_text(encoding="utf8").splitlines())
     return frozenset(part for row in rows for part in normal_form(row["name"]).split() if len(part) > 2)
 
 
 def read_set(lang: str) -> list[Case]:
-    """The hand-written sentences of a language."""
+    """Read the hand-written sentences of a language."""
     lines = (ROOT / "tests" / "data" / f"recovery_{lang}.jsonl").read_text(encoding="utf8").splitlines()
     rows = [json.loads(line) for line in lines]
     return [Case(r["text"], [(s, e) for s, e in r["medical"]], [(s, e) for s, e in r["phi"]]) for r in rows]
 
 
 def published(folder: Path, lang: str) -> Iterator[tuple[str, list[Case]]]:
-    """The published texts of a language: name → sentences with a mention.
+    """Read the published texts of a language.
 
-    folder (Path): with biomed_ner_mtl, e3c and med_terms.
+    folder (Path): folder with biomed_ner_mtl, e3c and med_terms.
     lang (str): language code.
-    YIELDS (tuple[str, list[Case]]): those of them that are there.
+    YIELDS (tuple[str, list[Case]]): name and sentences with a mention, of the texts that are available.
     """
     biomedical = folder / "biomed_ner_mtl"
     if lang == "en":
@@ -100,7 +100,9 @@ def published(folder: Path, lang: str) -> Iterator[tuple[str, list[Case]]]:
 
 
 def read_iob(path: Path) -> Iterator[Case]:
-    """Sentences of an IOB file with the diseases that hold a capitalised name, spelled without spaces at marks."""
+    """Read sentences of an IOB file with diseases that contain a capitalized name, joined without spaces at
+    punctuation.
+    """
     rows = path.read_text(encoding="utf8")
     forms = Counter(line.split("\t")[0] for line in rows.splitlines())
     for block in rows.split("\n\n"):
@@ -118,7 +120,7 @@ def read_iob(path: Path) -> Iterator[Case]:
 
 
 def _join(words: Iterable[tuple[str, str]]) -> tuple[str, list[list[int]]]:
-    """The text of words, and the characters of the diseases that their tags mark."""
+    """Join words to a text. RETURNS: the text, and the spans of diseases."""
     text, spans, opened = "", [], False
     for word, tag in words:
         glued = word in "-'’,.;:)" or text.endswith(("-", "(", "'", "’")) or not text
@@ -137,20 +139,20 @@ def _join(words: Iterable[tuple[str, str]]) -> tuple[str, list[list[int]]]:
 
 
 def _is_capital(word: str, forms: Mapping[str, int]) -> bool:
-    """Whether a corpus writes a word with a capital more often than not, as it does names."""
+    """Test whether a corpus capitalizes a word in most cases, as names are."""
     return any(forms[part] > forms[part.lower()] for part in re.findall(r"[^\W\d_]{3,}", word))
 
 
 def _open_list(path: Path) -> frozenset[str]:
-    """The names of the open list of eponyms."""
+    """Read the names of the open list of eponyms."""
     return frozenset(re.sub(r"['’]s$", "", row.split("\t")[0]) for row in path.read_text(encoding="utf8").splitlines())
 
 
 def find_eponyms(texts: Iterable[str], names: frozenset[str]) -> Iterator[Case]:
-    """Sentences with an eponym: a run of names of the open list, inside the sentence.
+    """Find sentences with an eponym: a run of names of the open list inside the sentence.
 
-    Words that are given names or places, or that the corpus writes in lower case more often than not ("May", "White"),
-    say nothing of what is meant.
+    Words that are given names or places, or that are mostly lower case in the corpus ("May", "White"), are ambiguous
+    and not used.
 
     texts (Iterable[str]): the texts.
     names (frozenset[str]): the open list.
@@ -167,12 +169,12 @@ def find_eponyms(texts: Iterable[str], names: frozenset[str]) -> Iterator[Case]:
 
 
 def _is_eponym(word: str, names: Collection[str]) -> bool:
-    """Whether a run of capitalised words is a name, and one part of it on the list."""
+    """Test whether a run of capitalized words is a name with one part on the list."""
     return is_name(word) and any(part in names for part in re.split(r"[-'’]", word))
 
 
 def plant(cases: Iterable[Case], lang: str) -> Iterator[Case]:
-    """Plant a person beside each mention: every other one bears the mention's name."""
+    """Plant a person beside each mention; every second one has the name of the mention."""
     rng = random.Random(SEED)
     given = sorted(name for name in given_names() if len(name) > 3 and name.isalpha())
     surnames = sorted(word for word in name_words() if len(word) > 4 and word.isalpha())

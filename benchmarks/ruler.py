@@ -1,9 +1,9 @@
-"""Time and memory of a million-term `deid_ruler`, its speed against the bare automaton and spaCy's PhraseMatcher.
+"""Measure `deid_ruler` with a million terms: time, memory, and speed relative to a bare automaton and PhraseMatcher.
 
     python -m benchmarks.ruler [--terms 1000000] [--out metrics/ruler.json]
 
-Terms and notes are made from syllables by a seed. Each measurement has a process of its own, so that the peak memory
-is that of a process which holds nothing but spaCy and the ruler.
+Terms and notes are generated from syllables with a seed. Each measurement runs in its own process, so that peak memory
+is that of a process with only spaCy and the ruler.
 """
 
 import argparse
@@ -53,7 +53,7 @@ FILLERS = [
 
 
 def make_names(rng: random.Random, count: int) -> list[str]:
-    """Distinct words that look like names."""
+    """Generate distinct words that look like names."""
     onsets = [*"bcdfghjlmnprstvz", "ll", "ch", "br", "tr", "gr"]
     vowels = [*"aeiou", "é", "ía"]
     syllables = ["".join(parts) for parts in product(onsets, vowels, ["", "", "n", "r", "s", "l"])]
@@ -66,7 +66,7 @@ def make_names(rng: random.Random, count: int) -> list[str]:
 
 
 def make_terms(count: int) -> Iterator[str]:
-    """Distinct terms: a tenth surnames, three tenths names with one surname, the rest with two."""
+    """Generate distinct terms: 10 % surnames, 30 % names with one surname, 60 % with two."""
     rng = random.Random(SEED)
     given, surnames = make_names(rng, 3_000), make_names(rng, max(count // 10, 3_000))
     yield from surnames[: count // 10]
@@ -79,7 +79,7 @@ def make_terms(count: int) -> Iterator[str]:
 
 
 def make_notes(terms: list[str]) -> list[str]:
-    """Notes of ordinary words, unknown names and, every tenth word or so, a term in one of its spellings."""
+    """Generate notes of ordinary words, unknown names and, about every tenth word, a term in one of its spellings."""
     rng = random.Random(SEED + 1)
     names = make_names(rng, 5_000)
     spellings: list[Callable[[str], str]] = [str, str.upper, str.lower, lambda term: term.replace(" ", "\u00a0")]
@@ -93,7 +93,7 @@ def make_notes(terms: list[str]) -> list[str]:
 
 
 def clock(*works: Callable[[], object]) -> list[list[float]]:
-    """Processor seconds of each piece of work in a few rounds, taken in turn, to meet the same disturbances."""
+    """Measure processor seconds of each task in alternating rounds."""
     rounds = []
     for _ in range(ROUNDS):
         seconds = []
@@ -106,18 +106,18 @@ def clock(*works: Callable[[], object]) -> list[list[float]]:
 
 
 def get_ratio(seconds: list[float], others: list[float]) -> float:
-    """The median over the rounds of the ratio of two pieces of work."""
+    """Return the median over rounds of the ratio of two tasks."""
     return statistics.median(a / b for a, b in zip(seconds, others, strict=True))
 
 
 def read_terms(path: Path, step: int = 1) -> Iterator[str]:
-    """Every so many terms of a list."""
+    """Read every n-th term of a list."""
     with path.open(encoding="utf-8") as file:
         yield from (row["term"] for row in islice(csv.DictReader(file), 0, None, step))
 
 
 def make_ruler(path: Path) -> tuple[Language, Ruler]:
-    """A pipeline with a ruler of one list."""
+    """Create a pipeline with a ruler of one list."""
     nlp = spacy.blank("es", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     ruler = nlp.add_pipe("deid_ruler")
     assert isinstance(ruler, Ruler)
@@ -126,7 +126,7 @@ def make_ruler(path: Path) -> tuple[Language, Ruler]:
 
 
 def get_peak() -> float:
-    """Peak resident memory of this process in MB."""
+    """Return the peak resident memory of this process in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -141,7 +141,7 @@ def measure_ruler(path: Path) -> dict[str, float]:
 
 
 def measure_bare(path: Path) -> dict[str, float]:
-    """Time a ruler's search of notes, and that of a plain automaton on the same notes, normalised beforehand."""
+    """Time a ruler's search, and that of a plain automaton on the same normalized notes."""
     start = time.perf_counter()
     automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
     for i, term in enumerate(read_terms(path)):
@@ -162,7 +162,7 @@ def measure_bare(path: Path) -> dict[str, float]:
 
 
 def measure_peer(path: Path) -> dict[str, float]:
-    """Time a ruler and a PhraseMatcher on the same terms and tokenized notes."""
+    """Time a ruler and a PhraseMatcher with the same terms and tokenized notes."""
     nlp, ruler = make_ruler(path)
     start = time.perf_counter()
     peer = PhraseMatcher(nlp.vocab, attr="LOWER")
@@ -175,7 +175,7 @@ def measure_peer(path: Path) -> dict[str, float]:
 
 
 def get_share(docs: list[Doc], ruler: Ruler, peer: PhraseMatcher) -> float:
-    """The share of the tokens that the ruler covers which the PhraseMatcher covers: it folds case and nothing else."""
+    """Return the share of tokens covered by the ruler that the PhraseMatcher, which only ignores case, covers."""
     ours = theirs = 0
     for doc in docs:
         covered = {token.i for span in ruler(doc).spans[ruler.key] for token in span}

@@ -1,6 +1,6 @@
-"""Run every attack of the catalogue (tests/attacks) and write one row an attack: how many planted strings are left.
+"""Run all attacks of the catalogue (tests/attacks) and write the number of recovered strings of each.
 
-usage: python -m benchmarks.run_attacks [--output metrics/attacks.json]
+python -m benchmarks.run_attacks [--output metrics/attacks.json]
 """
 
 import json
@@ -19,10 +19,11 @@ from attacks.catalogue import Attack, load_attacks
 
 
 def row(attack: Attack) -> dict[str, Any]:
-    """Run an attack and write its row.
+    """Run an attack and create its row.
 
     attack (Attack): the attack.
-    RETURNS (dict): a row of figures: the strings that are left as its value, and how many were planted and found.
+    RETURNS (dict): metric row with the number of recovered strings as value, and the numbers of planted and found
+        strings.
     """
     with TemporaryDirectory() as folder:
         outcome = attack.run(Path(folder))
@@ -44,7 +45,7 @@ def row(attack: Attack) -> dict[str, Any]:
 def main(
     output: Annotated[Path, typer.Option(help="File for the rows")] = ROOT / "metrics" / "attacks.json",
 ) -> None:
-    """Run all attacks. Exits with 1 if a planted string is left."""
+    """Run all attacks. Exits with code 1 if a planted string is recovered."""
     rows = []
     for attack in load_attacks().values():
         rows.append(row(attack))

@@ -1,4 +1,4 @@
-"""Pictures of the pages for docs/guides/app.md, of a service that runs, with letters of invented persons.
+"""Take the screenshots of docs/guides/app.md from a running service, with letters of invented persons.
 
 python -m benchmarks.screenshots docs/images
 """
@@ -44,7 +44,7 @@ LETTERS = {
 
 
 def write_letters(folder: Path) -> list[Path]:
-    """Write a plain text, a PDF with a logo, and a scan. RETURNS (list[Path]): their paths."""
+    """Write a text file, a PDF with a logo, and a scan. RETURNS (list[Path]): their paths."""
     text, pdf, scan = (folder / f"{name}.{kind}" for name, kind in zip(LETTERS, ("txt", "pdf", "png"), strict=True))
     first, second, third = LETTERS.values()
     text.write_text("\n".join(first) + "\n", encoding="utf8")
@@ -64,7 +64,7 @@ def write_letters(folder: Path) -> list[Path]:
 
 
 def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a service and wait for it."""
+    """Start a service and wait until it is ready."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = str(one.getsockname()[1])
@@ -83,7 +83,7 @@ def serve(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
 
 
 def drive(page: Page, url: str, letters: list[Path], truth: Path, keep: "Keep") -> None:
-    """Go the way of a user, and take a picture at each step."""
+    """Perform the steps of a user, and take a screenshot of each."""
     page.goto(url)
     page.set_input_files("#files", letters)
     keep(page, "app-documents")
@@ -107,7 +107,7 @@ def drive(page: Page, url: str, letters: list[Path], truth: Path, keep: "Keep") 
 
 
 class Keep:
-    """Keeps pictures small: few colours are enough for a page."""
+    """Saves screenshots with few colours to keep files small."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -119,7 +119,7 @@ class Keep:
 
 
 def write_truth(folder: Path) -> Path:
-    """Ground truth of the first letter, in which one name is not annotated and one is by another label."""
+    """Write ground truth of the first letter, with one name missing and one with another label."""
     text = "\n".join(LETTERS["carta-01"]) + "\n"
     marked = [("PATIENT", "Aurelio Bustarviejo Linde"), ("MRN", "4471906"), ("DATE", "04/11/2024")]
     marked += [("AGE", "71 años"), ("STREET", "calle del Romero 14"), ("ZIP", "19004"), ("CITY", "Guadalajara")]

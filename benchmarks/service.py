@@ -1,8 +1,8 @@
-"""The service under load: 20 clients for a minute with texts, and a job of 50 letters.
+"""Measure the service under load: 20 clients that send texts for a minute, and a job of 50 letters.
 
     python -m benchmarks.service
 
-Writes rows into metrics/documents.json. The letters are the sample notes that ship, whose persons are invented.
+Writes rows to metrics/documents.json. Letters are the sample notes of the package, whose persons are invented.
 """
 
 import argparse
@@ -29,13 +29,13 @@ CLIENTS, LETTERS = 20, 50
 
 
 def sample_notes() -> list[str]:
-    """The sample notes that ship."""
+    """Read the sample notes of the package."""
     folder = files("spacy_deid") / "lang" / "es" / "samples"
     return [path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".txt")]
 
 
 class Client(threading.Thread):
-    """A client that sends one text after the other."""
+    """A client that sends texts one after another."""
 
     def __init__(self, url: str, notes: list[str], until: float) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Client(threading.Thread):
 
 
 def load(url: str, process: subprocess.Popen[bytes], seconds: float) -> dict[str, tuple[float, float | None, str]]:
-    """Send texts from all clients at once. RETURNS (dict): name → figure, target, which is better."""
+    """Send texts from all clients in parallel. RETURNS (dict): name → figure, target, direction."""
     notes = sample_notes()
     httpx.post(f"{url}/v1/deidentify", json={"text": notes[0]}, timeout=120, trust_env=False)
     clients = [Client(url, notes, time.monotonic() + seconds) for _ in range(CLIENTS)]
@@ -77,7 +77,7 @@ def load(url: str, process: subprocess.Popen[bytes], seconds: float) -> dict[str
 
 
 def job(url: str, process: subprocess.Popen[bytes]) -> dict[str, tuple[float, float | None, str]]:
-    """De-identify letters in one job. RETURNS (dict): name → figure, target, which is better."""
+    """De-identify letters in one job. RETURNS (dict): name → figure, target, direction."""
     notes = sample_notes()
     letters = [("files", (f"{i}.txt", notes[i % len(notes)].encode())) for i in range(LETTERS)]
     began = time.monotonic()
@@ -95,13 +95,13 @@ def job(url: str, process: subprocess.Popen[bytes]) -> dict[str, tuple[float, fl
 
 
 def memory(pid: int) -> float:
-    """The most memory that a process has held, in MB."""
+    """Return the peak memory of a process in MB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0]) / 1000
 
 
 def rows(figures: dict[str, tuple[float, float | None, str]], data: str) -> list[MetricRow]:
-    """The rows of figures."""
+    """Convert figures to rows."""
     today = date.today().isoformat()
     return [
         MetricRow(name, round(value, 3), target, better, data, "sample", COMMAND, today)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""Tables of a hospital that does not exist: patients, clinics, wards and staff, drawn from the name lists that ship.
+"""Generate the tables of a fictional hospital: patients, clinics, wards and staff, from the name lists of the package.
 
-A third of the patients is Spanish, a third English-speaking and a third Finnish, each in a table of their own. Names
-are drawn by frequency, three in ten of them evenly, so that rare ones occur; identifiers pass their checks. Equal
-seeds give equal tables.
+A third each of the patients is Spanish, English-speaking and Finnish, in separate tables. Names are drawn by
+frequency, 30 % of them uniformly, so that rare ones occur; identifiers have valid check digits. The same seed gives
+the same tables.
 """
 
 import csv
@@ -49,8 +49,8 @@ PATIENT_COLUMNS = {
 def write_tables(folder: Path, patients: int, clinics: int, wards: int, staff: int) -> Path:
     """Write the tables and their mapping.
 
-    folder (Path): where they go.
-    patients, clinics, wards, staff (int): rows of each.
+    folder (Path): target folder.
+    patients, clinics, wards, staff (int): number of rows of each table.
     RETURNS (Path): the mapping file.
     """
     tables = []
@@ -82,7 +82,7 @@ def _write(path: Path, header: Sequence[str], rows: Iterator[tuple[str, ...]]) -
 
 
 def _draw(lang: str, part: str, rng: Random) -> Iterator[str]:
-    """Draw names without end, in blocks."""
+    """Yield names endlessly, drawing in blocks."""
     table = read_table(lang, part)
     while True:
         often = rng.choices(table.names, cum_weights=table.cumulative, k=_BLOCK)
@@ -91,7 +91,7 @@ def _draw(lang: str, part: str, rng: Random) -> Iterator[str]:
 
 
 def _patients(lang: str, count: int, rng: Random, first: int) -> Iterator[tuple[str, ...]]:
-    """Draw patients with everything that a table holds of them."""
+    """Yield patients with all columns."""
     given = {sex: _draw(lang, sex, rng) for sex in ("female", "male")}
     surnames = _draw(lang, "surname", rng)
     places, streets = _places(lang), _streets(lang)
@@ -120,29 +120,29 @@ def _patients(lang: str, count: int, rng: Random, first: int) -> Iterator[tuple[
 
 
 def _digits(lang: str, rng: Random) -> tuple[int, ...]:
-    """The numbers that a telephone number is made of."""
+    """Draw the digits of a phone number."""
     return (rng.randrange(100_000_000),) if lang == "es" else (rng.randrange(1000), rng.randrange(10_000))
 
 
 def _address(lang: str, street: str, number: int) -> str:
-    """A street with the number of the house where the language has it."""
+    """Write a street with house number in the order of the language."""
     return f"{number} {street}" if lang == "en" else f"{street}{', ' if lang == 'es' else ' '}{number}"
 
 
 def _places(lang: str) -> list[tuple[str, str]]:
-    """Towns and their postal codes."""
+    """Read towns and their postal codes."""
     with get_language(lang).resource("synth/lists/places.csv").open(encoding="utf-8", newline="") as file:
         return [(row["city"], row["zip"]) for row in csv.DictReader(file)]
 
 
 def _streets(lang: str) -> list[str]:
-    """Names of streets."""
+    """Read street names."""
     lines = get_language(lang).read_text("synth/lists/streets.txt").splitlines()
     return [line for line in lines if line and "{" not in line and not line.startswith("#")]
 
 
 def _phrases(kinds: Sequence[str], count: int, rng: Random) -> Iterator[tuple[str]]:
-    """Different names of institutions: a kind, a name, a part of a town, a number where there are not enough."""
+    """Yield different names of institutions from a type, a name, a district, and a number if necessary."""
     names = list(read_table("es", "surname").names)
     rng.shuffle(names)
     parts = product(range(1, count + 2), _AREAS, names, kinds)
@@ -151,7 +151,7 @@ def _phrases(kinds: Sequence[str], count: int, rng: Random) -> Iterator[tuple[st
 
 
 def _names(lang: str, count: int, rng: Random) -> Iterator[str]:
-    """Different names of staff, as "Dra. Ana García López"."""
+    """Yield different names of staff, such as "Dra. Ana García López"."""
     given, surnames = _draw(lang, "female", rng), _draw(lang, "surname", rng)
     seen: set[str] = set()
     while len(seen) < count:

@@ -1,12 +1,11 @@
-"""Measure detection by surprisal: every score, by token and by word, on forms and in running text.
+"""Measure detection by surprisal: all scores, by token and word, on forms and in narrative.
 
     python -m benchmarks.surprisal es en fi --corpus corpus
 
-Thresholds are chosen on notes for development and used on others: for Spanish on the cases of MEDDOCAN's training part
-that the model was not trained on, and used on its development part; for English and Finnish on the made notes for
-development, and used on the test set. The model runs once for each masking; all scores are made of what it said then,
-and what it said is kept in a folder of numbers, so that a run that is broken off goes on where it was. Without a model
-of the language the two rules are measured alone.
+Thresholds are chosen on development notes and applied to test notes: for Spanish the held-out cases of MEDDOCAN train
+and MEDDOCAN dev, for English and Finnish the synthetic development and test sets. The model runs once per masking and
+all scores are computed from its stored output, so that an interrupted run can be resumed. Without a model of the
+language only the baselines are measured.
 
 Writes metrics/surprisal_LANG.json, and the curves over the threshold to training/figures.
 """
@@ -66,10 +65,10 @@ TARGETS = {  # of Spanish: scores that know nothing of form and place, and all t
 
 @dataclass(frozen=True)
 class Data:
-    """Notes of a language.
+    """The notes of a language.
 
-    name, split (str): what rows of metrics call those that are measured.
-    tune, test (Callable): folder of the corpora to notes.
+    name, split (str): names of the test notes in metric rows.
+    tune, test (Callable): functions from the folder of corpora to development and test notes.
     """
 
     name: str
@@ -79,7 +78,7 @@ class Data:
 
 
 def held_out(corpus: Path) -> list[AnnotatedText]:
-    """The cases of MEDDOCAN's training part that no model was trained on."""
+    """Read the cases of MEDDOCAN train that no model was trained on."""
     return [note for note in read_docbin(corpus / "meddocan" / "train.spacy") if is_held_out(note.name)]
 
 
@@ -135,12 +134,12 @@ def main(
 
 @dataclass(frozen=True)
 class Setup:
-    """What the model is, and how it is asked.
+    """The model and its settings.
 
     lang (str): language of the notes.
-    model (Optional[str]): folder; None for the model that ships.
-    mode (str): short name.
-    keep (Path): folder to keep what it said in.
+    model (Optional[str]): folder; None for the model of the package.
+    mode (str): short name of the mode.
+    keep (Path): folder of stored model output.
     """
 
     lang: str
@@ -154,9 +153,9 @@ class Variant:
     """A score with a masking.
 
     score, masking (str): short names.
-    name (str): what the rows call it.
-    tune, test (ScoredTokens): tokens of the notes that the threshold is chosen on, and of those that are measured.
-    threshold (float): the threshold.
+    name (str): name in metric rows.
+    tune, test (ScoredTokens): tokens of the development and of the test notes.
+    threshold (float): threshold chosen on the development notes.
     """
 
     score: str
@@ -174,7 +173,7 @@ def score_all(
     maskings: Sequence[str],
     scores: Sequence[str],
 ) -> Iterator[Variant]:
-    """Every score with the main masking, some with the others; none at all if there is no model."""
+    """Yield all scores with the main masking, and some with the others; nothing if there is no model."""
     for masking in maskings:
         try:
             said = [ask(setup, notes, masking) for notes in (tune, test)]
@@ -195,7 +194,7 @@ def score_all(
 
 
 def ask(setup: Setup, notes: Sequence[AnnotatedText], masking: str) -> Scored:
-    """What the model says of notes."""
+    """Run the model on notes."""
     nlp = make_pipeline(ScoreOptions(setup.lang, setup.model, setup.mode, masking, "surprisal"))
     found: Scored = []
     for row in score_notes(nlp, notes, setup.keep):
@@ -206,8 +205,11 @@ def ask(setup: Setup, notes: Sequence[AnnotatedText], masking: str) -> Scored:
 
 
 def choose_variants(variants: Sequence[Variant]) -> dict[str, Variant]:
-    """The scores with targets: the best that knows neither form nor place, by its PR-AUC on the notes for development;
-    and the combination of all, with one threshold and with one for running text."""
+    """Choose the scores with targets.
+
+    These are the score with the best PR-AUC on the development notes among those that use neither form nor position,
+    and the combination of all scores, with the threshold for whole notes and with that for narrative.
+    """
     chosen = {}
     alone = [variant for variant in variants if variant.masking == MAIN and variant.score in ALONE]
     if alone:
@@ -222,7 +224,7 @@ def choose_variants(variants: Sequence[Variant]) -> dict[str, Variant]:
 
 
 def aims(results: Mapping[str, Figures]) -> dict[str, float]:
-    """What rows should reach; in running text, more than the rule of shape."""
+    """Return the targets; in narrative, the F1 of the shape baseline."""
     targets = {figure_name(score, figure, "token", "all"): aim for (score, figure), aim in TARGETS.items()}
     shape = results[SHAPE]["token"]["narrative"]["f1"] or 0.0
     combined = [name for name in results if name.startswith("combination")]
@@ -230,14 +232,14 @@ def aims(results: Mapping[str, Figures]) -> dict[str, float]:
 
 
 def without_model(lang: str, notes: Sequence[AnnotatedText]) -> ScoredTokens:
-    """The table of notes that nothing scored, for the rules."""
+    """Create the table of unscored notes, for the baselines."""
     nlp = make_blank(lang)
     nothing: dict[str, Any] = {"starts": [], "ends": [], "values": [], "features": {}}
     return join(score_tokens(note, nlp.make_doc(note.text), nothing) for note in notes)
 
 
 def draw(lang: str, chosen: Mapping[str, Variant], figures: Path) -> None:
-    """Write the curves of scores on the notes for development."""
+    """Write the curves of scores on the development notes."""
     for name, variant in chosen.items():
         table = variant.tune.take("narrative") if name.endswith("narrative") else variant.tune
         reached = figures_at(table.gold, table.value, variant.threshold)
@@ -274,7 +276,7 @@ def recurring_names(
 
 
 def rescore(score: Any, doc: Doc, record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with another score, made of the same columns."""
+    """Replace the score of a record by another one computed from the same columns."""
     columns = {name: np.array(values, dtype=np.float64) for name, values in record["features"].items()}
     words = find_scorable(doc)
     values = score.compute(doc, words, columns) if words else np.zeros(0)
@@ -282,7 +284,7 @@ def rescore(score: Any, doc: Doc, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recurring(doc: Doc, note: AnnotatedText, lemmatizer: Callable[[Doc], list[str]]) -> np.ndarray[Any, Any]:
-    """Which scored tokens are names of persons that stand in the note in more than one form."""
+    """Mark the scored tokens that are names of persons which occur in the note in more than one form."""
     words = find_scorable(doc)
     lemmas = lemmatizer(doc) if len(doc) else []
     spans = [(e.start, e.end) for e in note.entities if e.label in PEOPLE]

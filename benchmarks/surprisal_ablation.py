@@ -1,12 +1,12 @@
-"""What a language model adds to the other detectors: words above a threshold, and spans for a person to look at.
+"""Measure what a language model adds to the other detectors: words above a threshold, and spans proposed for review.
 
     python -m benchmarks.surprisal_ablation es=training/es en=en fi=fi
 
-Each pipeline runs at two operating points, on notes that neither it nor the language model nor the combination of
-scores has seen: MEDDOCAN's development part and the made test notes. Then words above a threshold are merged too, or
-spans that nobody holds are proposed within a budget. A person is taken to see what is PHI in a span that is proposed,
-and nothing else. The budget is of all notes together, so that it goes where the scores are high, or of each note.
-What the model says is kept in a folder of numbers, the same that benchmarks/surprisal.py keeps.
+Each pipeline runs at two operating points on notes that neither it, the language model, nor the combination of scores
+was trained on: MEDDOCAN dev and the synthetic test notes. Then words above a threshold are merged too, or spans that
+no detector found are proposed within a budget. The reviewer is assumed to recognize the PHI in a proposed span, and
+nothing else. The budget applies to all notes together, so that the spans with the highest scores are proposed, or to
+each note. The model output is stored in the same folder as by benchmarks/surprisal.py.
 
 Writes metrics/surprisal_ablation.json.
 """
@@ -85,7 +85,7 @@ def main(
 
 
 def score_notes(setup: Setup, notes: Sequence[AnnotatedText], score: str) -> list[dict[str, Any]]:
-    """What ``deid_surprisal`` would write of each note."""
+    """Return the scores of each note as written by ``deid_surprisal``."""
     part = choose_score(registry.resolve({"score": find_part("score", score, setup.lang)})["score"], setup.lang)
     about = {"score": part.name, "probability": part.is_probability}
     return [
@@ -96,12 +96,12 @@ def score_notes(setup: Setup, notes: Sequence[AnnotatedText], score: str) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A span to look at.
+    """A span proposed for review.
 
-    note (int): number of the note.
-    start, end (int): characters.
-    value (float): its score.
-    held (int): tokens in it that are PHI and were missed.
+    note (int): index of the note.
+    start, end (int): character offsets.
+    value (float): score.
+    held (int): number of missed PHI tokens in it.
     """
 
     note: int
@@ -129,10 +129,10 @@ class Case:
             doc.user_data[SCORES] = record
 
     def measure(self, point: str, thresholds: Sequence[float]) -> Figures:
-        """Every figure.
+        """Compute all figures.
 
         point (str): name of the operating point.
-        thresholds (Sequence[float]): from what score on a word is an identifier.
+        thresholds (Sequence[float]): minimum scores of words that are added.
         YIELDS (tuple): name and value.
         """
         found = self._decide()
@@ -151,12 +151,12 @@ class Case:
             yield from self._name(f"{point}, words above {threshold:g}", self._above(threshold))
 
     def _decide(self) -> list[AnnotatedText]:
-        """Merge again."""
+        """Merge the detections again."""
         docs = (decide(self.nlp, doc, self.stages) for doc in self.docs)
         return [from_doc(doc, note.name) for doc, note in zip(docs, self.notes, strict=True)]
 
     def _above(self, threshold: float) -> list[AnnotatedText]:
-        """What is found with the words above a threshold, as ``deid_surprisal`` writes them."""
+        """Return the predictions with words above a threshold added, as by ``deid_surprisal``."""
         merge: Any = self.nlp.get_pipe(self.stages.deciders[0])
         sources = list(merge.sources)
         merge.add_source(KEY)
@@ -171,7 +171,7 @@ class Case:
         return found
 
     def _name(self, variant: str, found: Sequence[AnnotatedText]) -> Figures:
-        """Recall and precision of what was found."""
+        """Name recall and precision of predictions."""
         scores = evaluate(self.notes, found, bootstrap=0)["all"]
         for unit in ("word", "character"):
             for figure in ("recall", "precision"):
@@ -179,7 +179,7 @@ class Case:
         yield f"{variant}: notes with nothing missed", scores["clean"]["share"] or 0.0
 
     def _propose(self, missed: Sequence[Sequence[tuple[int, int]]], column: str | None) -> list[Proposed]:
-        """All spans that could be proposed, the best first by a column or by the score."""
+        """Return all spans that could be proposed, sorted by a column or by the score."""
         self.review.column = column
         spans = [
             Proposed(
@@ -191,11 +191,11 @@ class Case:
         return sorted(spans, key=lambda span: (-span.value, span.note, span.start))
 
     def _of_all(self, spans: Sequence[Proposed], budget: float) -> list[Proposed]:
-        """The best of all notes together."""
+        """Select the best spans of all notes together."""
         return list(spans[: round(budget * sum(self.words) / 1000)])
 
     def _of_each(self, spans: Sequence[Proposed], budget: float) -> list[Proposed]:
-        """The best of each note, one at least."""
+        """Select the best spans of each note, at least one."""
         left = [max(1, int(budget * words / 1000)) for words in self.words]
         chosen = []
         for span in spans:
@@ -211,7 +211,7 @@ class Case:
         missed: Sequence[Sequence[tuple[int, int]]],
         chosen: Sequence[Proposed],
     ) -> Figures:
-        """What a person sees who looks at the spans."""
+        """Compute what a reviewer of the proposed spans finds."""
         total, words = sum(map(len, missed)), sum(self.words)
         texts = [self.notes[span.note].text[span.start : span.end] for span in chosen]
         yield f"{variant}: spans per 1,000 words", 1000 * len(chosen) / words
@@ -231,7 +231,7 @@ class Case:
         yield f"{variant}: notes with nothing missed after review", scores["clean"]["share"] or 0.0
 
     def _order(self, point: str, leaks: Sequence[int]) -> Figures:
-        """What of the missed PHI stands in the notes that come first in the order of expected leak, or of length."""
+        """Compute the share of missed PHI in the first notes, ordered by expected leak or by length."""
         if not 0 < np.count_nonzero(leaks) < len(leaks):
             return
         gold = np.array(leaks) > 0
@@ -246,7 +246,7 @@ class Case:
 
 
 def missed_tokens(note: AnnotatedText, doc: Doc, found: AnnotatedText) -> list[tuple[int, int]]:
-    """The tokens that are PHI and not wholly covered."""
+    """Return the PHI tokens that are not completely covered."""
     table = score_tokens(note, doc, doc.user_data[SCORES], rules=False)
     size = len(note.text)
     open_: NDArray[np.bool_] = coverage_mask(note.entities, size) & ~coverage_mask(found.entities, size)

@@ -1,11 +1,11 @@
-"""Speed and memory of scoring words by a masked language model, beside the loop that does one word at a time.
+"""Measure speed and memory of scoring words with a masked language model, compared with a naive loop.
 
-    python -m benchmarks.surprisal_speed es --model training/lm_es --notes corpus/meddocan/dev/brat
+    python -m benchmarks.surprisal_speed speed es --model training/lm_es --notes corpus/meddocan/dev/brat
 
-The naive loop is what a notebook does: transformers on torch, a forward pass for every piece of every word, the whole
-vocabulary at every place, with the weights before they were rounded for shipping (the largest difference is printed).
-All ways score the same words of the same notes, one thread each, in one run; they are compared by words a second and
-by Spearman's rank correlation with exact mode. Needs the extra "transformers". Writes metrics/surprisal_speed.json.
+The naive loop uses transformers on torch: one forward pass for each piece of each word, scores of the whole vocabulary
+at every position, with weights before quantization (the largest difference is printed). All variants score the same
+words of the same notes on one thread in one run. They are compared by words per second and by Spearman's rank
+correlation with exact mode. Needs the extra "transformers". Writes metrics/surprisal_speed.json.
 """
 
 import resource
@@ -47,7 +47,7 @@ def speed(
     count: Annotated[int, typer.Option(help="Notes that are scored")] = 3,
     words: Annotated[int, typer.Option(help="Words of each that are scored, the first")] = 500,
 ) -> None:
-    """Compare ways of scoring the words of notes, of 500 words each."""
+    """Compare ways of scoring the words of notes of 500 words."""
     nlp = blank(lang)
     texts = [path.read_text(encoding="utf8") for path in islice(sorted(notes.glob("*.txt")), count)]
     docs = [first_words(nlp, text, words) for text in texts]
@@ -64,7 +64,7 @@ def speed(
 
 
 def ways_of(prepared: list[NoteWords], fewer: list[NoteWords]) -> dict[str, Way]:
-    """What is compared, exact mode first: all words, and the uncommon ones alone."""
+    """Return the variants, exact mode first: all words, and uncommon words only."""
     ways: dict[str, Way] = {
         "exact, batched, float": (make_exact_mode(), "float", prepared),
         "exact, batched, int8": (make_exact_mode(), "int8", prepared),
@@ -77,7 +77,7 @@ def ways_of(prepared: list[NoteWords], fewer: list[NoteWords]) -> dict[str, Way]
 
 
 def compare(lang: str, shipped: dict[str, Any], ways: dict[str, Way], loop: float, naive: Any) -> list[MetricRow]:
-    """Time each way, beside the seconds and the scores of the naive loop."""
+    """Time each variant, given the seconds and scores of the naive loop."""
     exact: Any = None
     rows = list(rows_of(lang, "naive loop", len(naive) / loop, None, None))
     for name, (mode, precision, given) in ways.items():
@@ -98,7 +98,7 @@ def compare(lang: str, shipped: dict[str, Any], ways: dict[str, Way], loop: floa
 
 @app.command()
 def memory(lang: Annotated[str, typer.Argument(help="Language")], words: int = LONG_NOTE) -> None:
-    """Measure the memory that a very long note takes, in a process of its own."""
+    """Measure the memory for a very long note in a separate process."""
     command = [sys.executable, "-m", __spec__.name, "long-note", lang, "--words", str(words)]
     highest = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     name = f"highest memory for a note of {words:,} words, MB, {lang}"
@@ -108,7 +108,7 @@ def memory(lang: Annotated[str, typer.Argument(help="Language")], words: int = L
 
 @app.command(hidden=True)
 def long_note(lang: str, words: int = LONG_NOTE) -> None:
-    """Score a very long note and print the highest memory in MB."""
+    """Score a very long note and print the peak memory in MB."""
     rng = np.random.default_rng(0)
     stock = "Paciente varón de 54 años que acude por dolor abdominal con Juan Pérez y María el 12/03/2014".split()
     text = " ".join(rng.choice(stock, size=words))
@@ -120,7 +120,7 @@ def long_note(lang: str, words: int = LONG_NOTE) -> None:
 
 
 def blank(lang: str, settings: dict[str, Any] | None = None) -> Any:
-    """A pipeline with the tokenizer, and with the component if there are settings for it."""
+    """Create a pipeline with the tokenizer, and with the component if there are settings for it."""
     nlp = spacy.blank(lang, config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
     if settings is not None:
         nlp.add_pipe("deid_surprisal", config=settings)
@@ -128,14 +128,14 @@ def blank(lang: str, settings: dict[str, Any] | None = None) -> Any:
 
 
 def first_words(nlp: Any, text: str, words: int) -> Any:
-    """The beginning of a note, with so many words."""
+    """Return the beginning of a note with a number of words."""
     doc = nlp.make_doc(text)
     places = [token.i for token in doc if any(map(str.isalnum, token.text))]
     return nlp.make_doc(doc[: places[:words][-1] + 1].text)
 
 
 def prepare(model: Any, doc: Any, candidates: Any = None) -> NoteWords:
-    """A note as the scorer wants it."""
+    """Convert a note to the input of the scorer."""
     words = [token.i for token in doc if any(map(str.isalnum, token.text))]
     encoded = model.pieces.encode(doc.text)
     starts = np.array([doc[word].idx for word in words])
@@ -146,7 +146,7 @@ def prepare(model: Any, doc: Any, candidates: Any = None) -> NoteWords:
 
 
 def naive_loop(folder: Path, note: NoteWords) -> Any:
-    """One forward pass for every piece of every word, everything computed everywhere."""
+    """Score words with one forward pass per piece, computing everything at every position."""
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -168,38 +168,38 @@ def naive_loop(folder: Path, note: NoteWords) -> Any:
 
 
 def nlp_scored(lang: str, text: str, words: int, known: dict[str, Any] = {}) -> Any:  # noqa: B006
-    """Score a note as a user does."""
+    """Score a note with the pipeline."""
     nlp = known.setdefault(lang, blank(lang, {}))
     return nlp(first_words(nlp, text, words).text)
 
 
 def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what was returned."""
+    """Return the seconds of a call, and its result."""
     start = time.perf_counter()
     found = run()
     return time.perf_counter() - start, found
 
 
 def spearman(one: Any, other: Any) -> float:
-    """Spearman's rank correlation, ties with their mean rank."""
+    """Compute Spearman's rank correlation, with mean ranks for ties."""
     return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
 
 
 def ranks(values: Any) -> Any:
-    """Mean ranks."""
+    """Compute mean ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
 
 
 def is_faithful(rows: list[MetricRow], speedup: MetricRow) -> bool:
-    """Whether a way orders words as exact mode does, and scores all of them."""
+    """Test whether a variant scores all words and ranks them as exact mode does."""
     name = speedup.name.rsplit(":", 1)[0]
     orders = [r.value for r in rows if r.name.startswith(f"{name}:") and "Spearman" in r.name]
     return bool(orders) and orders[0] >= 0.98 and "candidates" not in name
 
 
 def rows_of(lang: str, name: str, speed: float, ratio: float | None, order: float | None) -> Iterator[MetricRow]:
-    """Rows of one way."""
+    """Yield the rows of a variant."""
     yield row(f"{name}, {lang}: words a second", speed, None)
     if ratio is not None:
         yield row(f"{name}, {lang}: times the naive loop", ratio, None)
@@ -210,7 +210,7 @@ def rows_of(lang: str, name: str, speed: float, ratio: float | None, order: floa
 def row(
     name: str, value: float, target: float | None, better: Any = "higher", data: str = "notes of 500 words"
 ) -> MetricRow:
-    """A row."""
+    """Create a row."""
     command = "spacy project run surprisal"
     return MetricRow(name, round(value, 4), target, better, data, "dev", command, date.today().isoformat())
 

@@ -1,4 +1,4 @@
-"""Figures that `surrogates.py` and `benchmarks/surrogates_faker.py` measure; what they mean stands in the first."""
+"""Figures of surrogates, for `surrogates.py`, which defines them, and `surrogates_faker.py`."""
 
 import re
 from collections import Counter, defaultdict
@@ -46,7 +46,7 @@ SPEED = 5_000
 
 
 def aim(name: str) -> tuple[float | None, Literal["higher", "lower"]]:
-    """Target and direction of a figure."""
+    """Return target and direction of a figure."""
     if name in ("originals kept", "collisions"):
         return 0.0, "lower"
     if name.startswith(("consistent", "intervals", "valid")):
@@ -55,18 +55,18 @@ def aim(name: str) -> tuple[float | None, Literal["higher", "lower"]]:
 
 
 def release(notes: Sequence[AnnotatedText], lang: str, secret: bytes) -> list[ReleasedNote]:
-    """De-identify notes, each that of another patient."""
+    """De-identify notes, each as that of another patient."""
     key = ProjectKey(secret)
     return [release_note(note, key.patient(note.name), lang) for note in notes]
 
 
 def count(released: Iterable[ReleasedNote]) -> int:
-    """The number of mentions."""
+    """Count the mentions."""
     return sum(len(note.mentions) for note in released)
 
 
 def measure(released: Sequence[ReleasedNote], lang: str) -> dict[str, float]:
-    """All figures but speed."""
+    """Compute all figures except speed."""
     tags = Counter(m.label for note in released for m, r in pairs(note) if r.action == FALLBACK)
     figures: dict[str, float] = {
         "originals kept": sum(
@@ -84,18 +84,18 @@ def measure(released: Sequence[ReleasedNote], lang: str) -> dict[str, float]:
 
 
 def pairs(note: ReleasedNote) -> Iterator[tuple[Mention, Replacement]]:
-    """Mentions and what replaces them."""
+    """Pair the mentions of a note with their replacements."""
     return zip(note.mentions, note.replacements, strict=True)
 
 
 def share(flags: Iterable[bool]) -> float:
-    """The share of the true ones; 1 if there are none."""
+    """Return the share of true values; 1 if there are none."""
     found = list(flags)
     return sum(found) / len(found) if found else 1.0
 
 
 def collisions(note: ReleasedNote) -> list[tuple[str, str]]:
-    """Labels and surrogates that stand for two entities."""
+    """Return labels and surrogates that replace two entities."""
     numbers = number_entities(note.mentions)
     owners: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
     for (mention, made), number in zip(pairs(note), numbers, strict=True):
@@ -108,12 +108,14 @@ def collisions(note: ReleasedNote) -> list[tuple[str, str]]:
 
 
 def differ(first: str, second: str) -> bool:
-    """Whether two values are more than a slip apart."""
+    """Test whether two values differ by more than a typing error."""
     return Levenshtein.distance(first, second, score_cutoff=1) > 1
 
 
 def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
-    """For each mention of a person whether its words are those of the fullest surrogate, of any or its own label."""
+    """For each mention of a person, test whether its words are in the fullest surrogate of any label or of its own
+    label.
+    """
     groups: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
     for (mention, made), number in zip(pairs(note), number_entities(note.mentions), strict=True):
         if mention.label in PERSONS and made.action == "replace" and WORD.search(mention.text):
@@ -126,17 +128,17 @@ def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
 
 
 def fullest(group: Sequence[tuple[str, str, str]]) -> str:
-    """The surrogate of the mention with the most words."""
+    """Return the surrogate of the mention with the most words."""
     return max(group, key=lambda row: len(WORD.findall(row[1])))[2]
 
 
 def starts(name: str) -> set[str]:
-    """How the words of a name begin, whatever their case."""
+    """Return the case-folded beginnings of the words of a name."""
     return {fold(word)[:3] for word in WORD.findall(name)}
 
 
 def consistent_values(note: ReleasedNote) -> Iterator[bool]:
-    """For each repeated value whether it has one surrogate."""
+    """For each repeated value, test whether it has a single surrogate."""
     made: dict[tuple[str, str], set[str]] = defaultdict(set)
     times: Counter[tuple[str, str]] = Counter()
     for mention, replacement in pairs(note):
@@ -149,7 +151,7 @@ def consistent_values(note: ReleasedNote) -> Iterator[bool]:
 
 
 def intervals(note: ReleasedNote, lang: str) -> Iterator[bool]:
-    """For each pair of full dates whether it is as far apart as before."""
+    """For each pair of full dates, test whether their distance is unchanged."""
     texts = [(m.text, made.text) for m, made in pairs(note) if m.label == "DATE" and made.action == "replace"]
     month_first = lang == "en" and not any(first > 12 for text, _ in texts if (first := leading(text, lang)))
     days = [
@@ -164,13 +166,13 @@ def intervals(note: ReleasedNote, lang: str) -> Iterator[bool]:
 
 
 def leading(text: str, lang: str) -> int:
-    """The first number of a full numeric date, 0 for any other."""
+    """Return the first number of a full numeric date, 0 for other dates."""
     found = DAY[lang].fullmatch(text.strip())
     return int(found[1]) if found else 0
 
 
 def day(text: str, lang: str, month_first: bool) -> int | None:
-    """The day of a full numeric date, None for any other."""
+    """Return the day of a full numeric date, None for other dates."""
     found = DAY[lang].fullmatch(text.strip())
     if not found:
         return None
@@ -183,7 +185,7 @@ def day(text: str, lang: str, month_first: bool) -> int | None:
 
 
 def validity(note: ReleasedNote) -> Iterator[bool]:
-    """For each number that passes a test whether its surrogate passes it."""
+    """For each number with valid check digits, test whether its surrogate is valid."""
     for mention, made in pairs(note):
         for name, labels in CHECKED.items():
             if made.action == "replace" and mention.label in labels and VALIDATORS[name](mention.text):

@@ -1,24 +1,26 @@
-"""Measure surrogates: annotated corpora de-identified by their gold, so that no error of a detector counts.
+"""Measure surrogates on corpora de-identified by their gold, so that errors of detection do not count.
 
     python -m benchmarks.surrogates corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
     python -m benchmarks.surrogates corpus/en/test.spacy --lang en --data "synthetic en" --split test
 
-- *originals kept*: surrogates that are the original, whatever the case and accents. What stays because it stays true
-  and names nobody is counted apart, as *kept because it stays true*: ages up to 89, days relative to others, words of
-  kinship and for stages of life ("mother", "lactante"), and Spain in Spanish notes, whose towns lie there.
-- *collisions*: two persons by their full names, or two other values of one label, with the same surrogate in a note.
-  Left out are dates and ages, where 90+ and 2019 stand for many, ZIP codes, which share three digits by law,
-  countries, which have a name in each language, and territories, as a town may bear the name of its province. Two
-  spellings of a name a slip apart are one person.
-- *consistent*: of mentions of one person, each has words of the surrogate of the fullest mention alone (of any label,
-  or of its own); of equal values, each has the same surrogate.
-- *intervals*: pairs of full numeric dates of a note that are as many days apart as before. Dates more than 89 years
-  before the latest are left out: they move by whole years more, so that they tell no age above 90.
-- *valid*: of originals that pass a check-digit test, the surrogates that pass it as well.
-- *tags*: mentions that no surrogate could be made for.
+- *originals kept*: surrogates equal to the original, ignoring case and accents. Values that remain true and identify
+  nobody are counted separately as *kept because it stays true*: ages up to 89, relative days, words for relatives and
+  stages of life ("mother", "lactante"), and Spain in Spanish notes, whose towns are there.
+- *collisions*: two persons (by full name) or two other values of a label that have the same surrogate in a note. Not
+  counted are dates and ages, as 90+ and 2019 replace many; ZIP codes, which share three digits by law; countries,
+  which have a name in each language; and territories, as a town may have the name of its province. Two spellings of a
+  name that differ by a typing error are one person.
+- *consistent*: mentions of a person that only contain words of the surrogate of the fullest mention (of any label, or
+    of
+  their own label); equal values that have equal surrogates.
+- *intervals*: pairs of full numeric dates of a note whose distance in days is unchanged. Dates more than 89 years
+    before
+  the latest one are left out: they are shifted by additional years, so that they reveal no age above 90.
+- *valid*: originals with valid check digits whose surrogates are valid too.
+- *tags*: mentions for which no surrogate could be made.
 
-Two keys are measured after a third one, which fills what is kept of the lists, and the rows hold the worse one. Rows
-go to metrics/surrogates.json; no text of a note.
+Two keys are measured after a third one has filled the caches of the lists; rows contain the worse result. Rows are
+written to metrics/surrogates.json, without text of notes.
 """
 
 import time
@@ -49,7 +51,7 @@ def main(
     split: Annotated[str, typer.Option(help="Split in the rows")] = "train+dev",
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/surrogates.json"),
 ) -> None:
-    """De-identify corpora by their gold and write what came of it."""
+    """De-identify corpora by their gold and write the figures."""
     notes = [note for path in paths for note in read_folder(path, scheme=scheme)]
     release(notes, lang, WARM)  # lists are read and the forms of their names made once, and that is not timed
     figures: list[dict[str, float]] = []

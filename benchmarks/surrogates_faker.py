@@ -1,10 +1,10 @@
-"""Surrogates beside what replaces identifiers in most scripts: a value of Faker for each mention, by its label.
+"""Compare surrogates with the usual approach: a random value of Faker for each mention, by label.
 
     python -m benchmarks.surrogates_faker corpus/meddocan/dev/brat --lang es --scheme meddocan --data meddocan
 
-Both replace the same gold mentions and are measured in the same way (`benchmarks/surrogates.py`). Faker knows neither
-the text around a mention nor the other mentions: what it gets wrong is what it cannot know. Where it has nothing for a
-label, its tag is written. Needs Faker, which the extra "dev" brings. Rows go to metrics/surrogates_faker.json.
+Both replace the same gold mentions and are measured in the same way (`benchmarks/surrogates.py`). Faker does not see
+the text around a mention or other mentions. For labels that it does not cover, a tag is written. Needs Faker (extra
+"dev"). Rows are written to metrics/surrogates_faker.json.
 """
 
 import os
@@ -75,7 +75,7 @@ def main(
     scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
     metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/surrogates_faker.json"),
 ) -> None:
-    """Replace the gold mentions of a corpus both ways."""
+    """Replace the gold mentions of a corpus in both ways."""
     notes = read_folder(path, scheme=scheme)
     makers: dict[str, Callable[[Sequence[AnnotatedText]], list[ReleasedNote]]] = {
         "consistent": lambda notes: release(notes, lang, KEYS[0]),
@@ -99,7 +99,7 @@ def main(
 
 
 class FakerOnly:
-    """Replaces each mention by itself.
+    """Replaces each mention independently with a value of Faker.
 
     lang (str): language of the notes.
     """
@@ -110,7 +110,7 @@ class FakerOnly:
         self._chance = random.Random(1)
 
     def release(self, notes: Sequence[AnnotatedText]) -> list[ReleasedNote]:
-        """Replace the mentions of notes. The text is not put together: no figure needs it."""
+        """Replace the mentions of notes. The released text is not built, because no figure needs it."""
         return [self._release(note) for note in notes]
 
     def _release(self, note: AnnotatedText) -> ReleasedNote:
@@ -120,7 +120,7 @@ class FakerOnly:
         return ReleasedNote(note, [], entities, mentions, made)
 
     def _make(self, label: str, tag: str) -> Replacement:
-        """A value of a label, or its tag."""
+        """Return a value for a label, or its tag."""
         if label in NUMBERS:
             return Replacement(str(self._chance.randrange(10**7)))
         if label == "AGE":

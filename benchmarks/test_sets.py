@@ -1,7 +1,7 @@
-"""The synthetic test sets: corpus/LANG/test.spacy as the corpus command wrote it once, and no other.
+"""Read the synthetic test sets, corpus/LANG/test.spacy, and verify that they are the pinned versions.
 
-test_sets.json holds the SHA-256 of each file. Templates change, and figures on notes of other templates do not
-compare: a file with another sum is refused. Whoever makes the test set anew on purpose writes its sum there.
+test_sets.json holds the SHA-256 of each file. Figures on notes of different templates are not comparable, so a file
+with another hash is rejected. After building a new test set on purpose, update its hash in test_sets.json.
 """
 
 import json
@@ -20,11 +20,11 @@ TEST_SETS = Path(__file__).with_suffix(".json")
 def read_test_set(lang: str, corpus: Path, table: Path = TEST_SETS) -> list[AnnotatedText]:
     """Read the test set of a language.
 
-    lang (str): code of the language.
-    corpus (Path): folder that holds the folders of the languages.
-    table (Path): JSON file with path and SHA-256 of each language's file.
-    RETURNS (list[AnnotatedText]): the notes with their gold, canonical labels.
-    RAISES: InputError (D303) if the file is not there or not the one that the table names.
+    lang (str): language code.
+    corpus (Path): folder with one folder per language.
+    table (Path): JSON file with path and SHA-256 of each file.
+    RETURNS (list[AnnotatedText]): notes with canonical labels.
+    RAISES: InputError (D303) if the file does not exist or has another hash.
     """
     entry = json.loads(table.read_text(encoding="utf8"))[lang]
     path = corpus / entry["path"]

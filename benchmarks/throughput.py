@@ -1,12 +1,12 @@
-"""Words per second on one core: the pipeline, each of its components, and stock spaCy `ner` of the same size.
+"""Measure words per second on one core: the pipeline, each component, and a stock spaCy `ner` of the same size.
 
     python -m benchmarks.throughput speed corpus/meddocan/dev/brat --data meddocan --split dev
     python -m benchmarks.throughput memory --notes 100000
     python -m benchmarks.throughput load
 
-`speed` runs all candidates over the same notes in turn, several rounds, and reports the median of each and the ratios;
-a word is what white space separates. `memory` streams notes that are all different, so that whatever grows with new
-words shows, and reads the resident memory on the way. Rows go to metrics/, tables to standard output.
+`speed` runs all candidates on the same notes in alternating rounds, and reports medians and ratios; words are
+separated by white space. `memory` streams notes that are all different, so that anything that grows with new words
+shows, and samples the resident memory. Rows are written to metrics/, tables to standard output.
 """
 
 import os
@@ -51,7 +51,7 @@ def speed(
     rounds: Annotated[int, typer.Option(help="Rounds over the notes")] = 5,
     scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "meddocan",
 ) -> None:
-    """Time the pipeline, its parts and stock spaCy on the same notes."""
+    """Time the pipeline, its components and stock spaCy on the same notes."""
     texts = [text.text for text in read_folder(notes, scheme=scheme)]
     words = sum(len(text.split()) for text in texts)
     nlp = spacy_deid.load(pipeline)
@@ -84,7 +84,7 @@ def memory(
     pipeline: Annotated[str, typer.Option(help="Pipeline to run")] = "es",
     batch: Annotated[int, typer.Option(help="Notes in one memory zone")] = 1000,
 ) -> None:
-    """Stream notes that are all different and watch the resident memory."""
+    """Stream different notes and sample the resident memory."""
     process = psutil.Process()
     nlp = spacy_deid.load(pipeline)
     stream, done, resident = make_notes(random.Random(0)), 0, {}
@@ -112,7 +112,7 @@ def load(
     pipeline: Annotated[str, typer.Option(help="Pipeline that ships")] = "es",
     rounds: Annotated[int, typer.Option(help="Processes to start")] = 5,
 ) -> None:
-    """Measure the size of a pipeline, and the seconds that a fresh process needs to import spacy_deid and load it."""
+    """Measure the size of a pipeline, and the seconds to import spacy_deid and load it in a new process."""
     folder = spacy_deid.shipped_pipelines()[pipeline]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     seconds = []
@@ -135,12 +135,12 @@ def load(
 
 
 def drain(docs: Iterable[object]) -> int:
-    """Run a stream to its end and count."""
+    """Consume a stream and count its items."""
     return sum(1 for _ in docs)
 
 
 def split_by_component(nlp: Language, texts: list[str]) -> dict[str, Candidate]:
-    """The tokenizer and each component by itself, on Docs that what stands before it has run on."""
+    """Return the tokenizer and each component as tasks on Docs processed by the preceding components."""
 
     def candidate(name: str) -> Candidate:
         before = nlp.pipe_names[: nlp.pipe_names.index(name)]
@@ -158,7 +158,7 @@ def split_by_component(nlp: Language, texts: list[str]) -> dict[str, Candidate]:
 
 
 def stock_ner(nlp: Language, texts: list[str]) -> Language:
-    """Stock tok2vec and `ner`: the width, rows and labels of our classifier, trained for a few steps."""
+    """Create stock tok2vec and `ner` with the width, rows and labels of our classifier, trained for a few steps."""
     stock = spacy.blank(nlp.lang)
     tok2vec = {"@architectures": "spacy.HashEmbedCNN.v2", "width": 128, "depth": 4, "embed_size": 6000}
     tok2vec |= {"window_size": 1, "maxout_pieces": 3, "subword_features": True, "pretrained_vectors": None}
@@ -178,7 +178,7 @@ def stock_ner(nlp: Language, texts: list[str]) -> Language:
 
 
 def time_all(candidates: dict[str, Candidate], rounds: int) -> dict[str, float]:
-    """Median seconds of each candidate; they take turns, so that a busy machine slows them alike."""
+    """Return median seconds of each candidate over alternating rounds."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for turn in range(rounds + 1):
         for name, prepare in candidates.items():
@@ -191,7 +191,7 @@ def time_all(candidates: dict[str, Candidate], rounds: int) -> dict[str, float]:
 
 
 def make_notes(rng: random.Random) -> Iterator[str]:
-    """Endless notes from the samples that ship, each with words and numbers of its own."""
+    """Yield endless notes from the samples of the package, each with its own words and numbers."""
     texts = [path.read_text(encoding="utf8") for path in sorted(SAMPLES.glob("*.txt"))]
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
     while True:

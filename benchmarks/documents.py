@@ -42,8 +42,7 @@ from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.offsets import Edit, apply_edits
 
 from .cas import find_files
-from .gold_edits import carry_gold
-from .letter_files import make_file, make_scan, pictures, set_pdf
+from .letter_files import carry_gold, make_file, make_scan, pictures, set_pdf
 
 app = typer.Typer(pretty_exceptions_enable=False)
 METRICS = Path("metrics") / "documents.json"

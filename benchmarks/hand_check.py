@@ -31,7 +31,7 @@ from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.persons import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK
 
-from .surrogate_figures import pairs
+from .surrogates import pairs
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 KEY = ProjectKey(bytes(range(32)))

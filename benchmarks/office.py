@@ -42,8 +42,7 @@ from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.offsets import apply_edits
 
 from .cas import SCHEME, find_files
-from .gold_edits import carry_gold
-from .libreoffice import SHOWN, is_installed, show
+from .letter_files import SHOWN, carry_gold, is_installed, show
 
 METRICS = Path("metrics") / "office.json"
 KINDS = ("docx", "odt", "html", "rtf", "eml", "csv", "xlsx")

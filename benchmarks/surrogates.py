@@ -23,17 +23,199 @@ Two keys are measured after a third one has filled the caches of the lists; rows
 written to metrics/surrogates.json, without text of notes.
 """
 
+import re
 import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+from rapidfuzz.distance import Levenshtein
 
-from spacy_deid.evaluation import read_folder
+from spacy_deid.evaluation import AnnotatedText, read_folder
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
+from spacy_deid.lang.text import fold
+from spacy_deid.patterns.validators import VALIDATORS
+from spacy_deid.release import ReleasedNote, release_note
+from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.persons import PERSONS, number_entities
+from spacy_deid.surrogates.strategies import FALLBACK, Replacement
 
-from .surrogate_figures import KEYS, aim, count, measure, release
+TIMES = frozenset({"DATE", "AGE"})
+SHARED = frozenset({"ZIP", "TERRITORY", "COUNTRY"})
+CHECKED = {  # by label, because one in ten of any numbers passes Luhn's test
+    "dni": {"NATIONAL_ID", "MRN"},
+    "hetu": {"NATIONAL_ID"},
+    "nuss": {"INSURANCE_ID"},
+    "card": {"ACCOUNT"},
+    "iban": {"ACCOUNT"},
+    "nhs": {"NATIONAL_ID"},
+    "npi": {"LICENSE"},
+    "dea": {"LICENSE"},
+    "vin": {"VEHICLE"},
+    "ip": {"IP_ADDRESS"},
+}
+KEYS = (bytes(range(32)), bytes(range(100, 132)))
+WORD = re.compile(r"[^\W\d_]{2,}")
+DAY = {
+    "es": re.compile(r"(\d\d?)[/.-](\d\d?)[/.-](\d{4})"),
+    "en": re.compile(r"(\d\d?)[/-](\d\d?)[/-](\d{4})"),
+    "fi": re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})"),
+}
+OLDEST = 89 * 365
+SPEED = 5_000
+
+
+def aim(name: str) -> tuple[float | None, Literal["higher", "lower"]]:
+    """Return target and direction of a figure."""
+    if name in ("originals kept", "collisions"):
+        return 0.0, "lower"
+    if name.startswith(("consistent", "intervals", "valid")):
+        return 1.0, "higher"
+    return (SPEED, "higher") if name.startswith("entities/s") else (None, "lower")
+
+
+def release(notes: Sequence[AnnotatedText], lang: str, secret: bytes) -> list[ReleasedNote]:
+    """De-identify notes, each as that of another patient."""
+    key = ProjectKey(secret)
+    return [release_note(note, key.patient(note.name), lang) for note in notes]
+
+
+def count(released: Iterable[ReleasedNote]) -> int:
+    """Count the mentions."""
+    return sum(len(note.mentions) for note in released)
+
+
+def measure(released: Sequence[ReleasedNote], lang: str) -> dict[str, float]:
+    """Compute all figures except speed."""
+    tags = Counter(m.label for note in released for m, r in pairs(note) if r.action == FALLBACK)
+    figures: dict[str, float] = {
+        "originals kept": sum(
+            r.action == "replace" and fold(r.text) == fold(m.text) for note in released for m, r in pairs(note)
+        ),
+        "kept because it stays true": sum(r.action == "keep" for note in released for _, r in pairs(note)),
+        "collisions": sum(len(collisions(note)) for note in released),
+        "consistent persons": share(flag for note in released for flag in consistent_persons(note)),
+        "consistent values": share(flag for note in released for flag in consistent_values(note)),
+        "intervals kept": share(flag for note in released for flag in intervals(note, lang)),
+        "valid ids": share(flag for note in released for flag in validity(note)),
+        "share of mentions with a tag": sum(tags.values()) / max(1, count(released)),
+    }
+    return figures | {f"tags: {label}": number for label, number in sorted(tags.items())}
+
+
+def pairs(note: ReleasedNote) -> Iterator[tuple[Mention, Replacement]]:
+    """Pair the mentions of a note with their replacements."""
+    return zip(note.mentions, note.replacements, strict=True)
+
+
+def share(flags: Iterable[bool]) -> float:
+    """Return the share of true values; 1 if there are none."""
+    found = list(flags)
+    return sum(found) / len(found) if found else 1.0
+
+
+def collisions(note: ReleasedNote) -> list[tuple[str, str]]:
+    """Return labels and surrogates that replace two entities."""
+    numbers = number_entities(note.mentions)
+    owners: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    for (mention, made), number in zip(pairs(note), numbers, strict=True):
+        named = mention.label in PERSONS
+        if made.action != "replace" or mention.label in TIMES | SHARED:
+            continue
+        if not named or len(WORD.findall(made.text)) > 1:
+            owners["PERSON" if named else mention.label, fold(made.text)].setdefault(number, fold(mention.text))
+    return [value for value, found in owners.items() if any(differ(*two) for two in combinations(found.values(), 2))]
+
+
+def differ(first: str, second: str) -> bool:
+    """Test whether two values differ by more than a typing error."""
+    return Levenshtein.distance(first, second, score_cutoff=1) > 1
+
+
+def consistent_persons(note: ReleasedNote) -> Iterator[bool]:
+    """For each mention of a person, test whether its words are in the fullest surrogate of any label or of its own
+    label.
+    """
+    groups: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
+    for (mention, made), number in zip(pairs(note), number_entities(note.mentions), strict=True):
+        if mention.label in PERSONS and made.action == "replace" and WORD.search(mention.text):
+            groups[number].append((mention.label, mention.text, made.text))
+    for group in groups.values():
+        for label, _, made in group if len(group) > 1 else ():
+            own = [row for row in group if row[0] == label]
+            words = starts(fullest(group)) | starts(fullest(own))
+            yield starts(made) <= words
+
+
+def fullest(group: Sequence[tuple[str, str, str]]) -> str:
+    """Return the surrogate of the mention with the most words."""
+    return max(group, key=lambda row: len(WORD.findall(row[1])))[2]
+
+
+def starts(name: str) -> set[str]:
+    """Return the case-folded beginnings of the words of a name."""
+    return {fold(word)[:3] for word in WORD.findall(name)}
+
+
+def consistent_values(note: ReleasedNote) -> Iterator[bool]:
+    """For each repeated value, test whether it has a single surrogate."""
+    made: dict[tuple[str, str], set[str]] = defaultdict(set)
+    times: Counter[tuple[str, str]] = Counter()
+    for mention, replacement in pairs(note):
+        if replacement.action == "generalize":  # says less, and is no surrogate: a field says it in other words
+            continue
+        value = (mention.label, fold(mention.text))
+        made[value].add(fold(replacement.text))
+        times[value] += 1
+    return (len(made[value]) == 1 for value, number in times.items() if number > 1)
+
+
+def intervals(note: ReleasedNote, lang: str) -> Iterator[bool]:
+    """For each pair of full dates, test whether their distance is unchanged."""
+    texts = [(m.text, made.text) for m, made in pairs(note) if m.label == "DATE" and made.action == "replace"]
+    month_first = lang == "en" and not any(first > 12 for text, _ in texts if (first := leading(text, lang)))
+    days = [
+        (before, day(new, lang, month_first))
+        for old, new in texts
+        if (before := day(old, lang, month_first)) is not None
+    ]
+    latest = max((before for before, _ in days), default=0)
+    young = [(before, after) for before, after in days if latest - before <= OLDEST]
+    for (a, moved_a), (b, moved_b) in combinations(young, 2):
+        yield moved_a is not None and moved_b is not None and a - b == moved_a - moved_b
+
+
+def leading(text: str, lang: str) -> int:
+    """Return the first number of a full numeric date, 0 for other dates."""
+    found = DAY[lang].fullmatch(text.strip())
+    return int(found[1]) if found else 0
+
+
+def day(text: str, lang: str, month_first: bool) -> int | None:
+    """Return the day of a full numeric date, None for other dates."""
+    found = DAY[lang].fullmatch(text.strip())
+    if not found:
+        return None
+    first, second, year = (int(number) for number in found.groups())
+    month, number = (first, second) if month_first else (second, first)
+    try:
+        return date(year, month, number).toordinal()
+    except ValueError:
+        return None
+
+
+def validity(note: ReleasedNote) -> Iterator[bool]:
+    """For each number with valid check digits, test whether its surrogate is valid."""
+    for mention, made in pairs(note):
+        for name, labels in CHECKED.items():
+            if made.action == "replace" and mention.label in labels and VALIDATORS[name](mention.text):
+                yield VALIDATORS[name](made.text)
+
 
 WARM = bytes(range(200, 232))
 

@@ -28,7 +28,7 @@ from spacy_deid.release import ReleasedNote, part
 from spacy_deid.surrogates.mention import find_mentions
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement, tag_of
 
-from .surrogate_figures import KEYS, aim, count, measure, release
+from .surrogates import KEYS, aim, count, measure, release
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)

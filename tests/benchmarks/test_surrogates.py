@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.surrogate_figures import measure
+from benchmarks.surrogates import measure
 from spacy_deid.evaluation import AnnotatedText, Entity
 from spacy_deid.release import ReleasedNote
 from spacy_deid.surrogates.mention import Mention

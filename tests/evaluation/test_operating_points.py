@@ -102,19 +102,6 @@ def test_a_risk_is_bounded_on_the_development_set(table, gold):
     assert control_point(table, 0.3, loss="character")["default"] >= point["default"]
 
 
-def test_labels_with_too_few_documents_take_no_threshold_of_their_own(table, gold):
-    alpha, needed = 0.1, 9
-    documents = {label: cube.shape[1] for label, cube in table.label_losses("entity").items()}
-    assert min(documents.values()) < needed < max(documents.values())
-    point = control_point(table, alpha, per_label=True)
-    shares = table.sweep.count(point).labels
-    for k, label in enumerate(table.sweep.labels):
-        due, missed = shares[:, k, 2], shares[:, k, 3]
-        if documents[label] >= needed:
-            risk = ((missed[due > 0] / due[due > 0]).sum() + 1) / (documents[label] + 1)
-            assert risk <= alpha + 1e-9, label
-
-
 def test_too_small_a_development_set_says_how_many_documents_are_needed(table, gold):
     with pytest.raises(ConfigError, match=f"got {len(gold)}, need at least 99"):
         control_point(table, 0.01)

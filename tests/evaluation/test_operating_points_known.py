@@ -214,6 +214,16 @@ def test_a_label_that_keeps_its_bound_early_is_no_surer_than_all():
     assert threshold(control_point(table, 0.02, per_label=True), "DATE") <= whole["default"]
 
 
+@pytest.mark.parametrize(("documents", "has_own"), [(4, False), (30, True)])
+def test_a_label_needs_enough_documents_for_a_threshold_of_its_own(documents, has_own):
+    # A bound of 0.1 needs 9 documents. At the threshold for all labels, 0.28, every RELATIVE is missed.
+    sweep = corpus((Candidate("DATE", 0.3), 40), (Candidate("RELATIVE", 0.004), documents))
+    point = control_point(measure(sweep), 0.1, per_label=True)
+    assert point["default"] == 0.28
+    assert (threshold(point, "RELATIVE") <= 0.004) == has_own
+    assert threshold(point, "DATE") == 0.28
+
+
 def test_the_figures_say_the_bound_that_is_kept():
     sweep = corpus(*EARLY)
     table = measure(sweep)

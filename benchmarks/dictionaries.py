@@ -213,7 +213,7 @@ PARTS = {"build": measure_build, "serve": measure_serve, "bare": measure_bare, "
 
 
 def run(part: str, folder: Path, processes: int) -> tuple[dict[str, float], float]:
-    """Measure a part in a new process. RETURNS (tuple): figures, and the peak memory of the process and its children."""
+    """Measure a part in a new process. RETURNS (tuple): figures, and peak memory including child processes."""
     command = [sys.executable, "-m", __spec__.name, "--measure", part, str(folder), "--processes", str(processes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         highest = 0.0

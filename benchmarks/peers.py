@@ -166,7 +166,7 @@ def table(corpus: Corpus, figures: Mapping[str, Figures]) -> str:
 
 
 def rows(corpus: Corpus, figures: Mapping[str, Figures], command: str) -> list[MetricRow]:
-    """Create rows: figures of each system, and ours divided by that of the best peer (above 1 is better, 1 is a tie)."""
+    """Create rows: figures of each system, and ours divided by the best peer (above 1 is better, 1 is a tie)."""
     rest = {"data": corpus.name, "split": corpus.split, "command": command, "date": date.today().isoformat()}
     out = []
     for figure in FIGURES:

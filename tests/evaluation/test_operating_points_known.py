@@ -214,7 +214,7 @@ def test_a_label_that_keeps_its_bound_early_is_no_surer_than_all():
     assert threshold(control_point(table, 0.02, per_label=True), "DATE") <= whole["default"]
 
 
-@pytest.mark.parametrize(("documents", "has_own"), [(4, False), (30, True)])
+@pytest.mark.parametrize(("documents", "has_own"), [(4, False), (20, True)])
 def test_a_label_needs_enough_documents_for_a_threshold_of_its_own(documents, has_own):
     # A bound of 0.1 needs 9 documents. At the threshold for all labels, 0.28, every RELATIVE is missed.
     sweep = corpus((Candidate("DATE", 0.3), 40), (Candidate("RELATIVE", 0.004), documents))

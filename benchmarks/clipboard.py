@@ -9,8 +9,6 @@ from types import TracebackType
 
 from playwright.sync_api import Page, sync_playwright
 
-__all__ = ["Clipboard"]
-
 CHROMIUM = "/usr/bin/chromium"
 HIDDEN = ["--disable-extensions", "--disable-component-extensions-with-background-pages"]  # what takes the viewer away
 EMPTY = "nothing was copied"

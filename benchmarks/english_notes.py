@@ -7,8 +7,6 @@ from pathlib import Path
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.synth.listed_values import read_aci_bench, read_asq_phi
 
-__all__ = ["Corpus", "read_corpora"]
-
 QUERIES = "asq_phi/synthetic_clinical_queries.txt"
 VISITS = "clinical_visit_notes/data/aci-bench/challenge_data"
 

@@ -19,8 +19,6 @@ from spacy_deid.lang.inflection import case_forms
 from spacy_deid.notes.source import Columns, NoteKey
 from spacy_deid.synth.corpus import make_corpus
 
-__all__ = ["FORMS", "LANGS", "Leak", "Rows", "World", "make_table"]
-
 LANGS = ("en", "es", "fi")
 FORMS = {"as written": 0.7, "broken up": 0.15, "misspelt": 0.15}
 _PERSONS = ("PATIENT", "RELATIVE", "CLINICIAN", "PERSON")

@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Logistic", "Tagger", "Text", "fit_logistic", "train_tagger"]
-
 TOKEN = re.compile(r"\w+|[^\w\s]")
 STEPS = 60
 RATE = 0.3

@@ -17,8 +17,6 @@ from spacy_deid.labels import LABELS
 
 from .english_notes import Corpus
 
-__all__ = ["FIGURES", "LOWER", "Figures", "neutral_mask", "score"]
-
 Figures = dict[str, float | None]
 
 NAMES = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})

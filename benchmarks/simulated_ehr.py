@@ -17,8 +17,6 @@ from spacy_deid.lang.synthesis import IdBearer
 from spacy_deid.synth.ids import make_id
 from spacy_deid.synth.names import read_table
 
-__all__ = ["PATIENT_COLUMNS", "write_tables"]
-
 SEED = 20
 _LANGS = ("es", "en", "fi")
 _FLAT = 0.3  # share of names that are drawn evenly

@@ -12,8 +12,6 @@ from spacy_deid.errors import Errors, InputError
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.docbin import read_docbin
 
-__all__ = ["TEST_SETS", "read_test_set"]
-
 TEST_SETS = Path(__file__).with_suffix(".json")
 
 

@@ -15,8 +15,6 @@ from spacy_deid.errors import Errors, InputError
 from spacy_deid.evaluation.documents import AnnotatedText, Entity
 from spacy_deid.evaluation.files import read_text
 
-__all__ = ["CONLL_LABELS", "read_conll"]
-
 CONLL_LABELS: Mapping[str, str | None] = MappingProxyType(
     {
         "PER": "PERSON",

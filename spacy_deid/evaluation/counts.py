@@ -18,25 +18,6 @@ from numpy.typing import NDArray
 
 from .documents import Entity
 
-__all__ = [
-    "HEADER_WIDTH",
-    "HIPAA_I2B2",
-    "Mask",
-    "Triple",
-    "alphanumeric_mask",
-    "confuse",
-    "count_exact",
-    "count_merged",
-    "count_relaxed",
-    "count_sentences",
-    "count_tokens",
-    "coverage_mask",
-    "find_words",
-    "header_mask",
-    "is_covered",
-    "merge_spans",
-]
-
 Triple = tuple[int, int, int]
 Mask = NDArray[np.bool_]
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from ..errors import Errors, InputError
 from ..labels import to_scheme
 
-__all__ = ["AnnotatedText", "Entity", "index_documents", "pair_documents", "relabel"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:

@@ -12,18 +12,6 @@ from ..errors import Errors, InputError
 from ..labels import SCHEMES, from_scheme
 from .documents import AnnotatedText, Entity
 
-__all__ = [
-    "check_quote",
-    "check_xml",
-    "file_name",
-    "read_bytes",
-    "read_label",
-    "read_offset",
-    "read_text",
-    "write_bytes",
-    "write_text",
-]
-
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -15,8 +15,6 @@ from .documents import AnnotatedText, index_documents
 from .json_formats import read_jsonl, write_jsonl
 from .standoff import read_brat, read_i2b2, write_brat, write_i2b2
 
-__all__ = ["FORMATS", "WRITERS", "annotation_files", "detect_format", "read_folder", "write_folder"]
-
 FORMATS = {
     "brat": (".ann", ".txt"),
     "i2b2": (".xml",),

@@ -32,18 +32,6 @@ from ..errors import ConfigError, Errors, InputError
 from .files import read_text, write_text
 from .metrics import plain, ratio
 
-__all__ = [
-    "FIGURES",
-    "Sweep",
-    "average_precision",
-    "best_f1_threshold",
-    "figures_at",
-    "recall_threshold",
-    "roc_auc",
-    "summarize",
-    "sweep",
-]
-
 FIGURES = ("accuracy", "f1", "recall", "precision", "pr_auc", "roc_auc")
 HIGHEST = sys.float_info.max  # stands for infinity, which JSON cannot say
 

@@ -15,8 +15,6 @@ import numpy as np
 from .counts import Mask, alphanumeric_mask, coverage_mask, find_words
 from .documents import AnnotatedText, Entity, pair_documents
 
-__all__ = ["LEVELS", "Category", "category_of", "count_misses", "list_misses", "load_categories", "source"]
-
 LEVELS = ("high", "medium", "low")
 
 

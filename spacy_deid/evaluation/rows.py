@@ -11,8 +11,6 @@ from typing import Any, Literal
 from ..errors import Errors, InputError
 from .files import read_text, write_text
 
-__all__ = ["ENDS", "MetricRow", "read_rows", "replace_rows", "with_interval", "write_rows"]
-
 # what the rows of an interval's two ends are called after the row that it belongs to
 ENDS = (", lower end of the 95 % interval", ", upper end of the 95 % interval")
 Key = tuple[str, str, str]

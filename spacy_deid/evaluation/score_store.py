@@ -23,8 +23,6 @@ from .documents import AnnotatedText
 from .files import write_bytes
 from .scored_tokens import ScoredTokens, join, read_record, score_tokens
 
-__all__ = ["ScoreStore", "score_corpus", "score_notes", "store_key"]
-
 FACTORY = "deid_surprisal"
 PARTS = ("model", "mode", "masking", "score")  # what a record says of what scored it
 BATCH = 8  # notes that the model is given at once

@@ -28,19 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-__all__ = [
-    "BETTER",
-    "Embed",
-    "Pair",
-    "bert_score",
-    "diversities",
-    "format_surrogate_table",
-    "ngram_diversity",
-    "ngram_similarity",
-    "ngrams",
-    "surrogate_figures",
-]
-
 Floats = NDArray[np.floating]
 # The embeddings of the tokens of a text, a row for each.
 Embed = Callable[[str], Floats]

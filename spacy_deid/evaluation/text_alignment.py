@@ -19,8 +19,6 @@ from typing import NamedTuple
 from ..errors import Errors, InputError
 from .documents import AnnotatedText, Entity, index_documents
 
-__all__ = ["LEAST", "TextMap", "align_texts", "move_documents"]
-
 LEAST = 0.8  # share of the longer text that must agree; of two texts of one language about half does by chance
 _ANCHOR = 24  # characters
 _IGNORED = frozenset(("Pd", "Cc", "Cf", "Cn"))  # PDFium writes U+FFFE for the hyphen of a broken word

@@ -1,4 +1,4 @@
-"""Notes in, results out: bytes decoded so that offsets hold, files written whole or not at all.
+"""Read notes so that offsets refer to the file, and write files completely or not at all.
 
 A note is decoded without translation of line ends and without dropping a byte-order mark, because both would shift
 every offset behind them, and is encoded again in the same way.
@@ -38,7 +38,7 @@ _MARKS = {
 
 
 def check_encoding(encoding: str) -> str:
-    """Make sure that an encoding is known and one of text.
+    """Check that an encoding is known and encodes text.
 
     encoding (str): a name that Python knows.
     RETURNS (str): the name, in Python's spelling. "utf-8-sig" becomes "utf-8", which keeps a mark as it is.
@@ -143,7 +143,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 @contextmanager
 def hold(path: Path) -> Iterator[bool]:
-    """Hold a lock file for this process. The system lets go of it when the process ends, however it ends.
+    """Hold a lock file for this process. The system releases the lock when the process ends for any reason.
 
     path (Path): the file; it is made, and removed at the end.
     YIELDS (bool): whether it is held; False on a system or file system without locks.
@@ -169,7 +169,7 @@ def hold(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def only_run(folder: Path) -> Iterator[None]:
-    """Keep other runs out of a folder that is written to, and remove the temporary files of runs that were killed.
+    """Lock a folder for one run, and remove the temporary files of runs that were killed.
 
     Removed are files with the name of a temporary file of `whole_file` that no process has locked. A folder that is
     made for this and left empty is removed.
@@ -217,7 +217,7 @@ def _is_at(place: int, path: Path) -> bool:
 
 
 def _remove_left(folder: Path) -> None:
-    """Remove temporary files that nobody writes any more."""
+    """Remove temporary files that no process has locked."""
     for name, _, files in os.walk(folder):
         for path in (Path(name) / file for file in files if _TEMPORARY.fullmatch(file)):
             with suppress(OSError):
@@ -231,7 +231,7 @@ def _remove_left(folder: Path) -> None:
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
-    """Remove folders, the innermost first, as far as they are empty."""
+    """Remove the folders that are empty, the innermost first."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
@@ -263,7 +263,7 @@ def find_notes(paths: Sequence[Path], suffixes: Sequence[str], skip: Path) -> tu
 
 
 def _check_file(path: Path, suffixes: Sequence[str]) -> Path:
-    """Make sure that a path that was given is a file of a kind that is read."""
+    """Check that a given path is a file of a supported type. RAISES: InputError (D402 - D404)."""
     if not path.is_file():
         raise InputError(Errors.D402.format(path=path, reason="no such file or folder"))
     if path.suffix.lower() in suffixes:
@@ -285,7 +285,7 @@ def _within(path: Path, folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to read and the files to write from it, the one that says "done" last."""
+    """One file to read and the files to write from it. The last one marks the job as done when it exists."""
 
     source: Path
     relative: Path
@@ -301,7 +301,7 @@ def plan(
     overwrite: bool = False,
     resume: bool = False,
 ) -> tuple[list[Job], int]:
-    """Decide what is read and written, and refuse before anything is written.
+    """Decide which files are read and written, and raise before anything is written.
 
     notes (Iterable): files with their relative paths, as `find_notes` gives them.
     targets (Callable): the files to write, from the relative path.
@@ -325,7 +325,7 @@ def plan(
 
 
 def _check_targets(jobs: Sequence[Job], shared: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """Make sure that no file is written twice, or read and written; links and ".." are followed first."""
+    """Check that no file is written twice, or both read and written. Links and ".." are resolved first."""
     sources = {os.path.realpath(path) for path in (*(job.source for job in jobs), *inputs)}
     inodes = {_inode(path) for path in sources if os.path.exists(path)}
     owners: dict[str, Path] = {}
@@ -341,13 +341,13 @@ def _check_targets(jobs: Sequence[Job], shared: Sequence[Path], inputs: Sequence
 
 
 def _inode(path: str) -> tuple[int, int]:
-    """What tells a file from others, whatever it is called."""
+    """Device and inode of a file, which are the same for all its names."""
     stat = os.stat(path)
     return stat.st_dev, stat.st_ino
 
 
 def _done(job: Job) -> bool:
-    """Whether everything was written after the note was."""
+    """Whether all target files exist and are not older than the note."""
     try:
         written = job.source.stat().st_mtime_ns
         return all(path.stat().st_mtime_ns >= written for path in job.targets)

@@ -1,4 +1,4 @@
-"""Patient ids in one form: dictionaries, surrogates, salts, vault and audit all compare what `normal_id` gives.
+"""Normalize patient ids. Dictionaries, surrogates, salts, vault and audit compare ids in the form of `normal_id`.
 
 - Text is stripped of white space at both ends and brought to Unicode form NFKC, so that digits of full width are
   digits; zero-width characters and byte-order marks go.
@@ -47,10 +47,10 @@ def normal_id(value: Any) -> str:
 
 
 def loose_id(patient_id: str) -> str:
-    """What two ids have in common that differ only in leading zeros, case or white space, or in ".0" at the end.
+    """Reduce an id to a form that ignores leading zeros, case, white space and ".0" at the end.
 
     patient_id (str): what `normal_id` gave.
-    RETURNS (str): the common form. It is for comparing alone: two patients may share it.
+    RETURNS (str): the reduced form. Use it only to warn, because two patients may share it.
     """
     return _ZEROS.sub("", _WHOLE.sub(r"\1", _SPACES.sub("", patient_id.casefold())))
 

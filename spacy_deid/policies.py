@@ -1,4 +1,4 @@
-"""What a release does with each label, as data. Detection does not know of it: the same detections, another release.
+"""Release policies: what is done with each label. A policy does not change what is detected.
 
 A policy is a TOML file:
 
@@ -62,17 +62,17 @@ class Policy:
         return self.labels.get(label, self.default)
 
     def replaces(self, label: str) -> bool:
-        """Whether nothing of a span with this label is released."""
+        """Whether spans with this label are always replaced."""
         return self.action(label) in ("replace", "tag")
 
     @property
     def replaces_all(self) -> bool:
-        """Whether nothing that was detected is released."""
+        """Whether all detected spans are replaced."""
         return all(action in ("replace", "tag") for action in (self.default, *self.labels.values()))
 
 
 def shipped_policies() -> list[str]:
-    """Names of the policies that come with the package."""
+    """Names of the shipped policies."""
     folder = files("spacy_deid") / "resources" / "policies"
     return sorted(Path(item.name).stem for item in folder.iterdir() if item.name.endswith(".toml"))
 

@@ -1,7 +1,7 @@
-"""Jobs in several processes: results come in the order of the jobs, and a job that ends its process fails alone.
+"""Run jobs in worker processes. Results come in the order of the jobs, and a job that kills its process fails alone.
 
-Each worker process has a pipe of its own, so the death of one worker disturbs no other. Workers end with the process
-that started them, however that one ends.
+Each worker process has its own pipe, so the death of one worker does not affect the others. Workers end when the
+process that started them ends, for whatever reason.
 """
 
 import multiprocessing
@@ -37,13 +37,16 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A job that could not be done. The reason quotes no note."""
+    """The result of a job that failed.
+
+    reason (str): why it failed. It quotes no note.
+    """
 
     reason: str
 
 
 def attempt(action: Callable[[U], T], job: U) -> T | Failure:
-    """Do a job, or say what went wrong."""
+    """Run a job in this process. RETURNS: its result, or a `Failure` if it raises."""
     try:
         return action(job)
     except Exception as error:
@@ -51,7 +54,7 @@ def attempt(action: Callable[[U], T], job: U) -> T | Failure:
 
 
 def default_start() -> Start:
-    """How worker processes are started unless a caller knows better.
+    """The default method to start worker processes.
 
     RETURNS (str): "fork" on Linux while this process has a single Python thread; "spawn" elsewhere, because a forked
         copy keeps the locks of threads that it does not have.
@@ -62,14 +65,14 @@ def default_start() -> Start:
 def attempt_all(
     action: Callable[[U], T], jobs: Iterable[U], n_process: int, seconds: float = 0, start: Start | None = None
 ) -> Iterator[tuple[U, T | Failure]]:
-    """Do something with each job.
+    """Run a function on each job.
 
-    action (Callable[[U], T]): what to do.
+    action (Callable[[U], T]): the function.
     jobs (Iterable[U]): the jobs.
     n_process (int): number of processes. With 1 and no time limit the jobs are done in this process.
     seconds (float): time limit of a job, 0 for none.
     start (Optional[str]): as `Workers`.
-    YIELDS (tuple[U, T | Failure]): each job with its result, in the order of the jobs.
+    YIELDS (tuple[U, T | Failure]): each job and its result, in order.
     """
     if n_process == 1 and not seconds:
         yield from ((job, attempt(action, job)) for job in jobs)
@@ -80,7 +83,7 @@ def attempt_all(
 
 @dataclass(eq=False, slots=True)
 class _Task:
-    """A job on its way. A job whose process dies is tried once more."""
+    """A job that was read and not yielded yet. A job whose process dies is tried once more."""
 
     job: Any
     last_try: bool = False
@@ -123,7 +126,7 @@ class Workers(Generic[U, T]):
     A worker that dies or exceeds the time limit is replaced. Its job is split if it can be; a job that cannot be split
     fails: after the second death of its process, or at once if it took too long.
 
-    action (Callable[[U], T]): what to do with a job. With "spawn" it must be picklable, as must jobs and results.
+    action (Callable[[U], T]): runs a job. With "spawn" it must be picklable. Jobs and results must always be.
     n_process (int): number of processes.
     seconds (float): time limit of a job, 0 for none.
     start (Optional[str]): "fork", "spawn", or None for what `default_start` gives.
@@ -152,7 +155,7 @@ class Workers(Generic[U, T]):
         self.close()
 
     def run(self, jobs: Iterable[U]) -> Iterator[tuple[U, T | Failure]]:
-        """Do jobs. No more of them are read ahead than the processes need.
+        """Run jobs. Only as many jobs are read ahead as the processes need.
 
         jobs (Iterable[U]): the jobs. If the iterable raises, the jobs before are finished first.
         YIELDS (tuple[U, T | Failure]): each job, or the parts that it was split into, with its result, in order.

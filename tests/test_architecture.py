@@ -225,7 +225,6 @@ def test_a_heavy_import_is_found_wherever_it_runs_at_once():
     assert list(heavy("def load():\n    import torch")) == []
 
 
-# Tests of a language code that are left outside lang/, by file. The numbers only shrink; the goal is none.
 LANGUAGES = {path.parent.name for path in PACKAGE.glob("lang/*/patterns.toml")}
 LANGUAGE_NAMES = ("english", "finnish", "spanish", "swedish", "german")
 

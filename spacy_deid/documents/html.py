@@ -15,8 +15,8 @@ from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
 from .archive import check_elements
 from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
-from .markup import TextNode, append, remove, strip_invisible, texts_and_attributes, unwrap
-from .placed_text import PlacedText, join_paragraphs
+from .markup import TextNode, append, join_paragraphs, remove, strip_invisible, texts_and_attributes, unwrap
+from .placed_text import PlacedText
 from .plain import encoding_of
 from .vocabulary import is_font, is_language, is_measure
 

@@ -1,12 +1,14 @@
 """XML and HTML trees from untrusted files: safe parsing, removal of elements, and replacement of text in place."""
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lxml import etree
 
 from ..errors import Errors, InputError
+from ..offsets import Edit
+from .placed_text import PlacedText
 
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # optional and forbidden line breaks
@@ -152,3 +154,60 @@ def texts_and_attributes(root: Any) -> Iterator[tuple[str, str]]:
 def preserve_space(element: Any) -> None:
     """Mark the white space at both ends of an element's text as significant."""
     element.set(_XML_SPACE, "preserve")
+
+
+def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str], properties: str = "") -> None:
+    """Join paragraphs if an edit covers the line break between them, as in an address of two lines.
+
+    Only paragraphs with the same parent and the same formatting are joined. Table cells stay separate.
+
+    text (PlacedText): the text, after its places were edited.
+    edits (Sequence[Edit]): edits in the order of the text.
+    tags (Container[str]): tags of paragraphs.
+    properties (str): tag of the child element with the formatting of a paragraph.
+    """
+    for before, after in reversed(
+        [*text.joined_places(edits)]
+    ):  # reversed, so that no place moves before it is visited
+        first, last = _paragraph(before, tags), _paragraph(after, tags)
+        if first is None or last is None or first is last:
+            continue
+        for paragraph in _siblings_until(first, last, properties):
+            looks = paragraph.find(properties) if properties else None
+            if looks is not None:
+                paragraph.remove(looks)
+            append(first, len(first), paragraph.text)
+            first.extend(list(paragraph))
+            remove(paragraph)
+
+
+def _paragraph(place: Any, tags: Container[str]) -> Any:
+    """Return the paragraph that contains a place; None if there is none or the place is an attribute."""
+    element = getattr(place, "element", None)
+    if element is None or (isinstance(place, TextNode) and place.field[0] == "@"):
+        return None
+    if isinstance(place, TextNode) and place.field == "tail":
+        element = element.getparent()
+    if element.tag in tags:
+        return element
+    return next((above for above in element.iterancestors() if above.tag in tags), None)
+
+
+def _siblings_until(first: Any, last: Any, properties: str) -> list[Any]:
+    """Return the paragraphs after `first` up to `last`; an empty list if they are not siblings with equal
+    formatting.
+    """
+    found = []
+    for paragraph in first.itersiblings():
+        if _formatting(paragraph, properties) != _formatting(first, properties):
+            return []
+        found.append(paragraph)
+        if paragraph is last:
+            return found
+    return []
+
+
+def _formatting(paragraph: Any, properties: str) -> tuple[Any, ...]:
+    """Return the properties that must be equal for paragraphs to be joined."""
+    child = paragraph.find(properties) if properties else None
+    return paragraph.tag, dict(paragraph.attrib), b"" if child is None else etree.tostring(child, with_tail=False)

@@ -12,10 +12,10 @@ from ..errors import DeidError, Errors, InputError
 from ..offsets import Edit, apply_edits
 from .document import Document, ExtractedText, ReadSettings, WriteSettings
 from .image import FORMAT, picture_codes
-from .markup import parse, texts_and_attributes
+from .markup import join_paragraphs, parse, texts_and_attributes
 from .pages.barcodes import cover_codes
 from .pages.tesseract import check_tesseract
-from .placed_text import PlacedText, join_paragraphs
+from .placed_text import PlacedText
 
 _READ = ("PNG", "JPEG", "TIFF")
 _CONVERTED = ("GIF", "BMP")

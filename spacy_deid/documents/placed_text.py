@@ -3,13 +3,10 @@ them.
 """
 
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from lxml import etree
-
 from ..offsets import Edit, check_edits
-from .markup import TextNode, append, remove
 
 
 class TextPiece(NamedTuple):
@@ -122,60 +119,3 @@ def _split_edit(pieces: Sequence[TextPiece], first: int, edit: Edit) -> list[tup
         at = min(max(edit.start, piece.start), piece.end) - piece.start
         out.append((first, Edit(at, at, edit.label, replacement)))
     return out
-
-
-def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str], properties: str = "") -> None:
-    """Join paragraphs if an edit covers the line break between them, as in an address of two lines.
-
-    Only paragraphs with the same parent and the same formatting are joined. Table cells stay separate.
-
-    text (PlacedText): the text, after its places were edited.
-    edits (Sequence[Edit]): edits in the order of the text.
-    tags (Container[str]): tags of paragraphs.
-    properties (str): tag of the child element with the formatting of a paragraph.
-    """
-    for before, after in reversed(
-        [*text.joined_places(edits)]
-    ):  # reversed, so that no place moves before it is visited
-        first, last = _paragraph(before, tags), _paragraph(after, tags)
-        if first is None or last is None or first is last:
-            continue
-        for paragraph in _siblings_until(first, last, properties):
-            looks = paragraph.find(properties) if properties else None
-            if looks is not None:
-                paragraph.remove(looks)
-            append(first, len(first), paragraph.text)
-            first.extend(list(paragraph))
-            remove(paragraph)
-
-
-def _paragraph(place: Any, tags: Container[str]) -> Any:
-    """Return the paragraph that contains a place; None if there is none or the place is an attribute."""
-    element = getattr(place, "element", None)
-    if element is None or (isinstance(place, TextNode) and place.field[0] == "@"):
-        return None
-    if isinstance(place, TextNode) and place.field == "tail":
-        element = element.getparent()
-    if element.tag in tags:
-        return element
-    return next((above for above in element.iterancestors() if above.tag in tags), None)
-
-
-def _siblings_until(first: Any, last: Any, properties: str) -> list[Any]:
-    """Return the paragraphs after `first` up to `last`; an empty list if they are not siblings with equal
-    formatting.
-    """
-    found = []
-    for paragraph in first.itersiblings():
-        if _formatting(paragraph, properties) != _formatting(first, properties):
-            return []
-        found.append(paragraph)
-        if paragraph is last:
-            return found
-    return []
-
-
-def _formatting(paragraph: Any, properties: str) -> tuple[Any, ...]:
-    """Return the properties that must be equal for paragraphs to be joined."""
-    child = paragraph.find(properties) if properties else None
-    return paragraph.tag, dict(paragraph.attrib), b"" if child is None else etree.tostring(child, with_tail=False)

@@ -3,11 +3,10 @@
 import subprocess
 import sys
 
-BLOCKED = {
-    "PIL", "cassis", "cryptography", "defusedxml", "duckdb", "fastapi", "lxml", "matplotlib", "onnxruntime", "openpyxl",
-    "pikepdf", "pyarrow", "pypdfium2", "reportlab", "simplemma", "sqlalchemy", "starlette", "striprtf", "tokenizers",
-    "torch", "uvicorn", "zxingcpp",
-}  # fmt: skip
+BLOCKED = set(
+    "PIL cassis cryptography defusedxml duckdb fastapi lxml matplotlib onnxruntime openpyxl pikepdf pyarrow pypdfium2 "
+    "reportlab simplemma sqlalchemy starlette striprtf tokenizers torch uvicorn zxingcpp".split()
+)
 PROGRAM = f"""
 import sys
 

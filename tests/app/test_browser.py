@@ -223,7 +223,7 @@ def test_a_decision_that_does_not_arrive_is_said(start_service, open_page):
     page.wait_for_selector("#evidence table")
     page.route("**/decisions", lambda route: route.abort())
     page.keyboard.press("x")
-    until(page, "document.getElementById('said').textContent.includes('does not answer')")
+    until(page, "document.getElementById('said').textContent.includes('does not respond')")
 
 
 def test_what_was_added_is_looked_at_next_and_the_released_text_goes_along(service, open_page):

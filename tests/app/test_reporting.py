@@ -61,8 +61,8 @@ def test_ground_truth_of_another_text_stops_no_other_and_what_the_text_lacks_is_
     assert answer.status_code == 303, answer.text
     assert [row["document"] for row in rows(service, job)] == ["informe.2025.txt"]
     page = service.client.get(f"/jobs/{job}/report").text
-    assert "ground truth of another text: 1: informe.2024.txt" in page
-    assert "no figure counts: 1: informe.2025.txt" in page
+    assert "Documents whose ground truth has a different text: 1: informe.2024.txt" in page
+    assert "not in the text and not counted: 1: informe.2025.txt" in page
     assert stamp not in page
 
 

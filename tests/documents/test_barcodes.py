@@ -183,7 +183,9 @@ def test_pdf_is_refused_without_a_barcode_decoder():
     code = "import sys; sys.modules['zxingcpp'] = None\nfrom spacy_deid.documents import read_document\n"
     code += "read_document(sys.stdin.buffer.read(), 'a.pdf')"
     done = subprocess.run([sys.executable, "-c", code], input=letter("x"), capture_output=True, check=False)
-    assert b"a.pdf: reading it needs the package 'zxingcpp': pip install 'spacy-deid[documents]'" in done.stderr
+    assert (
+        b"a.pdf: reading this file requires the package 'zxingcpp': pip install 'spacy-deid[documents]'" in done.stderr
+    )
 
 
 def test_large_box_of_words_does_not_hide_a_code():

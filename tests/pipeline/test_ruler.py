@@ -88,7 +88,7 @@ def test_key_name_and_default_label_are_settings(tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"key": "ruler"}, "'ruler' must start with 'deid/'"),
+        ({"key": "ruler"}, "'ruler': it must start with 'deid/'"),
         ({"label": "NAME"}, "unknown label 'NAME'.*PATIENT"),
         ({"paths": ["DIR/bad.csv"]}, r"bad\.csv: the terms of row\(s\) 2 "),
     ],

@@ -100,7 +100,7 @@ def test_without_an_index_of_patients_there_is_nothing_to_flag(tmp_path):
 
 
 def test_an_unknown_setting_is_refused():
-    with pytest.raises(ConfigError, match="'ignore' of 'without_patient'"):
+    with pytest.raises(ConfigError, match="'ignore' for 'without_patient'"):
         spacy.blank("es").add_pipe("deid_ruler", config={"without_patient": "ignore"})
 
 

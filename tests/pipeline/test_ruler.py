@@ -108,6 +108,13 @@ def test_a_missing_public_list_stops_every_doc_and_every_save(tmp_path):
             work()
 
 
+def test_a_list_of_a_language_is_found_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    nlp = spacy.blank("sv")
+    nlp.add_pipe("deid_ruler", config={"paths": ["lang:sv/gazetteer.csv"]})
+    assert found(nlp("Bor i Uppsala.")) == [("Uppsala", "CITY", "gazetteer")]
+
+
 def test_config_round_trip(nlp):
     config = nlp.config.from_str(nlp.config.to_str())
     assert found(spacy.util.load_model_from_config(config)("Villaseca")) == [BOTH[1]]

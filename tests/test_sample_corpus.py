@@ -9,7 +9,7 @@ import pytest
 
 from spacy_deid.evaluation import read_folder
 from spacy_deid.labels import SCHEMES
-from spacy_deid.lang.es.validators import is_dni, is_nuss
+from spacy_deid.lang.es.identifiers import is_dni, is_nuss
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "sample"
 SAMPLES = Path(str(files("spacy_deid"))) / "lang" / "es" / "samples"

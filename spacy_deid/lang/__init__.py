@@ -1,7 +1,7 @@
 """All knowledge of languages: one folder per language, and the one way to ask for it.
 
 `get_language` returns the `LanguageData` of a language code. It never fails: for a language without a folder, and for
-everything that a language leaves out, it returns safe defaults. See docs/languages.md for adding a language.
+everything that a language leaves out, it returns safe defaults. See docs/guides/languages.md for adding a language.
 """
 
 import re

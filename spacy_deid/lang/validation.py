@@ -1,7 +1,7 @@
 """Validators: tests of whether a matched text can be a date or an identifier with a check digit.
 
 A validator takes the matched text, with any separators, and returns whether it is valid. This module has what several
-languages share; the validators of a country's identifiers are in ``lang/XX/validators.py``, and
+languages share; the validators of a country's identifiers are in ``lang/XX/identifiers.py``, and
 `spacy_deid.patterns.validators` makes all of them available to rules files by name.
 """
 

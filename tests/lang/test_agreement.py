@@ -2,8 +2,8 @@
 
 import pytest
 
-from spacy_deid.lang.en.agreement import indefinite_article
-from spacy_deid.lang.es.agreement import conjunction_and, conjunction_or
+from spacy_deid.lang.en.grammar import indefinite_article
+from spacy_deid.lang.es.grammar import conjunction_and, conjunction_or
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.style import agree
 

@@ -7,20 +7,17 @@ import pytest
 import spacy
 
 from spacy_deid.lang import get_language
-from spacy_deid.lang.sv.identifiers import find_personnummer
-from spacy_deid.lang.sv.validators import is_organisationsnummer, is_personnummer
+from spacy_deid.lang.sv.identifiers import find_personnummer, is_organisationsnummer, is_personnummer
 from spacy_deid.loading import use_style
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.synth import make_corpus
 
 CONFIG = Path(__file__).parents[2] / "configs" / "sv.cfg"
-LISTS = {"paths": {"lists": str(get_language("sv").resource("gazetteer.csv"))}}
 SAMPLES = {path.stem: path.read_text(encoding="utf8") for path in get_language("sv").resource("samples").glob("*.txt")}
 
 
 def load():
-    config = spacy.util.load_config(CONFIG, overrides={"paths.lists": LISTS["paths"]["lists"]})
-    return spacy.util.load_model_from_config(config, auto_fill=True)
+    return spacy.util.load_model_from_config(spacy.util.load_config(CONFIG), auto_fill=True)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""Identifiers of the United States and the United Kingdom: SSN, NPI, DEA, MBI, NHS number.
+"""Identifiers of the United States and the United Kingdom: SSN, NPI, DEA, MBI, NHS and CHI numbers.
+
+They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
 
 Numbers that are set apart, from which surrogates are drawn:
 
@@ -9,8 +11,12 @@ Numbers that are set apart, from which surrogates are drawn:
 None are set apart for NPI, DEA and MBI; the chance that a surrogate is somebody's MBI is below one in ten thousand.
 """
 
+from random import Random
+
 from ..identifiers import IdentifierConventions, IdentifierKind, Parts, luhn, numbered, spread, weighted_sum
+from ..synthesis import IdBearer
 from ..text import DIGITS, LETTERS
+from ..validation import is_dmy, read_digits
 
 _STAFF = frozenset({"LICENSE", "EMPLOYEE_ID", "ID_OTHER", "NATIONAL_ID"})
 _AREAS = tuple(numbered(900, 999, 3))
@@ -25,15 +31,57 @@ def finish_npi(code: str) -> str:
 
 
 def finish_dea(code: str) -> str:
-    """Put the check digit into a DEA registration: odd digits and twice the even digits, modulo 10."""
-    digits = code[2:-1]
-    return code[:-1] + str((sum(map(int, digits[0::2])) + 2 * sum(map(int, digits[1::2]))) % 10)
+    """Put the check digit into a DEA registration."""
+    return code[:-1] + dea_digit(code[2:-1])
+
+
+def dea_digit(digits: str) -> str:
+    """Return the check digit of a DEA registration: d1 + d3 + d5 + 2 (d2 + d4 + d6), modulo 10 (DEA)."""
+    return str((sum(map(int, digits[0::2])) + 2 * sum(map(int, digits[1::2]))) % 10)
 
 
 def finish_nhs(code: str) -> str | None:
-    """Put the check digit into an NHS number, modulo 11; None for a number that is never issued."""
+    """Put the check digit into an NHS number, modulo 11 (NHS Data Dictionary); None if it is never issued."""
     check = (11 - weighted_sum(code[:-1], range(10, 1, -1)) % 11) % 11
     return None if check == 10 else code[:-1] + str(check)
+
+
+def is_nhs_number(text: str) -> bool:
+    """Whether a text is an NHS number of England and Wales: ten digits, not all equal, with the right check digit."""
+    code = _digits(text)
+    if len(code) != 10 or len(set(code)) == 1 or any(map(str.isalpha, text)):  # "260601E4391" is a hetu
+        return False
+    return finish_nhs(code) == code
+
+
+def is_chi(text: str) -> bool:
+    """Whether a text is a Scottish CHI number: date of birth and modulo 11 (Public Health Scotland)."""
+    code = _digits(text)
+    return is_nhs_number(code) and is_dmy(f"{code[:2]}.{code[2:4]}.{code[4:6]}")
+
+
+def is_npi(text: str) -> bool:
+    """Whether a text is a National Provider Identifier with the right check digit."""
+    code = _digits(text)
+    return len(code) == 10 and code[0] in "12" and finish_npi(code) == code
+
+
+def is_dea(text: str) -> bool:
+    """Whether a text has the seven digits of a DEA registration, with the right check digit."""
+    code = _digits(text)
+    return len(code) == 7 and dea_digit(code[:-1]) == code[-1]
+
+
+def is_ssn(text: str) -> bool:
+    """Whether a text can be a US social security number: areas 000, 666, 900–999 and zero groups are unused (SSA)."""
+    code = _digits(text)
+    area, group, serial = code[:3], code[3:5], code[5:]
+    return len(code) == 9 and area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
+
+
+def _digits(text: str) -> str:
+    """The digits of a text."""
+    return "".join(map(str, read_digits(text)))
 
 
 def _ssn_parts(code: str) -> Parts:
@@ -77,3 +125,35 @@ IDENTIFIERS = IdentifierConventions(
     ),
     conjunctions=("and", "or", "to"),
 )
+
+VALIDATORS = {"nhs": is_nhs_number, "chi": is_chi, "npi": is_npi, "dea": is_dea, "ssn": is_ssn}
+
+
+def make_ssn(rng: Random, bearer: IdBearer) -> str:
+    """Make a social security number."""
+    area = rng.choice([number for number in range(1, 900) if number != 666])
+    group, serial = rng.randrange(1, 100), rng.randrange(1, 10_000)
+    return rng.choice(["{:03}-{:02}-{:04}"] * 4 + ["{:03} {:02} {:04}", "{:03}{:02}{:04}"]).format(area, group, serial)
+
+
+def make_npi(rng: Random, bearer: IdBearer) -> str:
+    """Make a National Provider Identifier."""
+    digits = f"{rng.choice('12')}{rng.randrange(100_000_000):08}"
+    return finish_npi(f"{digits}0")
+
+
+def make_dea(rng: Random, bearer: IdBearer) -> str:
+    """Make a DEA number with the first letter of the surname."""
+    digits = "".join(str(rng.randrange(10)) for _ in range(6))
+    return f"{rng.choice('ABFM')}{(bearer.initials[-1:] or 'X').upper()}{digits}{dea_digit(digits)}"
+
+
+def make_mbi(rng: Random, bearer: IdBearer) -> str:
+    """Make a Medicare Beneficiary Identifier (CMS), whose positions of letters and digits are fixed."""
+    kinds = "CANNANNAANN" if rng.random() < 0.5 else "CAXNAXNAANN"
+    draw = {"C": "123456789", "A": _MBI, "N": "0123456789", "X": _MBI + "0123456789"}
+    code = "".join(rng.choice(draw[kind]) for kind in kinds)
+    return rng.choice([code, f"{code[:4]}-{code[4:7]}-{code[7:]}"])
+
+
+ID_MAKERS = {"dea": make_dea, "mbi": make_mbi, "npi": make_npi, "ssn": make_ssn}

@@ -1,14 +1,10 @@
 """Spanish."""
 
 from ..language_data import LanguageData
-from .agreement import conjunction_and, conjunction_or
-from .eponyms import EPONYMS
-from .identifiers import IDENTIFIERS
+from .grammar import EPONYMS, conjunction_and, conjunction_or, replace_profession
+from .identifiers import ID_MAKERS, IDENTIFIERS, VALIDATORS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
-from .professions import replace_profession
-from .synthetic_ids import ID_MAKERS
-from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
     code="es",

@@ -1,11 +1,14 @@
 """Spanish identifiers: DNI, NIE, social security, health card, physician's number, bank account.
 
+They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+
 Surrogates are permuted among all possible numbers, because none are set apart: of the hundred million numbers of a DNI
 about sixty million have been issued.
 """
 
 import re
 from datetime import date
+from random import Random
 
 from ..identifiers import (
     IdentifierConventions,
@@ -18,18 +21,92 @@ from ..identifiers import (
     spread,
     weighted_sum,
 )
+from ..synthesis import IdBearer, make_iban
+from ..validation import compact, read_digits
 
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _PROVINCES = tuple(numbered(1, 52, 2))
 _ACCOUNT_WEIGHTS = (1, 2, 4, 8, 5, 10, 9, 7, 3, 6)
 _STAFF = frozenset({"LICENSE", "EMPLOYEE_ID", "ID_OTHER", "NATIONAL_ID"})
 _CIP = re.compile(r"([A-Z]{4})(\d\d)(\d\d)(\d\d)(\d{4})")
+_PLATE_LETTERS = "BCDFGHJKLMNPRSTVWXYZ"
+
+
+def make_dni(rng: Random, bearer: IdBearer) -> str:
+    """Make a DNI, in one of the ways that notes write it."""
+    number = rng.randrange(10_000_000, 80_000_000)
+    letter = _DNI_LETTERS[number % 23]
+    dotted = f"{number:,}".replace(",", ".")
+    return rng.choice([f"{number}{letter}"] * 4 + [f"{number}-{letter}", f"{number} {letter}", f"{dotted}-{letter}"])
+
+
+def make_nie(rng: Random, bearer: IdBearer) -> str:
+    """Make the identity number of a foreigner (NIE)."""
+    first, number = rng.randrange(3), rng.randrange(10_000_000)
+    letter = _DNI_LETTERS[(first * 10_000_000 + number) % 23]
+    return rng.choice([f"{'XYZ'[first]}{number:07}{letter}", f"{'XYZ'[first]}-{number:07}-{letter}"])
+
+
+def make_nuss(rng: Random, bearer: IdBearer) -> str:
+    """Make a social security number of the person's province."""
+    province = _province(rng, bearer)
+    serial = rng.randrange(10_000_000, 100_000_000)
+    check = int(f"{province}{serial}") % 97
+    return rng.choice(["{} {} {:02}"] * 3 + ["{}{}{:02}", "{}/{}/{:02}", "{}-{}-{:02}"]).format(
+        province, serial, check
+    )
+
+
+def make_cip(rng: Random, bearer: IdBearer) -> str:
+    """Make the number of a regional health card: four letters of the surnames, date of birth (the day of a woman plus
+    40), serial number.
+    """
+    day = bearer.born.day + (40 if bearer.sex == "female" else 0)
+    letters = (bearer.initials.upper() + "XXXX")[:4]
+    return f"{letters}{bearer.born:%y%m}{day:02}{rng.randrange(1_000_000):06}"
+
+
+def make_colegiado(rng: Random, bearer: IdBearer) -> str:
+    """Make the license number of a physician."""
+    province = _province(rng, bearer)
+    return rng.choice([f"{province} {province} {rng.randrange(100_000):05}", f"{province}{rng.randrange(100_000):05}"])
+
+
+def make_plate(rng: Random, bearer: IdBearer) -> str:
+    """Make a licence plate."""
+    letters = "".join(rng.choice(_PLATE_LETTERS) for _ in range(3))
+    return f"{rng.randrange(10_000):04}{rng.choice([' ', '', '-'])}{letters}"
+
+
+def _province(rng: Random, bearer: IdBearer) -> str:
+    """The province of the person's postal code, or a random one."""
+    return bearer.zip[:2] if bearer.zip[:2].isdecimal() else f"{rng.randrange(1, 53):02}"
+
+
+ID_MAKERS = {
+    "cip": make_cip,
+    "colegiado": make_colegiado,
+    "dni": make_dni,
+    "iban_es": make_iban("ES", 20),
+    "nie": make_nie,
+    "nuss": make_nuss,
+    "plate_es": make_plate,
+}
 _WOMAN = 40  # added to the day of birth of a woman
 
 
 def dni_letter(number: int) -> str:
     """Return the letter of a DNI: the number modulo 23 (Real Decreto 1553/2005)."""
     return _DNI_LETTERS[number % 23]
+
+
+def is_dni(text: str) -> bool:
+    """Whether a text is a DNI or NIE with the right letter."""
+    code = compact(text)
+    if code[:1] in ("X", "Y", "Z"):
+        code = str("XYZ".index(code[0])) + code[1:]
+    number = code[:-1]
+    return number.isdecimal() and len(number) in (7, 8) and dni_letter(int(number)) == code[-1]
 
 
 def finish_dni(code: str) -> str:
@@ -47,6 +124,12 @@ def finish_nuss(code: str) -> str:
     province, serial = code[:2], code[2:10]
     short = int(serial) < 10_000_000
     return code[:10] + f"{(int(province) * 10_000_000 + int(serial) if short else int(province + serial)) % 97:02}"
+
+
+def is_nuss(text: str) -> bool:
+    """Whether a text is a social security number: twelve digits with the right check digits."""
+    code = "".join(map(str, read_digits(text)))
+    return len(code) == 12 and code[:2] != "00" and finish_nuss(code) == code
 
 
 def _nuss_parts(code: str) -> Parts:
@@ -114,3 +197,5 @@ IDENTIFIERS = IdentifierConventions(
     ),
     conjunctions=("y", "e", "o", "u", "a", "al"),
 )
+
+VALIDATORS = {"dni": is_dni, "nuss": is_nuss}

@@ -1,16 +1,12 @@
 """Finnish."""
 
 from ..language_data import LanguageData
-from .eponyms import EPONYMS
-from .identifiers import IDENTIFIERS
+from .grammar import EPONYMS, decline, replace_profession
+from .identifiers import ID_MAKERS, IDENTIFIERS, VALIDATORS
 from .lemmas import lemmatize
 from .morphology import FinnishInflector
-from .nouns import decline
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
-from .professions import replace_profession
-from .synthetic_ids import ID_MAKERS
-from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
     code="fi",

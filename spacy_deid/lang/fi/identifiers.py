@@ -1,5 +1,7 @@
 """Finnish identifiers: henkilötunnus, Y-tunnus, bank account.
 
+They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+
 Individual numbers 900 – 999 of a henkilötunnus are never issued by the population register (Digital and Population
 Data Services Agency, "Henkilötunnus"): test persons have them, and hospitals give them to unidentified patients.
 Surrogates are drawn from them.
@@ -7,6 +9,7 @@ Surrogates are drawn from them.
 
 import re
 from datetime import date
+from random import Random
 
 from ..identifiers import (
     BirthNumber,
@@ -18,17 +21,27 @@ from ..identifiers import (
     spread,
     weighted_sum,
 )
+from ..synthesis import IdBearer, make_iban
+from ..validation import read_digits
 
 _HETU = re.compile(r"(\d\d)(\d\d)(\d\d)([-+A-FU-Y])(\d{3})([0-9A-FHJ-NPR-Y])", re.ASCII | re.IGNORECASE)
 _HETU_CHARACTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
 _CENTURIES = {"+": 1800} | dict.fromkeys("-UVWXY", 1900) | dict.fromkeys("ABCDEF", 2000)
 _SIGNS = {1800: "+", 1900: "-", 2000: "A"}
+# Since 2023 a century has additional signs, for when the old ones are used up.
+_SIGNS_IN_USE = {18: "+", 19: "-----YXWVU", 20: "AAAAABCDEF"}
 _UNISSUED = range(900, 1000)
 
 
 def hetu_character(digits: str) -> str:
     """Return the check character of a henkilötunnus: date of birth and individual number, modulo 31."""
     return _HETU_CHARACTERS[int(digits) % 31]
+
+
+def is_hetu(text: str) -> bool:
+    """Whether a text is a henkilötunnus with the right check character, and nothing else."""
+    found = find_hetu(text.strip())
+    return found is not None and found.code == text.strip().upper()
 
 
 def find_hetu(text: str) -> BirthNumber | None:
@@ -64,9 +77,15 @@ def _birth_number(match: re.Match[str], born: date) -> BirthNumber:
 
 
 def finish_business_id(code: str) -> str | None:
-    """Put the check digit into a Y-tunnus; None for a number that is never issued."""
+    """Put the check digit into a Y-tunnus, a weighted sum modulo 11 (PRH); None if the number is never issued."""
     rest = weighted_sum(code[:-1], (7, 9, 10, 5, 8, 4, 2)) % 11
     return None if rest == 1 else code[:-1] + str((11 - rest) % 11)
+
+
+def is_business_id(text: str) -> bool:
+    """Whether a text is a Y-tunnus: eight digits with the right check digit."""
+    code = "".join(map(str, read_digits(text)))
+    return len(code) == 8 and finish_business_id(code) == code
 
 
 def finish_account(code: str) -> str:
@@ -83,3 +102,23 @@ IDENTIFIERS = IdentifierConventions(
     words=frozenset("asiakasnumero henkilötunnus hetu potilasnumero puh sotu y-tunnus".split()),
     conjunctions=("ja", "tai", "sekä"),
 )
+
+VALIDATORS = {"hetu": is_hetu, "business_id_fi": is_business_id}
+
+
+def make_hetu(rng: Random, bearer: IdBearer) -> str:
+    """Make a henkilötunnus with the person's date of birth and sex."""
+    sign = rng.choice(_SIGNS_IN_USE[bearer.born.year // 100])
+    serial = rng.randrange(1, 449) * 2 + (bearer.sex == "male")
+    digits = f"{bearer.born:%d%m%y}"
+    return f"{digits}{sign}{serial:03}{hetu_character(f'{digits}{serial:03}')}"
+
+
+def make_business_id(rng: Random, bearer: IdBearer) -> str:
+    """Make a Y-tunnus."""
+    while True:
+        if code := finish_business_id(f"{rng.randrange(1_000_000, 4_000_000)}0"):
+            return f"{code[:-1]}-{code[-1]}"
+
+
+ID_MAKERS = {"business_id_fi": make_business_id, "hetu": make_hetu, "iban_fi": make_iban("FI", 14)}

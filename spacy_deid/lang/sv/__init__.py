@@ -1,12 +1,10 @@
 """Swedish, with rules and lists only: no trained classifier, no masked language model, no medical dictionary."""
 
 from ..language_data import LanguageData
-from .eponyms import EPONYMS
-from .identifiers import IDENTIFIERS
+from .grammar import EPONYMS
+from .identifiers import ID_MAKERS, IDENTIFIERS, VALIDATORS
 from .phones import PHONES
 from .places import PLACES, POSTAL_CODES
-from .synthetic_ids import ID_MAKERS
-from .validators import VALIDATORS
 
 LANGUAGE = LanguageData(
     code="sv",

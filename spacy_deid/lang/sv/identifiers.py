@@ -1,4 +1,9 @@
-"""Surrogates of Swedish identifiers: personnummer, samordningsnummer, organisationsnummer, bank account.
+"""Swedish identifiers: personnummer, samordningsnummer, organisationsnummer, bank account.
+
+They are validated for the rules of `deid_patterns`, replaced by surrogates, and made for synthetic notes.
+
+A personnummer is the date of birth (six or eight digits), a three-digit birth number and a Luhn check digit. A
+samordningsnummer has 60 added to the day (Skatteverket, SKV 704 and SKV 707).
 
 Birth numbers 980–999 belong to the test numbers of the tax agency (Skatteverket, "Testpersonnummer"), which no person
 has. Surrogates are drawn from them.
@@ -6,6 +11,7 @@ has. Surrogates are drawn from them.
 
 import re
 from datetime import date
+from random import Random
 
 from ..identifiers import (
     BirthNumber,
@@ -17,11 +23,28 @@ from ..identifiers import (
     luhn,
     spread,
 )
+from ..synthesis import IdBearer, make_iban
+from ..validation import is_luhn, is_ymd, read_digits
 
 _PERSONNUMMER = re.compile(r"(?<!\d)((?:18|19|20)?)(\d\d)(\d\d)(\d\d)([-+ ]?)(\d{3})(\d)(?!\d)", re.ASCII)
 _TEST_NUMBERS = range(980, 1000)
 _COORDINATION_DAY = 60
 _LATEST_SHORT_YEAR = 26  # a number of ten digits with a later year is of the last century
+
+
+def is_personnummer(text: str) -> bool:
+    """Whether a text is a personnummer or samordningsnummer of ten or twelve digits, with or without a separator."""
+    digits = "".join(map(str, read_digits(text)))
+    if len(digits) not in (10, 12) or not is_luhn(digits[-10:]):
+        return False
+    year, month, day = digits[:-8], digits[-8:-6], int(digits[-6:-4])
+    return is_ymd(f"{year}-{month}-{day - _COORDINATION_DAY if day > _COORDINATION_DAY else day}")
+
+
+def is_organisationsnummer(text: str) -> bool:
+    """Whether a text is an organisationsnummer: ten digits, the third and fourth at least 20, and Luhn."""
+    digits = "".join(map(str, read_digits(text)))
+    return bool(re.fullmatch(r"[1-9]\d[2-9]\d{7}", digits)) and is_luhn(digits)
 
 
 def find_personnummer(text: str) -> BirthNumber | None:
@@ -78,3 +101,28 @@ IDENTIFIERS = IdentifierConventions(
     words=frozenset("personnummer personnr pnr samordningsnummer patientnummer journalnummer tel tfn orgnr".split()),
     conjunctions=("och", "eller", "samt"),
 )
+
+VALIDATORS = {"personnummer": is_personnummer, "organisationsnummer": is_organisationsnummer}
+
+
+def make_personnummer(rng: Random, bearer: IdBearer) -> str:
+    """Make a personnummer: ten digits with a hyphen (or "+" from a hundred years on), or twelve."""
+    serial = rng.randrange(0, 490) * 2 + (bearer.sex == "male")
+    digits = f"{bearer.born:%y%m%d}{serial:03}"
+    digits += luhn(digits)
+    sign = "+" if bearer.born.year < 1927 else "-"
+    long = f"{bearer.born.year // 100}{digits}"
+    return rng.choice([f"{digits[:6]}{sign}{digits[6:]}", f"{long[:8]}-{long[8:]}", long])
+
+
+def make_organisationsnummer(rng: Random, bearer: IdBearer) -> str:
+    """Make an organisationsnummer of a limited company."""
+    digits = f"55{rng.randrange(20, 100)}{rng.randrange(100_000):05}"
+    return f"{digits[:6]}-{digits[6:]}{luhn(digits)}"
+
+
+ID_MAKERS = {
+    "personnummer": make_personnummer,
+    "organisationsnummer": make_organisationsnummer,
+    "iban_se": make_iban("SE", 20),
+}

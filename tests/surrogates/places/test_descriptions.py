@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_deid.lang.en.agreement import indefinite_article
+from spacy_deid.lang.en.grammar import indefinite_article
 from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.professions import read_professions
 from spacy_deid.lang.text import fold

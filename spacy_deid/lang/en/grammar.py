@@ -1,11 +1,54 @@
-"""English professions: the plural, and the indefinite article before them."""
+"""English grammar: the indefinite article, the possessives of eponyms, the plural of professions."""
 
 import re
+from collections.abc import Collection, Iterator
 from functools import cache
 
+from ..eponyms import DOTTED, EponymConventions
 from ..professions import Profession, ProfessionSurrogates, read_professions, same_sector
 from ..text import fold
-from .agreement import indefinite_article
+
+# Sounds, not letters: "a European", "a one-off", "an hour".
+_CONSONANT_SOUND = re.compile(r"eu|ew|uni(?!n|m)|u[sr][aei]|uk|ut[aei]|one(?!ill)|once|ou[ai]")
+_SILENT_H = re.compile(r"hono|hour|heir|herb")
+_LETTERS_LIKE_VOWELS = "aefhilmnorsx"
+
+
+def indefinite_article(text: str) -> str:
+    """Return the indefinite article of a text.
+
+    text (str): any text. A single letter and a short acronym are read by the names of letters: "an M. Smith".
+    RETURNS (str): "a" or "an".
+    """
+    word = fold(text).lstrip("\"'( ")
+    if re.match(r"\w(?:\W|$)", word) or (re.match(r"[A-Z]{2,4}(?![a-z])", text) and text.isupper() and len(text) < 4):
+        return "an" if word[:1] in _LETTERS_LIKE_VOWELS else "a"
+    vowel = (word[:1] in "aeiou" and not _CONSONANT_SOUND.match(word)) or _SILENT_H.match(word) is not None
+    return "an" if vowel else "a"
+
+
+def possessives(name: str) -> tuple[str, ...]:
+    """Return a name, its possessive and, where the apostrophe is left out, "Parkinsons"."""
+    if name.endswith("s"):
+        return name, f"{name}'", f"{name}'s"
+    return name, f"{name}'s", f"{name}s"
+
+
+def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
+    """Yield "Parkinson's disease" and its variants; with ``beside`` "Smith fracture" only."""
+    for owner in (name,) if beside else possessives(name):
+        yield f"{owner} {head}"
+        if head in DOTTED:
+            yield f"{owner} {head}."
+
+
+def eponym_forms(name: str) -> Collection[str]:
+    """Return a name and its possessives."""
+    return set(possessives(name))
+
+
+EPONYMS = EponymConventions(phrases=eponym_phrases, forms=eponym_forms, every_name_owns=True)
+
 
 _GENDERED = re.compile(r"(?:man|woman|ess|wife|mother|nun|maid)$")
 _PLURAL_CUES = frozenset({"are", "were", "both", "two", "three", "work as"})

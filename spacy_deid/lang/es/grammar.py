@@ -1,11 +1,41 @@
-"""Spanish professions: gender and number."""
+"""Spanish grammar: conjunctions before a vowel, eponyms with their prepositions, gender and number of professions."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 
+from ..eponyms import DOTTED, EponymConventions
 from ..places import place_words
 from ..professions import Profession, ProfessionSurrogates, read_professions, same_sector
 from ..text import fold
+
+_DIPHTHONG = re.compile(r"i[aeou]")  # "y hierba"
+
+
+def conjunction_and(text: str) -> str:
+    """Return the form of "y" before a text. RETURNS (str): "e" before the sound of i ("e Hilario"), else "y"."""
+    word = _first_word(text)
+    return "e" if word.startswith("i") and not _DIPHTHONG.match(word) else "y"
+
+
+def conjunction_or(text: str) -> str:
+    """Return the form of "o" before a text. RETURNS (str): "u" before the sound of o ("u Óscar"), else "o"."""
+    return "u" if _first_word(text).startswith("o") else "o"
+
+
+def _first_word(text: str) -> str:
+    """The folded text without opening marks and the silent h."""
+    return fold(text).lstrip("\"'( ").removeprefix("h")
+
+
+def eponym_phrases(name: str, head: str, beside: bool) -> Iterator[str]:
+    """Yield "enfermedad de Parkinson" and "sd. de Down"; with ``beside`` "test Mantoux" and "Gram negativo" only."""
+    for start in (head, f"{head}.") if head in DOTTED else (head,):
+        yield from (f"{start} {link}{name}" for link in (("",) if beside else ("de ", "del ", "")))
+    yield f"{name} {head}"
+
+
+EPONYMS = EponymConventions(phrases=eponym_phrases)
 
 
 def replace_profession(text: str, before: str) -> ProfessionSurrogates:

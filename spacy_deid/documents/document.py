@@ -1,9 +1,9 @@
-"""The `Document` that every file format is read into, the settings for reading and writing, and declared
-identifiers.
+"""The `Document` that every file format is read into, the settings for reading and writing, and the text that formats
+assemble from the pieces of a file.
 """
 
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -143,9 +143,11 @@ class ExtractedText(NamedTuple):
 class Format(NamedTuple):
     """A file format. Each format module exports one as `FORMAT`.
 
-    read (Callable): (data, name, settings) → Document. RAISES: InputError.
-    write (Callable): (document, edits, settings) → file content in the same format. Edits are in the order of the
-        text.
+    read (Callable): (data, name, settings) → Document. Error messages contain the file name. RAISES: InputError if the
+        file is damaged, malicious or too large (D715), or needs OCR that is not available (D716, D717).
+    write (Callable): (document, edits, settings) → content of a file in the same format. The document comes from
+        `read`, and edits are in the order of its text. RAISES: DeidError if edits are outside the text (D003) or
+        overlap (D004).
     extract (Callable): (data, settings) → every text in a file, for verification: running text, metadata, streams,
         attachments. Each string is searched separately, so text that belongs together is yielded as one string.
     """
@@ -182,7 +184,8 @@ def cover_marks(document: Document, edits: Sequence[Edit], kept: Iterable[tuple[
         gaps = list(_gaps(start, end, covered))
         last = max(last, end)
         for first, stop in gaps:
-            if (first, stop) == (start, end) or not _is_separator(text[first:stop]):
+            separates = all(char.isspace() or unicodedata.category(char)[0] == "P" for char in text[first:stop])
+            if (first, stop) == (start, end) or not separates:
                 added.append(Edit(first, stop, label, f"[{label}]"))
     if not added:
         return edits if len(changing) == len(edits) else changing
@@ -213,11 +216,97 @@ def _gaps(start: int, end: int, covered: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _holds(stretches: Sequence[tuple[int, int]], at: int) -> bool:
-    """Whether an offset is strictly inside one of the ranges."""
+    """Whether an offset is strictly inside one of the sorted ranges."""
     i = bisect_right(stretches, at, key=lambda stretch: stretch[0]) - 1
     return i >= 0 and stretches[i][0] < at < stretches[i][1]
 
 
-def _is_separator(text: str) -> bool:
-    """Whether a text consists of white space and punctuation only."""
-    return all(char.isspace() or unicodedata.category(char)[0] == "P" for char in text)
+class TextPiece(NamedTuple):
+    """A part of the text that comes from one place of the file.
+
+    start, end (int): character offsets in the text; never equal.
+    place (Any): the origin. Only the format's module interprets it.
+    """
+
+    start: int
+    end: int
+    place: Any
+
+
+class PlacedText:
+    """A text assembled from pieces, separated by white space that is not in the file."""
+
+    def __init__(self) -> None:
+        self.pieces: list[TextPiece] = []
+        self._parts: list[str] = []
+        self._length = 0
+        self._gap = ""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self._parts)
+
+    @property
+    def at_break(self) -> bool:
+        """Whether the next piece would follow white space or start the text."""
+        return not self._length or bool(self._gap) or self._parts[-1][-1].isspace()
+
+    def add(self, text: str, place: Any) -> None:
+        """Append a piece, after the requested gap if there is one."""
+        if not text:
+            return
+        if self._gap and self._length:
+            self._put(self._gap)
+        self._gap = ""
+        start = self._length
+        self._put(text)
+        self.pieces.append(TextPiece(start, self._length, place))
+
+    def gap(self, white: str) -> None:
+        """Request white space before the next piece. The last of several requests counts."""
+        self._gap = white
+
+    def _put(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)
+
+    def edits_by_piece(self, edits: Sequence[Edit]) -> Iterator[tuple[TextPiece, list[Edit]]]:
+        """Distribute edits over the pieces.
+
+        The first piece that an edit touches gets the replacement; from the other pieces the covered characters are
+        deleted. White space between pieces is not in the file and stays.
+
+        edits (Sequence[Edit]): edits in the order of the text.
+        YIELDS (tuple[TextPiece, list[Edit]]): each changed piece with its edits, whose offsets are relative to it.
+        RAISES: DeidError (D003, D004).
+        """
+        check_edits(edits, self._length)
+        starts = [piece.start for piece in self.pieces]
+        found: dict[int, list[Edit]] = {}
+        for edit in edits if self.pieces else ():
+            first = max(0, bisect_right(starts, edit.start) - 1)
+            replacement = edit.replacement
+            for i in range(first, bisect_left(starts, edit.end)):
+                piece = self.pieces[i]
+                start, end = max(edit.start, piece.start) - piece.start, min(edit.end, piece.end) - piece.start
+                if start < end:
+                    found.setdefault(i, []).append(Edit(start, end, edit.label, replacement))
+                    replacement = ""
+            if replacement:  # the edit covers only white space between pieces, or nothing
+                piece = self.pieces[first]
+                at = min(max(edit.start, piece.start), piece.end) - piece.start
+                found.setdefault(first, []).append(Edit(at, at, edit.label, replacement))
+        for i in sorted(found):
+            yield self.pieces[i], found[i]
+
+    def joined_places(self, edits: Sequence[Edit]) -> Iterator[tuple[Any, Any]]:
+        """Yield the places before and after the white space between two pieces that an edit covers."""
+        starts = [piece.start for piece in self.pieces]
+        for edit in edits:
+            i = max(0, bisect_right(starts, edit.start) - 1)
+            while i + 1 < len(starts) and starts[i + 1] <= edit.end:
+                before, after = self.pieces[i], self.pieces[i + 1]
+                if edit.start <= before.end < after.start:
+                    yield before.place, after.place
+                i += 1

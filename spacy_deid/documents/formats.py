@@ -18,7 +18,7 @@ from .visible_text import read_as_seen
 # different packages.
 FORMATS = {"txt": "plain", "pdf": "pdf", "image": "image", "docx": "docx"}
 FORMATS |= {"html": "html", "rtf": "rtf", "eml": "mail", "odt": "odt"}
-FORMATS |= {"csv": "tables.delimited", "xlsx": "tables.workbook", "parquet": "tables.parquet"}
+FORMATS |= {"csv": "tables", "xlsx": "workbook", "parquet": "parquet"}
 
 SUFFIXES = {".txt": "txt", ".text": "txt", ".pdf": "pdf", ".png": "image", ".jpg": "image", ".jpeg": "image"}
 SUFFIXES |= {".tif": "image", ".tiff": "image", ".docx": "docx", ".odt": "odt", ".xlsx": "xlsx", ".rtf": "rtf"}
@@ -83,12 +83,10 @@ def _by_members(data: bytes) -> str:
 
 
 def get_format(kind: str, name: str) -> Format:
-    """Import the module of a format.
+    """Import the module of a format. RAISES: InputError (D713) if a required package is not installed.
 
     kind (str): the format, a key of `FORMATS`.
     name (str): file name, for the error message.
-    RETURNS (Format): functions to read, write and verify such files.
-    RAISES: InputError (D713) if a required package is not installed.
     """
     try:
         found: Format = import_module(f"{__package__}.{FORMATS[kind]}").FORMAT

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lxml import etree
-from lxml.html import document_fromstring, tostring
+from lxml.html import HTMLParser, document_fromstring, tostring
 from lxml.html.defs import tags
 from PIL.ImageColor import colormap
 
@@ -14,11 +14,21 @@ from ..errors import ConfigError, Errors, InputError
 from ..io import check_encoding, decode
 from ..offsets import Edit, apply_edits
 from .archive import check_elements
-from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
-from .markup import TextNode, append, join_paragraphs, remove, strip_invisible, texts_and_attributes, unwrap
-from .placed_text import PlacedText
+from .document import Document, ExtractedText, Format, PlacedText, ReadSettings, WriteSettings
+from .markup import (
+    LEAST_ATTRIBUTE,
+    TextNode,
+    append,
+    is_font,
+    is_language,
+    is_measure,
+    join_paragraphs,
+    remove,
+    strip_invisible,
+    texts_and_attributes,
+    unwrap,
+)
 from .plain import encoding_of
-from .vocabulary import is_font, is_language, is_measure
 
 # parts of property names, and keywords used as values
 _CSS_NAMES = set(
@@ -40,20 +50,19 @@ _CSS_WORDS = set(
 
 
 def clean_style(style: str) -> str:
-    """Remove from a style attribute everything that is not standard CSS, since custom words could contain names.
+    """Return the declarations of a style attribute that use only standard CSS words, colours, sizes and known fonts.
 
-    style (str): value of the "style" attribute.
-    RETURNS (str): in lower case, the declarations that use only CSS keywords, colours, sizes and names of known fonts.
+    Custom words could contain names. The result is in lower case.
     """
-    declarations = (part.partition(":") for part in style.lower().split(";"))
-    return ";".join(f"{name}:{value}" for name, _, value in declarations if value and _is_css(name, value))
-
-
-def _is_css(name: str, value: str) -> bool:
-    """Whether a CSS declaration contains only standard words."""
-    words = re.split(r"[\s,]+", value.strip())
-    known = all(word in _CSS_WORDS or word in colormap or is_measure(word) for word in words)
-    return set(name.strip().split("-")) <= _CSS_NAMES and (known or (name.strip() == "font-family" and is_font(value)))
+    kept = []
+    for declaration in style.lower().split(";"):
+        name, _, value = declaration.partition(":")
+        words = re.split(r"[\s,]+", value.strip())
+        known = all(word in _CSS_WORDS or word in colormap or is_measure(word) for word in words)
+        known = known or (name.strip() == "font-family" and is_font(value))
+        if value and known and set(name.strip().split("-")) <= _CSS_NAMES:
+            kept.append(f"{name}:{value}")
+    return ";".join(kept)
 
 
 _DROPPED = set(
@@ -81,20 +90,12 @@ _SIMPLE = re.compile(r"[\w\s#%.,:;-]*")
 _HIDDEN = {"hidden", "password", "file", "image"}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 _HEAD = 4096  # bytes searched for an encoding declaration
-_LEAST_ATTRIBUTE = 5
 _DEEPEST = 400  # levels of nested elements
 _KEYWORD = re.compile(r"(?<![\w@.-])[a-z][a-z\d-]*(?![\w@.-])")  # of HTML and CSS; also names, as Black
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read an HTML page.
-
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): the encoding to use if the page does not declare one.
-    RETURNS (Document): the visible text and the text of attributes such as image descriptions.
-    RAISES: InputError (D400, D715).
-    """
+    """Read the visible text of a page and of attributes such as image descriptions. RAISES: InputError (D400)."""
     root = _parse(data, name, settings)
     lost = any(element.tag in _PICTURES for element in root.iter())
     text = _clean_text(root)
@@ -103,28 +104,22 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _parse(data: bytes, name: str, settings: ReadSettings) -> Any:
-    """Parse a page, tolerating syntax errors."""
+    """Parse a page, tolerating syntax errors, without network access."""
     page = decode(data, _encoding(data, name, settings), name)[0].removeprefix("\ufeff")
     check_elements([b"<" + page.encode("utf-8", "replace")], name)  # a page may start with text
-    parser = _parser()
+    parser = HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = document_fromstring(page.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         raise InputError(Errors.D715.format(path=name, reason="it has no visible content")) from None
-    cut = any(mistake.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for mistake in parser.error_log)
-    if cut or _is_deep(root):
-        raise InputError(Errors.D715.format(path=name, reason=f"more than {_DEEPEST} levels of nested elements"))
-    return root
-
-
-def _is_deep(root: Any) -> bool:
-    """Whether elements are nested more than `_DEEPEST` levels deep. The parser truncates such pages."""
+    is_deep = any(mistake.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for mistake in parser.error_log)
     depth = 0
     for event, _ in etree.iterwalk(root, ("start", "end")):
         depth += 1 if event == "start" else -1
-        if depth > _DEEPEST:
-            return True
-    return False
+        is_deep = is_deep or depth > _DEEPEST  # the parser truncates such pages
+    if is_deep:
+        raise InputError(Errors.D715.format(path=name, reason=f"more than {_DEEPEST} levels of nested elements"))
+    return root
 
 
 def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
@@ -140,13 +135,6 @@ def _encoding(data: bytes, name: str, settings: ReadSettings) -> str:
     except ConfigError:
         raise InputError(Errors.D715.format(path=name, reason="it declares an unknown encoding")) from None
     return "cp1252" if encoding in ("iso8859-1", "ascii") else encoding  # as browsers do
-
-
-def _parser() -> Any:
-    """Create an HTML parser without network access."""
-    from lxml.html import HTMLParser
-
-    return HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
 
 
 def _clean_text(root: Any) -> PlacedText:
@@ -172,27 +160,22 @@ def _clean_text(root: Any) -> PlacedText:
 
 
 def _write_direction(element: Any) -> None:
-    """Replace a direction override (`<bdo dir="rtl">` or a style) by the control characters that `read_as_seen`
-    resolves.
-    """
-    style = element.get("style", "").lower()
-    if element.tag != "bdo" and "-override" not in style:
+    """Replace `<bdo dir="rtl">` or such a style by the control characters that `read_as_seen` resolves."""
+    if element.tag != "bdo" and "-override" not in element.get("style", "").lower():
         return
-    chain = [element, *element.iterancestors()]
-    said = next((direction for one in chain if (direction := _direction(one))), "ltr")
+    said = "ltr"
+    for one in [element, *element.iterancestors()]:
+        style = re.search(r"(?<![\w-])direction\s*:\s*(rtl|ltr)", one.get("style", "").lower())
+        direction = style[1] if style else one.get("dir", "").strip().lower()
+        if direction in ("rtl", "ltr"):
+            said = direction
+            break
     element.text = ("\u202e" if said == "rtl" else "\u202d") + (element.text or "")
     append(element, len(element), "\u202c")
     if element.tag == "bdo":
         element.tag = "span"
     for key in ("dir", "style"):
         element.attrib.pop(key, None)
-
-
-def _direction(element: Any) -> str:
-    """Return the text direction that an element sets, or ""."""
-    found = re.search(r"(?<![\w-])direction\s*:\s*(rtl|ltr)", element.get("style", "").lower())
-    said = element.get("dir", "").strip().lower()
-    return found[1] if found else said if said in ("rtl", "ltr") else ""
 
 
 def _add_block(element: Any, text: PlacedText, as_is: bool) -> None:
@@ -232,14 +215,7 @@ def _add_spot(spot: TextNode, text: PlacedText, as_is: bool) -> None:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write an edited page in UTF-8.
-
-    document (Document): a document from `read`.
-    edits (Sequence[Edit]): edits in the order of the text.
-    settings (WriteSettings): not used.
-    RETURNS (bytes): the content of the file.
-    RAISES: DeidError (D003, D004).
-    """
+    """Write an edited page in UTF-8."""
     data, reading = document.parts
     root = _parse(data, document.name, reading)
     text = _clean_text(root)
@@ -260,7 +236,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     root = _parse(data, "copy", settings.read)
     for attribute, value in texts_and_attributes(root):
         if attribute and attribute not in _SHOWN:
-            yield ExtractedText(f"attribute {attribute}", _KEYWORD.sub("", value), _LEAST_ATTRIBUTE)
+            yield ExtractedText(f"attribute {attribute}", _KEYWORD.sub("", value), LEAST_ATTRIBUTE)
     yield ExtractedText("comments", " ".join(re.findall(r"<!--(.*?)-->", data.decode("utf-8", "replace"), re.DOTALL)))
     yield ExtractedText("text", _clean_text(root).text)
 

@@ -29,14 +29,7 @@ WHITE = (255, 255, 255)
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read an image by OCR.
-
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): limits and OCR settings.
-    RETURNS (Document): the text. `parts` contains the file and the layout of each page.
-    RAISES: InputError if the image is damaged or too large (D715) or OCR fails (D716, D717, D718).
-    """
+    """Read an image by OCR. RAISES: InputError (D718) if OCR of a page fails."""
     builder = TextBuilder()
     pages: list[Page] = []
     parts: list[PageLayout] = []
@@ -85,14 +78,7 @@ def picture_codes(image: Image.Image) -> list[Quad]:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Paint over removed text and save only the pixels, without EXIF or other metadata.
-
-    document (Document): a document from `read`.
-    edits (Sequence[Edit]): edits in the order of the text.
-    settings (WriteSettings): appearance of replacements.
-    RETURNS (bytes): a file of the same format.
-    RAISES: DeidError (D719).
-    """
+    """Paint over removed text and save only the pixels, without EXIF or other metadata. RAISES: DeidError (D719)."""
     data, parts = document.parts
     editor = LineEditor(document.text, edits)
     out = io.BytesIO()

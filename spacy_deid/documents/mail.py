@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, InputError
 from ..offsets import Edit, apply_edits
-from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from .document import Document, ExtractedText, Format, PlacedText, ReadSettings, WriteSettings
 from .formats import FORMATS, SUFFIXES, detect_kind, get_format, redact_document
-from .placed_text import PlacedText
 from .plain import find_encoded_files
-from .tables.cells import TableParts, cell_text
+from .tables import TableParts
 
 _HEADERS = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
 _LABEL = "a header's name"
@@ -46,30 +45,31 @@ class _Part(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The headers with their values and the parts of a message, needed to write it."""
+    """The headers with their values, and the parts of a message."""
 
     headers: list[tuple[str, str]]
     parts: list[_Part]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a message.
+    """Read headers, bodies and attachments as text, with the marks of attached tables.
 
     Of alternative bodies the HTML version is read. Files encoded in a body, for example by uuencode, are treated as
     attachments.
-
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): how attachments are read.
-    RETURNS (Document): headers, bodies and attachments as text, with the marks of attached tables.
-    RAISES: InputError (D715).
     """
-    data = _in_utf_8(data)
-    _check(data, name)
+    blank = re.search(rb"\n\r?\n", data)
+    head, rest = (data[: blank.start()], data[blank.start() :]) if blank else (data, b"")
     try:
+        head.decode()
+    except UnicodeError:  # old mail programs write headers in Windows-1252
+        data = head.decode("cp1252", "replace").encode() + rest
+    try:
+        _check_size(message_from_bytes(data, policy=policy.compat32), name)
         message = message_from_bytes(data, policy=policy.default)
         headers = [(key, _one_line(str(value))) for key in _HEADERS for value in message.get_all(key, [])]
         leaves = list(_leaves(message))
+    except InputError:
+        raise
     except Exception:  # the parser raises many types of exceptions for damaged headers
         raise InputError(Errors.D715.format(path=name, reason="damaged: the message cannot be parsed")) from None
     if not headers:
@@ -83,40 +83,27 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     tables = [part.document.parts for part in parts.parts if isinstance(part.document.parts, TableParts)]
     warnings += [_UNNAMED for table in tables if settings.columns and not table.columns]
     text = _text(parts)
-    return Document(name, "eml", text.text, (), tuple(dict.fromkeys(warnings)), parts, tuple(_marks(parts, text)))
+    starts = {piece.place: piece.start for piece in text.pieces}
+    marks = tuple(
+        (starts[number] + start, starts[number] + end, label)
+        for number, part in enumerate(parts.parts, len(headers))
+        for start, end, label in part.document.marks
+    )
+    return Document(name, "eml", text.text, (), tuple(dict.fromkeys(warnings)), parts, marks)
 
 
-def _check(data: bytes, name: str) -> None:
+def _check_size(message: Any, name: str) -> None:
     """Refuse a message whose parsing could exhaust time or memory. RAISES: InputError (D715)."""
-    try:
-        message = message_from_bytes(data, policy=policy.compat32)
-        longest = max(sum(len(str(value)) for _, value in part.raw_items()) for part in message.walk())
-        depth = _depth(message)
-    except Exception:  # the parser raises many types of exceptions for damaged headers
-        raise InputError(Errors.D715.format(path=name, reason="damaged: the message cannot be parsed")) from None
-    if longest > _LONGEST:
+
+    def depth(part: Any) -> int:
+        inner = part.get_payload() if part.is_multipart() else ()
+        return 1 + max(map(depth, inner), default=0)
+
+    if max(sum(len(str(value)) for _, value in part.raw_items()) for part in message.walk()) > _LONGEST:
         raise InputError(Errors.D715.format(path=name, reason=f"headers of more than {_LONGEST} characters"))
-    if depth > _DEEPEST:
-        raise InputError(
-            Errors.D715.format(path=name, reason=f"more than {_DEEPEST} levels of nested messages or parts")
-        )
-
-
-def _depth(part: Any) -> int:
-    """Return the nesting depth of the parts of a message."""
-    inner = part.get_payload() if part.is_multipart() else ()
-    return 1 + max(map(_depth, inner), default=0)
-
-
-def _in_utf_8(data: bytes) -> bytes:
-    """Convert headers that are not valid UTF-8 from Windows-1252, which old mail programs write unencoded."""
-    blank = re.search(rb"\n\r?\n", data)
-    head, rest = (data[: blank.start()], data[blank.start() :]) if blank else (data, b"")
-    try:
-        head.decode()
-    except UnicodeError:
-        head = head.decode("cp1252", "replace").encode()
-    return head + rest
+    if depth(message) > _DEEPEST:
+        reason = f"more than {_DEEPEST} levels of nested messages or parts"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
 
 
 def _one_line(text: str) -> str:
@@ -139,18 +126,21 @@ def _leaves(message: Any) -> Iterator[Any]:
 
 
 def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
-    """Read a part. RETURNS (_Part | None): None if it cannot be read."""
+    """Read a part; None if it cannot be read."""
     kind = leaf.get_content_type()
-    body = kind in _BODIES and leaf.get_content_disposition() != "attachment"
     try:
         if kind == "message/rfc822":
             return _Part(read(leaf.get_payload(0).as_bytes(), name, settings), ".eml")
         data = leaf.get_payload(decode=True) or b""
-        if kind == "text/plain" and body:
-            return _Part(Document(name, "txt", _decoded(leaf, data).replace("\r\n", "\n")))
-        if kind == "text/html" and body:
-            page = _decoded(leaf, data).encode("utf-8", "replace")
-            return _Part(get_format("html", name).read(codecs.BOM_UTF8 + page, name, settings))
+        if kind in _BODIES and leaf.get_content_disposition() != "attachment":
+            text = data.decode("cp1252", "replace")
+            for encoding in ("utf-8", leaf.get_content_charset("utf-8")):  # the declared encoding if it fits
+                with suppress(LookupError, UnicodeError):
+                    text = data.decode(encoding)
+            if kind == "text/plain":
+                return _Part(Document(name, "txt", text.replace("\r\n", "\n")))
+            page = codecs.BOM_UTF8 + text.encode("utf-8", "replace")
+            return _Part(get_format("html", name).read(page, name, settings))
     except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
         return None
     return _read_file(data, _suffix(leaf), name, settings)
@@ -159,18 +149,13 @@ def _read_part(leaf: Any, name: str, settings: ReadSettings) -> _Part | None:
 def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> list[_Part | None]:
     """Separate encoded files (uuencode and others) from the text of a part.
 
-    part (_Part | None): a part from `_read_part`.
-    name (str): file name of the message, for error messages.
-    settings (ReadSettings): how the encoded files are read.
     RETURNS (list[_Part | None]): the part without encoded files, then the files as attachments. None stands for a file
         that cannot be decoded or read, and for an HTML page that cannot be read without its files.
     """
-    if part is None or part.document.kind not in ("txt", "html"):
+    files = find_encoded_files(part.document.text) if part and part.document.kind in ("txt", "html") else []
+    if part is None or not files:
         return [part]
     document = part.document
-    files = find_encoded_files(document.text)
-    if not files:
-        return [part]
     edits = [Edit(file.start, file.end, "", "") for file in files]
     if document.kind == "txt":
         kept = part._replace(document=replace(document, text=apply_edits(document.text, edits), warnings=()))
@@ -179,46 +164,26 @@ def _take_out_files(part: _Part | None, name: str, settings: ReadSettings) -> li
         kept = part._replace(document=page.read(page.write(document, edits, WriteSettings()), name, settings))
         if find_encoded_files(kept.document.text):
             return [None]
-    suffixes = [PurePath(file.name).suffix.lower() for file in files]
-    read_files = [_read_file(file.data, end, name, settings) for file, end in zip(files, suffixes, strict=True)]
+    read_files = [_read_file(file.data, PurePath(file.name).suffix.lower(), name, settings) for file in files]
     return [kept, *(inner for file in read_files for inner in _take_out_files(file, name, settings))]
 
 
 def _read_file(data: bytes, suffix: str, name: str, settings: ReadSettings) -> _Part | None:
-    """Read an attachment. RETURNS (_Part | None): None if it is empty, of an unsupported format or unreadable."""
+    """Read an attachment; None if it is empty, of an unsupported format or unreadable. Of the column policies, those
+    apply to a table that match its column names.
+    """
     if SUFFIXES.get(suffix) not in FORMATS or not data:
         return None
     try:
-        return _Part(_read_attachment(data, detect_kind(data, "attachment" + suffix), name, settings), suffix)
+        read = get_format(detect_kind(data, "attachment" + suffix), name).read
+        document = read(data, name, replace(settings, columns={}))
+        if settings.columns and isinstance(document.parts, TableParts):
+            headers = {header for sheet in document.parts.sheets for header in sheet.headers}
+            named = {column: action for column, action in settings.columns.items() if column in headers}
+            document = read(data, name, replace(settings, columns=named)) if named else document
+        return _Part(document, suffix)
     except (InputError, LookupError, UnicodeError, KeyError, RecursionError):
         return None
-
-
-def _read_attachment(data: bytes, kind: str, name: str, settings: ReadSettings) -> Document:
-    """Read an attachment. To a table, apply the column policies that match its column names."""
-    read = get_format(kind, name).read
-    document = read(data, name, replace(settings, columns={}))
-    if not settings.columns or not isinstance(document.parts, TableParts):
-        return document
-    heads = {cell_text(head) for sheet in document.parts.sheets for head in (sheet.rows[0] if sheet.rows else ())}
-    named = {column: action for column, action in settings.columns.items() if column in heads}
-    return read(data, name, replace(settings, columns=named)) if named else document
-
-
-def _marks(parts: _Parts, text: PlacedText) -> Iterator[tuple[int, int, str]]:
-    """Yield the marks of all parts, with offsets in the text of the message."""
-    starts = {piece.place: piece.start for piece in text.pieces}
-    for number, part in enumerate(parts.parts, len(parts.headers)):
-        for start, end, label in part.document.marks:
-            yield starts[number] + start, starts[number] + end, label
-
-
-def _decoded(leaf: Any, data: bytes) -> str:
-    """Decode a body. If the declared encoding does not fit, try UTF-8, then Windows-1252."""
-    for encoding in (leaf.get_content_charset("utf-8"), "utf-8"):
-        with suppress(LookupError, UnicodeError):
-            return data.decode(encoding)
-    return data.decode("cp1252", "replace")
 
 
 def _suffix(leaf: Any) -> str:
@@ -228,9 +193,7 @@ def _suffix(leaf: Any) -> str:
 
 
 def _text(parts: _Parts) -> PlacedText:
-    """Join headers and parts into one text. Each place is the index of a header, or of a part counted after all
-    headers.
-    """
+    """Join headers and parts into one text. A place is the index of a header; parts are counted after all headers."""
     text = PlacedText()
     for number, (key, value) in enumerate(parts.headers):
         text.gap("\n")
@@ -243,14 +206,7 @@ def _text(parts: _Parts) -> PlacedText:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a new message. Attachments are renamed to their number.
-
-    document (Document): a document from `read`.
-    edits (Sequence[Edit]): edits in the order of the text.
-    settings (WriteSettings): how attachments are written.
-    RETURNS (bytes): the content of the file.
-    RAISES: DeidError (D003, D004, D714, D719).
-    """
+    """Write a new message, in which attachments have numbers as names. RAISES: DeidError (D714, D719)."""
     parts: _Parts = document.parts
     local = {piece.place: edits for piece, edits in _text(parts).edits_by_piece(edits)}
     written = []
@@ -266,9 +222,7 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
 
 
 def _header(key: str, value: str) -> str:
-    """Encode a header value. A tag in an address header is not a valid address, so it is written as an encoded
-    word.
-    """
+    """Encode a header value. A tag in an address header is not a valid address, so it becomes an encoded word."""
     try:
         plain = value.isascii() and str(policy.default.header_factory(key, value)) == value
     except Exception:  # the address parser raises many types of exceptions

@@ -1,16 +1,21 @@
-"""XML and HTML trees from untrusted files: safe parsing, removal of elements, and replacement of text in place."""
+"""XML and HTML trees from untrusted files: safe parsing, edits in place, and the search of a copy.
+
+Words that office formats and programs define themselves are not searched. Some of them are also names (Roman, Black,
+Office, Georgia), so each is accepted only where the format puts it.
+"""
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from lxml import etree
 
 from ..errors import Errors, InputError
 from ..offsets import Edit
-from .placed_text import PlacedText
+from .document import ExtractedText, PlacedText
 
-_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")  # optional and forbidden line breaks
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -104,9 +109,9 @@ def append(parent: Any, index: int, text: str | None) -> None:
 
 
 def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:
-    """Remove elements by tag.
+    """Remove elements by tag. The root is kept.
 
-    root (Any): the tree; the root itself is kept.
+    root (Any): the tree, modified in place.
     removed (Container[str]): tags of elements to remove together with their content.
     unwrapped (Container[str]): tags of elements to replace by their content.
     """
@@ -118,9 +123,9 @@ def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None
 
 
 def drop_unknown_namespaces(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
-    """Remove elements and attributes of unknown namespaces, whose text is not searched.
+    """Remove elements and attributes of unknown namespaces, whose text is not searched. The root is kept.
 
-    root (Any): the tree; the root itself is kept.
+    root (Any): the tree, modified in place.
     known (tuple[str, ...]): prefixes of the known namespaces.
     unwrapped (bool): whether the content of removed elements is kept.
     """
@@ -151,11 +156,6 @@ def texts_and_attributes(root: Any) -> Iterator[tuple[str, str]]:
             yield etree.QName(key).localname, value
 
 
-def preserve_space(element: Any) -> None:
-    """Mark the white space at both ends of an element's text as significant."""
-    element.set(_XML_SPACE, "preserve")
-
-
 def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str], properties: str = "") -> None:
     """Join paragraphs if an edit covers the line break between them, as in an address of two lines.
 
@@ -166,13 +166,24 @@ def join_paragraphs(text: PlacedText, edits: Sequence[Edit], tags: Container[str
     tags (Container[str]): tags of paragraphs.
     properties (str): tag of the child element with the formatting of a paragraph.
     """
-    for before, after in reversed(
-        [*text.joined_places(edits)]
-    ):  # reversed, so that no place moves before it is visited
+
+    def formatting(paragraph: Any) -> tuple[Any, ...]:
+        child = paragraph.find(properties) if properties else None
+        return paragraph.tag, dict(paragraph.attrib), b"" if child is None else etree.tostring(child, with_tail=False)
+
+    # reversed, so that no place moves before it is visited
+    for before, after in reversed([*text.joined_places(edits)]):
         first, last = _paragraph(before, tags), _paragraph(after, tags)
         if first is None or last is None or first is last:
             continue
-        for paragraph in _siblings_until(first, last, properties):
+        following: list[Any] = []
+        for paragraph in first.itersiblings():
+            following.append(paragraph)
+            if paragraph is last or formatting(paragraph) != formatting(first):
+                break
+        if following[-1:] != [last] or formatting(last) != formatting(first):
+            continue
+        for paragraph in following:
             looks = paragraph.find(properties) if properties else None
             if looks is not None:
                 paragraph.remove(looks)
@@ -193,21 +204,111 @@ def _paragraph(place: Any, tags: Container[str]) -> Any:
     return next((above for above in element.iterancestors() if above.tag in tags), None)
 
 
-def _siblings_until(first: Any, last: Any, properties: str) -> list[Any]:
-    """Return the paragraphs after `first` up to `last`; an empty list if they are not siblings with equal
-    formatting.
+LEAST_ATTRIBUTE = 5  # minimum length of strings searched for in attributes
+_LEAST_JOINED = 6
+_LEAST_NUMBER = 8  # minimum length of digits searched for in numbers: sizes of drawings have seven
+
+
+def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[ExtractedText]:
+    """Yield every text and attribute of an XML part, and all of its text as one string.
+
+    content (bytes): the XML part.
+    member (str): name of the part.
+    is_own (Callable[[str, str], bool]): (local name of an attribute, value) → whether the value belongs to the
+        vocabulary of the format. Such values are not searched.
+    YIELDS (ExtractedText): texts. Equal values of attributes with the same name are yielded once.
+    RAISES: InputError (D715) if the XML cannot be parsed.
     """
-    found = []
-    for paragraph in first.itersiblings():
-        if _formatting(paragraph, properties) != _formatting(first, properties):
-            return []
-        found.append(paragraph)
-        if paragraph is last:
-            return found
-    return []
+    root = parse(content, "copy")
+    yield ExtractedText(member, "".join(root.itertext()), _LEAST_JOINED)
+    seen = set()
+    for attribute, value in texts_and_attributes(root):
+        if not attribute:
+            yield ExtractedText(member, value)
+        elif (attribute, value) not in seen:
+            seen.add((attribute, value))
+            if not is_own(attribute, value):
+                number = not any(char.isalpha() and char not in "ABCDEF" for char in value)
+                yield ExtractedText(f"{member}, {attribute}", value, _LEAST_NUMBER if number else LEAST_ATTRIBUTE)
 
 
-def _formatting(paragraph: Any, properties: str) -> tuple[Any, ...]:
-    """Return the properties that must be equal for paragraphs to be joined."""
-    child = paragraph.find(properties) if properties else None
-    return paragraph.tag, dict(paragraph.attrib), b"" if child is None else etree.tostring(child, with_tail=False)
+_NUMBERED = re.compile(r"(.*\D)\d{1,3}")  # "Arial1": LibreOffice numbers fonts
+_LANGUAGE = re.compile(r"([a-z]{2}|[a-z]{3}(?=-))(-[A-Z][a-z]{3})?(-([A-Z]{2}|\d{3}))?|x-none|none|")
+_MEASURE = re.compile(r"[-+\d.,\s]*(pt|in|cm|mm|pc|px|em|%|f)?|#?[\dA-Fa-f]{1,6}")
+_LONGEST_NUMBER = 7
+
+# names of styles predefined by Word, and others predefined by LibreOffice
+_WORD_STYLES = re.compile(
+    r"(Normal|Body Text|Body Text Indent|Heading \d|"
+    r"Title|Subtitle|Strong|Emphasis|Intense Emphasis|Subtle Emphasis|Quote|"
+    r"Intense Quote|Subtle Reference|Intense Reference|Book Title|Caption|Header|Footer|Hyperlink|FollowedHyperlink|"
+    r"Macro Text|Body Text( Indent| First Indent)? \d|Body Text First Indent|HTML Preformatted|Plain Text|Date|"
+    r"Salutation|Closing|Signature|E-mail Signature|Balloon Text|Comment (Text|Subject)|(Foot|End)note Text|"
+    r"Document Map|Message Header|Note Heading)( Char)?|"
+    r"(Default Paragraph|Line|Page|(Foot|End)note|Comment|Annotation) (Font|Number|Reference|Text|Subject)|"
+    r"Normal (Table|\(Web\)|Indent)|No (List|Spacing)|(TOC|Index) (\d|Heading)|"
+    r"TOA Heading|Table of (Figures|Authorities)|"
+    r"List( Paragraph| Bullet| Number| Continue)?( \d)?|Block Text|Envelope (Address|Return)|Bibliography|"
+    r"Placeholder Text|Macro|HTML (Top of Form|Bottom of Form|Acronym|Address|Cite|Code|Definition|Keyboard|Sample|"
+    r"Typewriter|Variable)|Unresolved Mention|Revision|Outline List \d|"
+    r"(Light|Medium|Dark|Colorful) (Shading|List|Grid)( \d)?( Accent \d)?|"
+    r"(Grid|List) Table \d( (Light|Dark|Colorful))?( - Accent \d| Accent \d)?|(Plain|Grid) Table (\d|Light)|"
+    r"Table (Normal|Grid|Theme|Contemporary|Elegant|Professional)|"
+    r"Table (Simple|Classic|Colorful|Columns|Grid|List|3D effects|Subtle|Web) \d",
+    re.IGNORECASE,
+)
+_OFFICE_STYLES = re.compile(
+    r"Standard|Text body( indent)?|(Contents|Index|User Index|Table|Object index|Illustration Index) (Heading|\d+)|"
+    r"Header and Footer|(Header|Footer) (left|right)|(Header|Footer|Heading|Caption|Index|List|Signature|Title) Char|"
+    r"Table Contents|Frame( contents)?|Graphics|Formula|OLE|Watermark|Labels|Marginalia|Sender|Addressee|Definition|"
+    r"(Numbering|Bullet|Footnote|Endnote) Symbols?|(Footnote|Endnote) (anchor|Characters)|Page Number|Line numbering|"
+    r"(Visited )?Internet link|Placeholder|Index Link|Main index entry|Example|Teletype|User Entry|Variable|"
+    r"Source Text|Citation|Drop Caps|Emphasis|Strong Emphasis|Rubies|Vertical Numbering Symbols|Quotations|"
+    r"Preformatted Text|Horizontal Line|Complimentary Close|(Hanging|First line) indent|Illustration|Drawing|Figure|"
+    r"First Page|(Left|Right) Page|Envelope|HTML|Footnote|Endnote|Landscape|[Dd]efault|Text|(Numbering|List) \d|"
+    r"(List|Numbering) \d (Start|Cont\.?|End)|ListLabel \d+"
+)
+
+
+def is_built_in_style(name: str) -> bool:
+    """Whether a style name, also one encoded as in ODT ("Heading_20_1"), is predefined by an office program."""
+    plain = name.replace("_20_", " ")
+    return _WORD_STYLES.fullmatch(plain) is not None or _OFFICE_STYLES.fullmatch(plain) is not None
+
+
+def is_font(value: str) -> bool:
+    """Whether all names of a list of fonts, separated by commas, are fonts of operating systems or office programs."""
+    known = _known_fonts()
+    names = [name.strip(" '\"").lower().removeprefix("@") for name in value.split(",")]
+    return all(
+        not name or name in known or ((m := _NUMBERED.fullmatch(name)) is not None and m[1].strip() in known)
+        for name in names
+    )
+
+
+@cache
+def _known_fonts() -> frozenset[str]:
+    """Return the names of known fonts in lower case."""
+    return frozenset(map(str.lower, _read_words("fonts.txt")))
+
+
+def is_language(value: str) -> bool:
+    """Whether a text is a language code, such as "es-ES", "zh-Hans-CN" or "x-none"."""
+    return _LANGUAGE.fullmatch(value) is not None
+
+
+def is_measure(value: str) -> bool:
+    """Whether a text is a colour, a size or a number of at most seven digits. Longer ones could identify a patient."""
+    return _MEASURE.fullmatch(value) is not None and sum(map(str.isdigit, value)) <= _LONGEST_NUMBER
+
+
+def is_ooxml_word(value: str) -> bool:
+    """Whether a text is an element, attribute or enumerated value of Office Open XML."""
+    return value in _read_words("ooxml_words.txt")
+
+
+@cache
+def _read_words(name: str) -> frozenset[str]:
+    """Return the lines of a resource file without comments."""
+    text = (files("spacy_deid") / "resources" / "documents" / name).read_text("utf8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

@@ -1,8 +1,8 @@
-"""Shared by DOCX and ODT: edits in place, embedded pictures, and extraction of text from XML for verification."""
+"""Shared by DOCX and ODT: reading blocks of text in order, edits in place, and embedded pictures."""
 
 import io
 import warnings
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,12 +10,11 @@ from PIL import Image, ImageOps
 
 from ..errors import DeidError, Errors, InputError
 from ..offsets import Edit, apply_edits
-from .document import Document, ExtractedText, ReadSettings, WriteSettings
+from .document import Document, ExtractedText, PlacedText, ReadSettings, WriteSettings
 from .image import FORMAT, picture_codes
-from .markup import join_paragraphs, parse, texts_and_attributes
+from .markup import join_paragraphs
 from .pages.barcodes import cover_codes
 from .pages.tesseract import check_tesseract
-from .placed_text import PlacedText
 
 _READ = ("PNG", "JPEG", "TIFF")
 _CONVERTED = ("GIF", "BMP")
@@ -31,32 +30,45 @@ class EmbeddedPicture(NamedTuple):
     key: str
 
 
-def add_picture(
-    data: bytes, key: str, name: str, settings: ReadSettings, text: PlacedText, inner: dict[str, Document]
-) -> str:
-    """Read an embedded picture according to the settings.
+def make_document(
+    file: tuple[bytes, str, str],
+    settings: ReadSettings,
+    text: PlacedText,
+    pictures: Mapping[str, bytes],
+    notes: list[str],
+) -> Document:
+    """Create the document of a file, and read its pictures according to the settings.
 
-    data (bytes): the picture.
-    key (str): identifies the picture in the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): `pictures` decides whether it is read.
-    text (PlacedText): the text of the picture is appended to it.
-    inner (dict[str, Document]): the picture is added to it as a document under `key`, if it was read.
-    RETURNS (str): a warning, or "".
+    file (tuple[bytes, str, str]): the file, its name and its format.
+    settings (ReadSettings): `pictures` decides whether pictures are read.
+    text (PlacedText): the text; that of the pictures is appended to it.
+    pictures (Mapping[str, bytes]): embedded pictures by the keys that identify them in the file.
+    notes (list[str]): warnings.
+    RETURNS (Document): the document; its `parts` are `OfficeParts`.
     RAISES: InputError if Tesseract (D716) or a language (D717) is not installed.
     """
-    if settings.pictures != "ocr":
-        return "pictures are removed" if settings.pictures == "remove" else "pictures are kept and were not read"
-    check_tesseract(settings.languages, name)
-    try:
-        document = FORMAT.read(_readable(data, settings), name, settings)
-    except InputError:
-        return "pictures that cannot be read are removed"
-    inner[key] = document
-    text.gap("\n\n")
-    text.add(document.text, EmbeddedPicture(key))
-    text.gap("\n\n")
-    return ""
+    data, name, kind = file
+    read: dict[str, Document] = {}
+    for key, picture in pictures.items():
+        if settings.pictures != "ocr":
+            removed = settings.pictures == "remove"
+            notes.append("pictures are removed" if removed else "pictures are kept and were not read")
+            continue
+        check_tesseract(settings.languages, name)
+        try:
+            read[key] = FORMAT.read(_readable(picture, settings), name, settings)
+        except InputError:
+            notes.append("pictures that cannot be read are removed")
+    _add_picture_texts(read, text)
+    return Document(name, kind, text.text, (), tuple(dict.fromkeys(notes)), OfficeParts(data, settings, read))
+
+
+def _add_picture_texts(pictures: Mapping[str, Document], text: PlacedText) -> None:
+    """Append the texts of pictures, each as a paragraph."""
+    for key, document in pictures.items():
+        text.gap("\n\n")
+        text.add(document.text, EmbeddedPicture(key))
+        text.gap("\n\n")
 
 
 def write_picture(
@@ -69,16 +81,13 @@ def write_picture(
     edits (Sequence[Edit]): edits of that document.
     read (ReadSettings): how the file was read.
     settings (WriteSettings): how the copy is written.
-    RETURNS (bytes): the redacted picture; if it was not read, its bare pixels if pictures are kept, else a blank
-        picture.
+    RETURNS (bytes): the redacted picture. If it was not read, its bare pixels if pictures are kept, else a white
+        picture with its proportions and format, or a small PNG if it cannot be opened.
     """
     if inner is not None:
         return FORMAT.write(inner, edits, settings)
-    return (_bare_pixels(data, read) if read.pictures == "keep" else b"") or blank_picture(data)
-
-
-def blank_picture(data: bytes) -> bytes:
-    """Return a white picture with the proportions and format of another; a small PNG if that one cannot be opened."""
+    if read.pictures == "keep" and (bare := _bare_pixels(data, read)):
+        return bare
     kind, size = "PNG", BLANK
     try:
         with _opened(data) as image:
@@ -92,13 +101,14 @@ def blank_picture(data: bytes) -> bytes:
     return out.getvalue()
 
 
-def picture_write_settings(settings: WriteSettings, read: bool) -> WriteSettings:
-    """Return the settings to verify a picture in a copy: by OCR if the original was read by OCR."""
-    return replace(settings, ocr_pages=(1,) if read else ())
+def extract_picture(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
+    """Yield the texts in a picture of a copy. It is checked by OCR if the pictures of the original were read."""
+    is_read = settings.read.pictures == "ocr" and settings.verify_ocr != "none"
+    yield from FORMAT.extract(data, replace(settings, ocr_pages=(1,) if is_read else ()))
 
 
 def _bare_pixels(data: bytes, settings: ReadSettings) -> bytes:
-    """Return the pixels of a picture in its format without metadata such as location and author; b"" if unreadable."""
+    """Return the pixels of a picture without metadata and, if the settings say so, codes; b"" if unreadable."""
     readable = _readable(data, settings)
     if not readable:
         return b""
@@ -109,22 +119,13 @@ def _bare_pixels(data: bytes, settings: ReadSettings) -> bytes:
                 return b""
             pixels = ImageOps.exif_transpose(image).copy()
             pixels.info = {key: value for key, value in pixels.info.items() if key == "transparency"}
-            if settings.codes == "remove":
-                pixels = _without_codes(pixels)
+            if settings.codes == "remove" and (codes := picture_codes(plain := pixels.convert("RGB"))):
+                cover_codes(plain, codes)
+                pixels = plain
             pixels.save(out, image.format, quality=95)
     except (OSError, ValueError, TypeError, SyntaxError, Image.DecompressionBombError):
         return b""
     return out.getvalue()
-
-
-def _without_codes(image: Image.Image) -> Image.Image:
-    """Return a picture with its barcodes and matrix codes blanked; the same picture if it has none."""
-    plain = image.convert("RGB")
-    codes = picture_codes(plain)
-    if not codes:
-        return image
-    cover_codes(plain, codes)
-    return plain
 
 
 def _readable(data: bytes, settings: ReadSettings) -> bytes:
@@ -147,11 +148,6 @@ def _opened(data: bytes) -> Image.Image:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Image.open(io.BytesIO(data), formats=_READ + _CONVERTED)
-
-
-LEAST_ATTRIBUTE = 5  # minimum length of strings searched for in attributes
-_LEAST_JOINED = 6
-_LEAST_NUMBER = 8  # minimum length of digits searched for in numbers: sizes of drawings have seven
 
 
 class OfficeParts(NamedTuple):
@@ -178,10 +174,7 @@ def edit_in_place(
     RAISES: DeidError (D715) if the text differs from that of the document.
     """
     parts: OfficeParts = document.parts
-    for key, inner in parts.pictures.items():
-        text.gap("\n\n")
-        text.add(inner.text, EmbeddedPicture(key))
-        text.gap("\n\n")
+    _add_picture_texts(parts.pictures, text)
     if text.text != document.text:
         raise DeidError(Errors.D715.format(path=document.name, reason="its text changed since it was read"))
     painted: dict[str, list[Edit]] = {}
@@ -192,26 +185,3 @@ def edit_in_place(
             piece.place.set(apply_edits(piece.place.get(), local))
     join_paragraphs(text, edits, paragraphs, properties)
     return painted
-
-
-def search_xml(content: bytes, member: str, is_own: Callable[[str, str], bool]) -> Iterator[ExtractedText]:
-    """Yield every text and attribute of an XML part, and all of its text as one string.
-
-    content (bytes): the XML part.
-    member (str): name of the part.
-    is_own (Callable[[str, str], bool]): (local name of an attribute, value) → whether the value belongs to the
-        vocabulary of the format. Such values are not searched.
-    YIELDS (ExtractedText): texts. Equal values of attributes with the same name are yielded once.
-    RAISES: InputError (D715) if the XML cannot be parsed.
-    """
-    root = parse(content, "copy")
-    yield ExtractedText(member, "".join(root.itertext()), _LEAST_JOINED)
-    seen = set()
-    for attribute, value in texts_and_attributes(root):
-        if not attribute:
-            yield ExtractedText(member, value)
-        elif (attribute, value) not in seen:
-            seen.add((attribute, value))
-            if not is_own(attribute, value):
-                number = not any(char.isalpha() and char not in "ABCDEF" for char in value)
-                yield ExtractedText(f"{member}, {attribute}", value, _LEAST_NUMBER if number else LEAST_ATTRIBUTE)

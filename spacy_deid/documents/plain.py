@@ -56,7 +56,11 @@ def find_encoded_files(text: str) -> list[EncodedFile]:
     text (str): any text.
     RETURNS (list[EncodedFile]): files in the order of the text.
     """
-    lines = list(_lines(text))
+    lines: list[tuple[int, str]] = []  # start offsets and lines with their line ends
+    start = 0
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        lines.append((start, line))
+        start += len(line)
     found: list[EncodedFile] = []
     i = 0
     while i < len(lines):
@@ -67,20 +71,10 @@ def find_encoded_files(text: str) -> list[EncodedFile]:
     return found
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    r"""Yield each line with its start offset and line end. Only "\n" ends a line."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start) + 1 or len(text)
-        yield start, text[start:end]
-        start = end
-
-
 def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
-    """Read the encoded file that starts at a line.
+    """Read the encoded file that starts at line `i`.
 
-    RETURNS (tuple[int, str, bytes]): index of the line after the file, its name and content. The index is `i` if no
-        file starts there.
+    RETURNS (tuple[int, str, bytes]): index of the line after it (`i` if none starts there), its name and its content.
     """
     line = lines[i][1].rstrip("\r\n")
     begin = _BEGIN.fullmatch(line)
@@ -90,7 +84,8 @@ def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
             return stop, begin["name"].strip(), data
     for opening, closing in _ARMORS:
         if opening.fullmatch(line):
-            return _until(lines, i + 1, closing), "", b""
+            ends = (j for j in range(i + 1, len(lines)) if closing.fullmatch(lines[j][1].rstrip("\r\n")))
+            return next(ends, len(lines) - 1) + 1, "", b""
     for pattern, tail in ((_LONG_BASE64, _TAIL_BASE64), (_UU_FULL, _TAIL_UU)):
         stop = _run(lines, i, pattern)
         if stop - i >= _LEAST_LINES:
@@ -106,23 +101,10 @@ def _run(lines: list[tuple[int, str]], i: int, pattern: re.Pattern[str]) -> int:
     return i
 
 
-def _until(lines: list[tuple[int, str]], i: int, closing: re.Pattern[str]) -> int:
-    """Return the index after the closing line of a block, or of the end of the text if the block is not closed."""
-    while i < len(lines):
-        i += 1
-        if closing.fullmatch(lines[i - 1][1].rstrip("\r\n")):
-            break
-    return i
-
-
 def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> tuple[int, bytes]:
-    """Decode the lines of an encoded file.
+    """Decode the lines of an encoded file from line `i` on, skipping `quote` characters of each line.
 
-    lines (list[tuple[int, str]]): the lines of the text.
-    i (int): index of the line after the header.
-    quote (int): number of quote characters to skip at the start of each line.
-    base64 (bool): whether the lines are base64 instead of uuencode.
-    RETURNS (tuple[int, bytes]): index of the line after the file (`i` if no line belongs to it) and the decoded
+    RETURNS (tuple[int, bytes]): index of the line after the file (`i` if no line belongs to it), and the decoded
         content, empty if a line is damaged.
     """
     data, first, damaged = bytearray(), i, False
@@ -166,13 +148,8 @@ _ENCODED = "a file written as letters (uuencode, base64 or the like) is in the t
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Decode a text file. A byte-order mark is respected and kept. Adds a warning if the text contains an encoded
-    file.
+    """Decode a text file. A byte-order mark is kept. Adds a warning if the text contains an encoded file.
 
-    data (bytes): the file.
-    name (str): file name.
-    settings (ReadSettings): the encoding of files without a byte-order mark.
-    RETURNS (Document): the document; `parts` is the encoding.
     RAISES: InputError (D400), ConfigError (D401).
     """
     text, encoding = decode(data, encoding_of(data, settings), name)
@@ -180,14 +157,7 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write the edited text in the encoding of the original.
-
-    document (Document): a document from `read`.
-    edits (Sequence[Edit]): edits in the order of the text.
-    settings (WriteSettings): not used.
-    RETURNS (bytes): the content of the file.
-    RAISES: DeidError (D003, D004), InputError (D413).
-    """
+    """Write the edited text in the encoding of the original. RAISES: InputError (D413)."""
     return encode(apply_edits(document.text, edits), document.parts, document.name)
 
 
@@ -197,9 +167,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 
 def encoding_of(data: bytes, settings: ReadSettings) -> str:
-    """Return the encoding of a text file: UTF-16 or UTF-32 according to its byte-order mark, else that of the
-    settings.
-    """
+    """Return the encoding of a text file: according to its byte-order mark, else that of the settings."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "utf-32"
     return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else check_encoding(settings.encoding)

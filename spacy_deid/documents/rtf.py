@@ -27,14 +27,7 @@ _LEAST_RAW = 6
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read an RTF file.
-
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): not used.
-    RETURNS (Document): the text. Headers and footers appear where they are defined in the file, footnotes at the end.
-    RAISES: InputError (D715).
-    """
+    """Read the text. Headers and footers appear where they are defined in the file, footnotes at the end."""
     return Document(name, "rtf", _text(data, name), (), (_WARNING,))
 
 
@@ -61,45 +54,31 @@ def _move_notes(source: str) -> str:
     for found in _NOTE.finditer(source):
         if found.start() >= last:
             kept.append(source[last : found.start()])
-            last = _end_of_group(source, found.start())
+            last, depth = len(source), 0  # a group that is not closed extends to the end
+            for brace in _BRACE.finditer(source, found.start()):
+                depth += {"{": 1, "}": -1}.get(brace[0], 0)
+                if not depth:
+                    last = brace.end()
+                    break
             notes.append(source[found.start() : last])
-    body, brace, rest = "".join([*kept, source[last:]]).rpartition("}")
-    return "".join([body, *notes, brace, rest]) if brace else "".join([rest, *notes])
-
-
-def _end_of_group(source: str, start: int) -> int:
-    """Return the offset after the group that opens at `start`; the end of the source if the group is not closed."""
-    depth = 0
-    for found in _BRACE.finditer(source, start):
-        depth += {"{": 1, "}": -1}.get(found[0], 0)
-        if not depth:
-            return found.end()
-    return len(source)
+    body, end, rest = "".join([*kept, source[last:]]).rpartition("}")
+    return "".join([body, *notes, end, rest]) if end else "".join([rest, *notes])
 
 
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a new file with the text alone.
-
-    document (Document): what `read` gave.
-    edits (Sequence[Edit]): in order.
-    settings (WriteSettings): not needed.
-    RETURNS (bytes): the file.
-    RAISES: DeidError (D003, D004).
-    """
+    """Write a new file with the text alone."""
     text = apply_edits(document.text, edits).replace("\r\n", "\n").replace("\r", "\n")
-    body = "".join(map(_as_rtf, text))
-    return f"{{\\rtf1\\ansi\\ansicpg1252\\uc1\\deff0{{\\fonttbl{{\\f0 Arial;}}}}\\f0\n{body}}}\n".encode("ascii")
-
-
-def _as_rtf(character: str) -> str:
-    """Encode a character in RTF."""
-    if character in _WRITTEN:
-        return _WRITTEN[character]
-    if " " <= character <= "~":
-        return character
-    units = character.encode("utf-16-le", "replace")
-    codes = [int.from_bytes(units[i : i + 2], "little", signed=True) for i in range(0, len(units), 2)]
-    return "".join(f"\\u{code}?" for code in codes)
+    body = []
+    for char in text:
+        if char in _WRITTEN or " " <= char <= "~":
+            body.append(_WRITTEN.get(char, char))
+        else:
+            units = char.encode("utf-16-le", "replace")
+            codes = [int.from_bytes(units[i : i + 2], "little", signed=True) for i in range(0, len(units), 2)]
+            body += [f"\\u{code}?" for code in codes]
+    return f"{{\\rtf1\\ansi\\ansicpg1252\\uc1\\deff0{{\\fonttbl{{\\f0 Arial;}}}}\\f0\n{''.join(body)}}}\n".encode(
+        "ascii"
+    )
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from ..offsets import Edit
 
@@ -47,20 +47,12 @@ def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
             gap.end() - gap.start() > narrow or (text[gap.start() - 1].islower() and text[gap.end()].isupper())
             for gap in gaps
         ]
-        if _longest(wide) < _LONGEST:
+        longest = 1 + max((len([*run]) for between, run in groupby(wide) if not between), default=0)
+        if longest < _LONGEST:
             continue
         for gap, between in zip(gaps, wide, strict=True):
             if not between or gap[0] != " ":
                 yield gap.start(), gap.end(), " " * between
-
-
-def _longest(wide: list[bool]) -> int:
-    """Return the length of the longest word, given which gaps separate words."""
-    longest = length = 1
-    for between in wide:
-        length = 1 if between else length + 1
-        longest = max(longest, length)
-    return longest
 
 
 def _is_word(letters: str) -> bool:
@@ -144,9 +136,14 @@ class VisibleText:
         edits (Sequence[Edit]): edits in the order of `text`.
         RETURNS (list[Edit]): edits in the order of `raw`.
         """
-        found = sorted((self._raw_edit(edit) for edit in edits), key=lambda edit: (edit.start, edit.end))
+        found = []
+        for edit in edits:
+            start, end = self.raw_span(edit.start, edit.end)
+            while 0 < start < end < len(self.raw) and self.raw[start - 1] in _BEGINS and self.raw[end] in _ENDS:
+                start, end = start - 1, end + 1
+            found.append(Edit(start, end, edit.label, edit.replacement))
         out: list[Edit] = []
-        for edit in found:
+        for edit in sorted(found, key=lambda edit: (edit.start, edit.end)):
             last = out[-1] if out else None
             if last is not None and edit.start < last.end:
                 both = last.replacement + f" {edit.replacement}" * (edit.replacement not in ("", last.replacement))
@@ -162,15 +159,6 @@ class VisibleText:
             return at, at
         places = self.where[start:end]
         return min(places), max(places) + 1
-
-    def _raw_edit(self, edit: Edit) -> Edit:
-        """Map an edit to the original text."""
-        start, end = self.raw_span(edit.start, edit.end)
-        while (
-            start < end and start and self.raw[start - 1] in _BEGINS and end < len(self.raw) and self.raw[end] in _ENDS
-        ):
-            start, end = start - 1, end + 1
-        return Edit(start, end, edit.label, edit.replacement)
 
     def visible_marks(self, marks: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
         """Map marks of the original text to the visible text. Marks without any visible character are dropped."""
@@ -222,21 +210,16 @@ def read_as_seen(text: str) -> VisibleText | None:
 def _changes(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the differences between original and visible text: start, end, and replacement."""
     for found in _CUT.finditer(text):
-        if found[0].strip("\u200c\u200d\u200e\u200f") or _joins_latin(text, found.start(), found.end()):
+        # joiners are part of words, except next to a letter or digit of a script that does not use them
+        around = text[max(0, found.start() - 1) : found.start()] + text[found.end() : found.end() + 1]
+        latin = any(char.isalnum() and char < "\u0590" for char in around)
+        if latin or found[0].strip("\u200c\u200d\u200e\u200f"):
             yield found.start(), found.end(), ""
     yield from spaced_letter_gaps(text)
     yield from _broken_numbers(text)
     for pattern in _MAIL if "@" in text else ():
         for found in pattern.finditer(text):
             yield found.start("end"), found.end("end"), ""
-
-
-def _joins_latin(text: str, start: int, end: int) -> bool:
-    """Whether joiners are next to a letter or digit of a script that does not use them. In other scripts they are part
-    of words.
-    """
-    around = text[max(0, start - 1) : start] + text[end : end + 1]
-    return any(char.isalnum() and char < "\u0590" for char in around)
 
 
 def _broken_numbers(text: str) -> Iterator[tuple[int, int, str]]:

@@ -5,12 +5,12 @@ A document is cleaned both when it is read and when it is written, so that the t
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
 
-from ..markup import drop_unknown_namespaces, prune, remove, strip_invisible, unwrap
-from ..vocabulary import is_built_in_style, is_language
+from ..markup import drop_unknown_namespaces, is_built_in_style, is_language, prune, remove, strip_invisible, unwrap
 from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED, A, Package, Part, R, W, w_tags
 
 
@@ -26,21 +26,15 @@ def accept_changes(root: Any) -> None:
         if next(table.iter(W + "tr"), None) is None:
             remove(table)
     for paragraph in [*root.iter(W + "p")]:
-        if any(paragraph.find(f"{W}pPr/{W}rPr/{W}{mark}") is not None for mark in ("del", "moveFrom")):
-            _join(paragraph)
-
-
-def _join(paragraph: Any) -> None:
-    """Move the content of a paragraph to the start of the next one, whose formatting applies, as in Word."""
-    following = paragraph.getnext()
-    if following is None or following.tag != W + "p":
-        return
-    at = int(following.find(W + "pPr") is not None)
-    for child in [*paragraph]:
-        if child.tag != W + "pPr":
+        deleted = any(paragraph.find(f"{W}pPr/{W}rPr/{W}{mark}") is not None for mark in ("del", "moveFrom"))
+        following = paragraph.getnext()
+        if not deleted or following is None or following.tag != W + "p":
+            continue
+        # the content moves to the next paragraph, whose formatting applies, as in Word
+        content = [child for child in paragraph if child.tag != W + "pPr"]
+        for at, child in enumerate(content, int(following.find(W + "pPr") is not None)):
             following.insert(at, child)
-            at += 1
-    remove(paragraph)
+        remove(paragraph)
 
 
 # page numbers, which contain no PHI and must be recomputed when the document is laid out
@@ -59,15 +53,24 @@ def flatten_fields(root: Any) -> None:
     open_fields: list[_Field] = []
     gone: list[Any] = []
     for element in root.iter(_CHAR, _INSTR, *TEXTS, *CHARACTERS):
-        if element.tag == _CHAR:
-            _process_field_char(element, open_fields, gone)
-        elif element.tag == _INSTR:
-            if open_fields and open_fields[-1].in_code:
-                open_fields[-1].add_code(element)
+        kind = element.get(W + "fldCharType") if element.tag == _CHAR else ""
+        field = open_fields[-1] if open_fields else None
+        if kind == "begin":
+            open_fields.append(_Field([element]))
+        elif element.tag not in (_CHAR, _INSTR):
+            if any(field.in_code for field in open_fields):
+                gone.append(element)  # an operand of the field, not displayed
+        elif field is None or (element.tag == _INSTR and not field.in_code):
+            gone.append(element)
+        else:
+            field.elements.append(element)
+            if element.tag == _INSTR:
+                field.code += element.text or ""
+            elif kind == "separate":
+                field.in_code = False
             else:
-                gone.append(element)
-        elif any(field.in_code for field in open_fields):
-            gone.append(element)  # an operand of the field, not displayed
+                open_fields.pop()
+                gone += [] if _KEPT.fullmatch(field.code) else field.elements
     for field in open_fields:  # not closed: damaged
         gone += field.elements
     for element in gone:
@@ -75,40 +78,13 @@ def flatten_fields(root: Any) -> None:
             remove(element)
 
 
+@dataclass(slots=True)
 class _Field:
-    """A field that has begun and has not ended."""
+    """A field that has begun and has not ended: its elements, its code, and whether the code is being read."""
 
-    def __init__(self, begin: Any) -> None:
-        self.elements = [begin]
-        self.code = ""
-        self.in_code = True
-
-    def add_code(self, element: Any) -> None:
-        """Add an element with a part of the field code."""
-        self.elements.append(element)
-        self.code += element.text or ""
-
-
-def _process_field_char(element: Any, open_fields: list[_Field], gone: list[Any]) -> None:
-    """Process the begin, separator or end of a field.
-
-    element (Any): the `fldChar` element.
-    open_fields (list[_Field]): stack of open fields, modified in place.
-    gone (list[Any]): elements to remove are appended to it.
-    """
-    kind = element.get(W + "fldCharType")
-    if kind == "begin":
-        open_fields.append(_Field(element))
-    elif not open_fields:
-        gone.append(element)
-    elif kind == "separate":
-        open_fields[-1].elements.append(element)
-        open_fields[-1].in_code = False
-    else:
-        field = open_fields.pop()
-        field.elements.append(element)
-        if not _KEPT.fullmatch(field.code):
-            gone += field.elements
+    elements: list[Any]
+    code: str = ""
+    in_code: bool = True
 
 
 _REFERENCES = w_tags("pStyle rStyle tblStyle basedOn next link styleLink numStyleLink")
@@ -160,12 +136,8 @@ _LANGUAGES = w_tags("lang themeFontLang")
 _NAMED = {"docPr", "cNvPr"}
 _VML_ID = re.compile(r"_x0000_t\d+")
 _LAYOUT = re.compile(r"[-\d.\s]*|left|right|center|top|bottom|inside|outside")
-_COUNTED = {
-    "altChunk": "imported files",
-    "control": "controls",
-    "object": "embedded objects",
-    "subDoc": "subdocuments",
-}
+_COUNTED = {"altChunk": "imported files", "control": "controls", "object": "embedded objects"}
+_COUNTED |= {"subDoc": "subdocuments"}
 _LOST = {"oleObject": "embedded objects", "package": "embedded objects", "aFChunk": "imported files"}
 _LOST |= {"vbaProject": "macros", "wordVbaData": "macros", "chart": "charts", "chartEx": "charts"}
 _LOST |= {"diagramData": "diagrams", "image": "linked pictures", "control": "controls", "subDocument": "subdocuments"}
@@ -189,7 +161,7 @@ def clean(package: Package) -> list[str]:
 
 
 def _clean_part(part: Part) -> int:
-    """Clean an XML part. RETURNS (int): the number of hidden text runs removed."""
+    """Clean an XML part, and return the number of hidden text runs removed."""
     root = part.root
     if part.kind == "settings":
         for element in [*root]:
@@ -197,17 +169,27 @@ def _clean_part(part: Part) -> int:
                 root.remove(element)
     drop_unknown_namespaces(root, KNOWN)
     flatten_fields(root)
-    hidden = _drop_hidden(root)
+    hidden = []
+    for run in root.iter(W + "r"):
+        mark = run.find(f"{W}rPr/{W}vanish")
+        if mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off"):
+            hidden.append(run)
+    for run in hidden:  # which would split words
+        remove(run)
     accept_changes(root)
     prune(root, DROPPED, UNWRAPPED)
     _write_direction(root)
-    drop_dead_links(part)
+    _drop_dead_links(part)
     left = _LEFT if part.kind in READ else set()
     for element in root.iter():
         _clean_attributes(element, part.kind)
-        _clean_text(element, left)
+        element.tail = None
+        if element.text and element.tag in left:
+            element.text = strip_invisible(element.text)
+        elif element.text and not _LAYOUT.fullmatch(element.text):  # layout positions in drawings stay
+            element.text = None
     _clean_namespaces(root)
-    return hidden
+    return len(hidden)
 
 
 def _write_direction(root: Any) -> None:
@@ -221,38 +203,16 @@ def _write_direction(root: Any) -> None:
         unwrap(turned)
 
 
-def _drop_hidden(root: Any) -> int:
-    """Remove hidden text runs, which would split words. RETURNS (int): their number."""
-    hidden = []
-    for run in root.iter(W + "r"):
-        mark = run.find(f"{W}rPr/{W}vanish")
-        if mark is not None and mark.get(W + "val", "1") not in ("0", "false", "off"):
-            hidden.append(run)
-    for run in hidden:
-        remove(run)
-    return len(hidden)
-
-
-def drop_dead_links(part: Part) -> None:
-    """Remove elements that refer to a missing part: drawings, links, references.
-
-    part (Part): an XML part, modified in place.
-    """
+def _drop_dead_links(part: Part) -> None:
+    """Remove elements that refer to a missing part: drawings with their pictures, links, references."""
     for element in [*part.root.iter()]:
         keys = [key for key in element.attrib if key.startswith(R)]
         dead = [key for key in keys if element.get(key) not in part.links]
         for key in dead:
             del element.attrib[key]
         if dead and len(dead) == len(keys):
-            remove(_removable_ancestor(element))
-
-
-def _removable_ancestor(element: Any) -> Any:
-    """Return the element to remove together with another one: the drawing around a picture, else the element
-    itself.
-    """
-    # an extension holds another version of a picture and is removed alone
-    return next((above for above in element.iterancestors() if above.tag in _CARRIERS), element)
+            # an extension holds another version of a picture and is removed alone
+            remove(next((above for above in element.iterancestors() if above.tag in _CARRIERS), element))
 
 
 def _clean_attributes(element: Any, kind: str) -> None:
@@ -272,17 +232,6 @@ def _clean_attributes(element: Any, kind: str) -> None:
         drawn = key == "id" and "vml" in (tag.namespace or "") and not _VML_ID.fullmatch(element.get(key))
         if drawn or name in _ATTRIBUTES or name.startswith("rsid"):
             del element.attrib[key]
-
-
-def _clean_text(element: Any, left: set[str]) -> None:
-    """Remove text where none is displayed. Layout positions in drawings and the kept field codes stay."""
-    element.tail = None
-    if not element.text:
-        return
-    if element.tag in left:
-        element.text = strip_invisible(element.text)
-    elif not _LAYOUT.fullmatch(element.text):
-        element.text = None
 
 
 def _clean_namespaces(root: Any) -> None:

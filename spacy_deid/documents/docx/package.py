@@ -64,13 +64,8 @@ DROPPED = w_tags(
     "customXmlMoveToRangeEnd bookmarkStart bookmarkEnd permStart permEnd proofErr smartTagPr customXmlPr sdtPr "
     "sdtEndPr altChunk subDoc control object movie fldData ffData docVars divId annotationRef softHyphen"
 )
-DROPPED |= w_tags("aliases altName") | {
-    OFFICE + "signatureline",
-    MC + "Fallback",
-    A + "hlinkClick",
-    A + "hlinkHover",
-    W14 + "conflictDel",
-}
+DROPPED |= w_tags("aliases altName") | {OFFICE + "signatureline", MC + "Fallback", W14 + "conflictDel"}
+DROPPED |= {A + "hlinkClick", A + "hlinkHover"}
 # replaced by their content: inserted text, links, content controls
 UNWRAPPED = w_tags("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {W14 + "conflictIns"}
 
@@ -78,41 +73,16 @@ UNWRAPPED = w_tags("ins moveTo hyperlink sdt sdtContent smartTag customXml") | {
 MAIN = "document"
 # last segment of the relationship type → content type; None for pictures
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml."
-KINDS: dict[str, str | None] = {
-    name: f"{_WORD}{name}+xml"
-    for name in (
-        "header",
-        "footer",
-        "footnotes",
-        "endnotes",
-        "comments",
-        "styles",
-        "numbering",
-        "fontTable",
-        "settings",
-    )
-}
+_KINDS = "header footer footnotes endnotes comments styles numbering fontTable settings"
+KINDS: dict[str, str | None] = {name: f"{_WORD}{name}+xml" for name in _KINDS.split()}
 KINDS |= {"theme": "application/vnd.openxmlformats-officedocument.theme+xml", "image": None}
 _MAIN_TYPE = _WORD + "document.main+xml"
 # left out without a warning, because nothing displayed is lost
-_SILENT = {
-    "customXml",
-    "webSettings",
-    "stylesWithEffects",
-    "glossaryDocument",
-    "attachedTemplate",
-    "hyperlink",
-    "people",
-}
-_SILENT |= {
-    "diagramLayout",
-    "diagramQuickStyle",
-    "diagramColors",
-    "diagramDrawing",
-    "keyMapCustomizations",
-    "toolbars",
-}
-_SILENT |= {"commentsExtended", "commentsIds", "commentsExtensible", "font", "printerSettings", "recipientData"}
+_SILENT = set(
+    "customXml webSettings stylesWithEffects glossaryDocument attachedTemplate hyperlink people diagramLayout "
+    "diagramQuickStyle diagramColors diagramDrawing keyMapCustomizations toolbars commentsExtended commentsIds "
+    "commentsExtensible font printerSettings recipientData".split()
+)
 # content types by suffix
 _DEFAULTS = [("rels", "application/vnd.openxmlformats-package.relationships+xml"), ("xml", "application/xml")]
 _DEFAULTS += [(suffix, f"image/{suffix}") for suffix in ("png", "jpeg", "tiff")]
@@ -155,9 +125,22 @@ class Package:
         return [part for kind in kinds for part in self.parts if part.kind == kind]
 
     def save(self) -> bytes:
-        """Write the package as a ZIP archive."""
-        _give_names(self.parts)
-        members = {"[Content_Types].xml": _content_types(self.parts)}
+        """Write the package as a ZIP archive. Parts are named by type and number: original names can contain PHI."""
+        numbers: Counter[str] = Counter()
+        types = etree.Element(f"{{{_TYPES}}}Types", nsmap={None: _TYPES})
+        for suffix, kind in _DEFAULTS:
+            etree.SubElement(types, f"{{{_TYPES}}}Default", Extension=suffix, ContentType=kind)
+        for part in self.parts:
+            numbers[part.kind] += 1
+            if part.kind == "image":
+                is_tiff = part.data.startswith((b"II*\0", b"MM\0*"))
+                suffix = "jpeg" if part.data.startswith(b"\xff\xd8") else "tiff" if is_tiff else "png"
+                part.name = f"word/media/image{numbers['image']}.{suffix}"
+                continue
+            part.name = f"word/{part.kind}{'' if part.kind == MAIN else numbers[part.kind]}.xml"
+            kind = _MAIN_TYPE if part.kind == MAIN else KINDS[part.kind] or ""
+            etree.SubElement(types, f"{{{_TYPES}}}Override", PartName="/" + part.name, ContentType=kind)
+        members = {"[Content_Types].xml": serialize(types)}
         members["_rels/.rels"] = _relationships({"rId1": ("officeDocument", "/word/document.xml")})
         for part in self.parts:
             members[part.name] = part.data if part.root is None else serialize(part.root)
@@ -168,31 +151,18 @@ class Package:
 
 
 def open_package(data: bytes, name: str, settings: ReadSettings) -> Package:
-    """Read a package.
+    """Read the main part of a package and all parts of known types that are reachable from it.
 
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): limits.
-    RETURNS (Package): the parts of known types.
     RAISES: InputError (D715) if the file cannot be read or has too many elements.
     """
     members = {member.lower(): content for member, content in open_archive(data, name, settings).items()}
     check_elements(members.values(), name)
-    package = Package()
     starts = [target for kind, target, _ in _links(members, "", name).values() if kind == "officeDocument"]
     if not starts or starts[0].lower() not in members:
         raise InputError(Errors.D715.format(path=name, reason="damaged: the main part is missing"))
-    _take_over(package, members, starts[0].lower(), name)
-    if package.parts[0].root.tag != W + "document":
-        reason = "not a document in transitional Office Open XML. Save it again as .docx"
-        raise InputError(Errors.D715.format(path=name, reason=reason))
-    return package
-
-
-def _take_over(package: Package, members: dict[str, bytes], start: str, name: str) -> None:
-    """Add the main part and all parts reachable from it to a package."""
-    done = {start: _part(members[start], MAIN, name)}
-    waiting = [start]
+    package = Package()
+    waiting = [starts[0].lower()]
+    done = {waiting[0]: Part(MAIN, b"", parse(members[waiting[0]], name))}
     for member in waiting:
         package.parts.append(part := done[member])
         for rid, (towards, target, outside) in _links(members, member, name).items():
@@ -201,14 +171,15 @@ def _take_over(package: Package, members: dict[str, bytes], start: str, name: st
                 package.left_out[towards] += towards not in _SILENT
                 continue
             if target not in done:
-                done[target] = _part(members[target], towards, name)
+                content = members[target]
+                is_image = towards == "image"
+                done[target] = Part(towards, content) if is_image else Part(towards, b"", parse(content, name))
                 waiting.append(target)
             part.links[rid] = done[target]
-
-
-def _part(content: bytes, kind: str, name: str) -> Part:
-    """Create a part."""
-    return Part(kind, content) if kind == "image" else Part(kind, b"", parse(content, name))
+    if package.parts[0].root.tag != W + "document":
+        reason = "not a document in transitional Office Open XML. Save it again as .docx"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
+    return package
 
 
 def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple[str, str, bool]]:
@@ -221,37 +192,6 @@ def _links(members: dict[str, bytes], member: str, name: str) -> dict[str, tuple
         target = posixpath.normpath(posixpath.join("/", folder, unquote(link.get("Target", "")))).lstrip("/")
         found[link.get("Id", "")] = (link.get("Type", "").rsplit("/", 1)[-1], target, outside)
     return found
-
-
-def _give_names(parts: list[Part]) -> None:
-    """Name parts by type and number, because original names can contain PHI."""
-    numbers: Counter[str] = Counter()
-    for part in parts:
-        numbers[part.kind] += 1
-        if part.kind == "image":
-            part.name = f"word/media/image{numbers['image']}.{_suffix(part.data)}"
-        else:
-            number = "" if part.kind == MAIN else numbers[part.kind]
-            part.name = f"word/{part.kind}{number}.xml"
-
-
-def _suffix(picture: bytes) -> str:
-    """Return the suffix of a picture according to its first bytes."""
-    if picture.startswith(b"\xff\xd8"):
-        return "jpeg"
-    return "tiff" if picture.startswith((b"II*\0", b"MM\0*")) else "png"
-
-
-def _content_types(parts: list[Part]) -> bytes:
-    """Write the content types of all parts."""
-    root = etree.Element(f"{{{_TYPES}}}Types", nsmap={None: _TYPES})
-    for suffix, kind in _DEFAULTS:
-        etree.SubElement(root, f"{{{_TYPES}}}Default", Extension=suffix, ContentType=kind)
-    for part in parts:
-        kind = _MAIN_TYPE if part.kind == MAIN else KINDS[part.kind] or ""
-        if kind:
-            etree.SubElement(root, f"{{{_TYPES}}}Override", PartName="/" + part.name, ContentType=kind)
-    return serialize(root)
 
 
 _OWN_NAME = re.compile(

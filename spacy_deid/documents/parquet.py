@@ -1,0 +1,101 @@
+"""Parquet: columns of text, numbers and dates. Schema metadata is not copied."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ..errors import Errors, InputError
+from ..offsets import Edit
+from .document import Document, ExtractedText, Format, ReadSettings, WriteSettings
+from .tables import DROP, KEEP, MAX_CELLS, Sheet, TableParts, cell_text, edit_tables, make_document, table_text
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read a table.
+
+    RAISES: InputError if columns that cannot be searched are neither kept nor dropped (D723), or a column of the
+        policies is missing (D722).
+    """
+    table = _load(data, name, settings)
+    from pyarrow import types
+
+    def is_flat(kind: Any) -> bool:
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        binary = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+        return not types.is_nested(kind) and not any(is_binary(kind) for is_binary in binary)
+
+    nested = [field.name for field in table.schema if not is_flat(field.type)]
+    open_columns = [column for column in nested if settings.columns.get(column) not in (KEEP, DROP)]
+    if open_columns:
+        raise InputError(Errors.D723.format(path=name, columns=", ".join(open_columns)))
+    return make_document(name, "parquet", [_to_sheet(table, name)], settings, table)
+
+
+def _load(data: bytes, name: str, settings: ReadSettings) -> Any:
+    """Load a table after checking its size."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError(Errors.D713.format(path=name, package="pyarrow")) from None
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        if file.metadata.num_rows * file.metadata.num_columns > MAX_CELLS:
+            raise InputError(Errors.D715.format(path=name, reason=f"more than {MAX_CELLS} cells"))
+        groups = range(file.metadata.num_row_groups)
+        if sum(file.metadata.row_group(i).total_byte_size for i in groups) > settings.max_bytes:
+            reason = f"more than {settings.max_bytes} bytes after decompression"
+            raise InputError(Errors.D715.format(path=name, reason=reason))
+        return file.read()
+    except (pa.ArrowException, OSError):
+        raise InputError(Errors.D715.format(path=name, reason="damaged: the Parquet file cannot be read")) from None
+
+
+def _to_sheet(table: Any, name: str) -> Sheet:
+    """Convert a table to rows. Values without a Python type, such as nanoseconds, become text."""
+    import pyarrow as pa
+
+    columns = []
+    for number, column in enumerate(table.columns, 1):
+        for kind in (column.type, pa.string()):
+            with suppress(pa.ArrowException, ValueError, OverflowError):
+                columns.append(column.cast(kind).to_pylist())
+                break
+        else:
+            place = f"{name}, column {number}"
+            raise InputError(Errors.D715.format(path=place, reason="its values cannot be converted"))
+    return Sheet([list(table.column_names), *map(list, zip(*columns, strict=True))])
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write an edited table. Columns with edited cells become text columns, others keep their type."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    tables: TableParts = document.parts
+    kept = [i for i, action in enumerate(tables.sheets[0].actions(tables.columns)) if action != DROP]
+    heads, *rows = edit_tables(tables, edits)[0].rows
+    arrays = []
+    for place, i in enumerate(kept):
+        values = [row[place] for row in rows]
+        column = tables.extra.column(i)
+        if values != [row[i] for row in tables.sheets[0].rows[1:]]:
+            column = pa.array([None if value is None else cell_text(value) for value in values], type=pa.string())
+        elif pa.types.is_dictionary(column.type):  # the dictionary may contain values that occur in no row
+            column = column.cast(column.type.value_type).dictionary_encode()
+        arrays.append(column)
+    out = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(arrays, names=[str(head) for head in heads]), out)
+    return out.getvalue()
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
+    """Yield all cells except those of columns with the policy "keep", and the metadata."""
+    table = _load(data, "copy", settings.read)
+    yield ExtractedText("a cell", table_text([_to_sheet(table, "copy")], settings.read.columns)[0].text)
+    for value in (table.schema.metadata or {}).values():
+        yield ExtractedText("metadata", value.decode("utf-8", "replace"))
+
+
+FORMAT = Format(read, write, extract)

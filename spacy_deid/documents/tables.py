@@ -1,0 +1,253 @@
+"""Tables as text: column policies, cells separated by blank lines, and delimited text such as CSV."""
+
+import csv
+import io
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ConfigError, Errors, InputError
+from ..io import decode, encode
+from ..offsets import Edit, apply_edits
+from .document import Document, ExtractedText, Format, PlacedText, ReadSettings, WriteSettings
+from .plain import encoding_of
+
+TEXT, KEEP, DROP = "text", "keep", "drop"
+_LABEL = "label:"
+
+
+def read_columns(path: Path, labels: Iterable[str]) -> dict[str, str]:
+    """Read column policies from a file.
+
+    path (Path): TOML file with a table "columns" that maps column names to "text", "keep", "drop" or "label:NAME".
+    labels (Iterable[str]): known labels.
+    RETURNS (dict[str, str]): for `ReadSettings.columns`.
+    RAISES: ConfigError (D721).
+    """
+    try:
+        with open(path, "rb") as file:
+            columns = tomllib.load(file).get("columns")
+    except (OSError, tomllib.TOMLDecodeError, UnicodeError):
+        raise ConfigError(Errors.D721.format(path=path, reason="it cannot be read or is not TOML")) from None
+    if not isinstance(columns, dict) or not columns:
+        raise ConfigError(Errors.D721.format(path=path, reason="it has no table [columns]"))
+    known = {TEXT, KEEP, DROP, *(_LABEL + label for label in labels)}
+    for column, action in columns.items():
+        if action not in known:
+            reason = f'column \'{column}\' must be "text", "keep", "drop" or "label:NAME" with a known label'
+            raise ConfigError(Errors.D721.format(path=path, reason=reason))
+    return columns
+
+
+TITLE = -1  # row number of the sheet name
+MAX_CELLS = 20_000_000  # cells of a table, including empty ones
+
+
+class Cell(NamedTuple):
+    """The place of a text: a cell, or the name of a sheet, which has the row `TITLE`. Row 0 has the column names."""
+
+    sheet: int
+    row: int
+    column: int
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A table.
+
+    rows (list[list[Any]]): cell values by row; row 0 has the column names.
+    title (str): name of the sheet, or "".
+    """
+
+    rows: list[list[Any]] = field(repr=False)
+    title: str = field(default="", repr=False)
+
+    @property
+    def headers(self) -> list[str]:
+        """The column names."""
+        return [cell_text(head) for head in self.rows[0]] if self.rows else []
+
+    def actions(self, columns: Mapping[str, str]) -> list[str]:
+        """Return the policy of each column, for as many columns as the widest row has."""
+        width = max(map(len, self.rows), default=0)
+        actions = [columns.get(head, TEXT) for head in self.headers]
+        return actions + [TEXT] * (width - len(actions))
+
+
+class TableParts(NamedTuple):
+    """What is needed to write a file of tables.
+
+    sheets (list[Sheet]): the tables.
+    columns (Mapping[str, str]): the column policies.
+    extra (Any): other data of the format.
+    """
+
+    sheets: list[Sheet]
+    columns: Mapping[str, str]
+    extra: Any = None
+
+    def __repr__(self) -> str:
+        return f"Tables({len(self.sheets)} sheets)"
+
+
+def cell_text(value: Any) -> str:
+    """Convert a cell value to text. Dates are written in ISO 8601."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime) and not (value.hour or value.minute or value.second or value.microsecond):
+        return value.date().isoformat()
+    return value.isoformat(*" " * isinstance(value, datetime)) if isinstance(value, date) else str(value)
+
+
+def make_document(
+    name: str, kind: str, sheets: list[Sheet], settings: ReadSettings, extra: Any = None, warnings: Iterable[str] = ()
+) -> Document:
+    """Create the document of a file of tables.
+
+    name, kind (str): as in `Document`.
+    sheets (list[Sheet]): the tables.
+    settings (ReadSettings): the column policies.
+    extra (Any): other data that the format needs to write the file.
+    warnings (Iterable[str]): as in `Document`.
+    RETURNS (Document): the document, with a mark for each cell of a column that has a label.
+    RAISES: InputError (D722) if a policy names a missing column, since a misspelt name would leave the column to
+        detection.
+    """
+    missing = set(settings.columns).difference(*(sheet.headers for sheet in sheets))
+    if missing:
+        raise InputError(Errors.D722.format(path=name, missing=", ".join(sorted(missing))))
+    text, marks = table_text(sheets, settings.columns)
+    parts = TableParts(sheets, settings.columns, extra)
+    return Document(name, kind, text.text, (), tuple(dict.fromkeys(warnings)), parts, marks)
+
+
+def table_text(
+    sheets: Sequence[Sheet], columns: Mapping[str, str]
+) -> tuple[PlacedText, tuple[tuple[int, int, str], ...]]:
+    """Return the text of tables and its marks. Each cell is a paragraph, so that no entity spans two cells. Names of
+    sheets and columns are included, since they can contain PHI.
+    """
+    text = PlacedText()
+    marks: list[tuple[int, int, str]] = []
+    for number, sheet in enumerate(sheets):
+        titles = [(TITLE, 0, TEXT, sheet.title)]
+        actions = sheet.actions(columns)
+        cells = (
+            (i, j, actions[j], cell_text(value)) for i, row in enumerate(sheet.rows) for j, value in enumerate(row)
+        )
+        for row, column, action, shown in chain(titles, cells):
+            if action == DROP or (action == KEEP and row) or not shown.strip():
+                continue
+            text.gap("\n\n")
+            text.add(shown, Cell(number, row, column))
+            if row and action.startswith(_LABEL):
+                marks.append((*text.pieces[-1][:2], action.removeprefix(_LABEL)))
+    return text, tuple(marks)
+
+
+def edit_tables(tables: TableParts, edits: Sequence[Edit]) -> list[Sheet]:
+    """Apply edits to copies of the tables, and remove columns with the policy "drop".
+
+    tables (TableParts): the tables.
+    edits (Sequence[Edit]): edits in the order of the text.
+    RETURNS (list[Sheet]): the tables. Edited cells are strings.
+    """
+    sheets = [Sheet([list(row) for row in sheet.rows], sheet.title) for sheet in tables.sheets]
+    for piece, local in table_text(tables.sheets, tables.columns)[0].edits_by_piece(edits):
+        cell: Cell = piece.place
+        sheet = sheets[cell.sheet]
+        if cell.row == TITLE:
+            sheet.title = apply_edits(sheet.title, local)
+        else:
+            sheet.rows[cell.row][cell.column] = apply_edits(cell_text(sheet.rows[cell.row][cell.column]), local)
+    for sheet, original in zip(sheets, tables.sheets, strict=True):
+        kept = [action != DROP for action in original.actions(tables.columns)]
+        sheet.rows = [[value for value, keep in zip(row, kept, strict=False) if keep] for row in sheet.rows]
+    return sheets
+
+
+_DELIMITERS = ",;\t|"
+_SPECIAL = _DELIMITERS + '"\r\n'
+_ONE_COLUMN = "\x1f"  # does not occur in text
+_MARK = "\ufeff"
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_HEAD = 100_000  # characters examined to detect the delimiter
+
+
+class _Shape(NamedTuple):
+    """How a file is written: encoding, byte-order mark or "", character between cells, and line end."""
+
+    encoding: str
+    mark: str
+    delimiter: str
+    end: str
+
+
+def read(data: bytes, name: str, settings: ReadSettings) -> Document:
+    """Read delimited text. The first line has the column names. RAISES: InputError (D400, D701, D722)."""
+    sheet, shape = _parse(data, name, settings)
+    return make_document(name, "csv", [sheet], settings, shape)
+
+
+def _parse(data: bytes, name: str, settings: ReadSettings) -> tuple[Sheet, _Shape]:
+    """Split delimited text into cells."""
+    text, encoding = decode(data, encoding_of(data, settings), name)
+    mark = _MARK if text.startswith(_MARK) else ""
+    text = text.removeprefix(_MARK)
+    plain = _QUOTED.sub("", text[:_HEAD])
+    first = plain.partition("\n")[0]
+    delimiter = _detect_delimiter(plain.splitlines()[: -1 if len(text) > _HEAD else None], '"' in text)
+    csv.field_size_limit(max(csv.field_size_limit(), min(settings.max_bytes, 2**31 - 1)))
+    rows: list[list[str]] = []
+    try:
+        rows.extend(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        reason = "not a table: it has unbalanced quotes or NUL characters"
+        raise InputError(Errors.D701.format(path=name, row=len(rows) + 1, reason=reason)) from None
+    return Sheet([*rows]), _Shape(encoding, mark, delimiter, "\r\n" if first.endswith("\r") else "\n")
+
+
+def _detect_delimiter(lines: Sequence[str], quoted: bool) -> str:
+    """Detect the delimiter: the most frequent candidate in the first line. If the first line has none, it may be a
+    title; then the delimiter is one that all other lines contain equally often. Otherwise the file has a single
+    column, in which quotes may protect commas. `quoted` says whether the file has quoted text.
+    """
+    first = lines[0] if lines else ""
+    if any(delimiter in first for delimiter in _DELIMITERS):
+        return max(_DELIMITERS, key=first.count)
+    counts = {delimiter: {line.count(delimiter) for line in lines[1:] if line} for delimiter in _DELIMITERS}
+    return next(
+        (delimiter for delimiter, seen in counts.items() if len(seen) == 1 and 0 not in seen),
+        "," if quoted else _ONE_COLUMN,
+    )
+
+
+def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
+    """Write delimited text, with cells quoted only where necessary. RAISES: InputError (D413)."""
+    tables: TableParts = document.parts
+    shape: _Shape = tables.extra
+    out = io.StringIO(newline="")
+    rows = edit_tables(tables, edits)[0].rows
+    # quote headers that contain any candidate delimiter, so that the delimiter is detected again
+    for row in rows[:1]:
+        special = (any(char in _SPECIAL for char in cell) for cell in row)
+        cells = [
+            '"' + cell.replace('"', '""') + '"' if quoted else cell for cell, quoted in zip(row, special, strict=True)
+        ]
+        out.write(shape.delimiter.join(cells) + shape.end)
+    csv.writer(out, delimiter=shape.delimiter, lineterminator=shape.end).writerows(rows[1:])
+    return encode(shape.mark + out.getvalue(), shape.encoding, document.name)
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
+    """Yield all cells except those of columns with the policy "keep"."""
+    sheet, _ = _parse(data, "copy", settings.read)
+    yield ExtractedText("a cell", table_text([sheet], settings.read.columns)[0].text)
+
+
+FORMAT = Format(read, write, extract)

@@ -1,9 +1,6 @@
-"""The English data of the workshop: every template renders, labels what it must, and leaves the decoys alone."""
+"""The English templates and lists: notes of every type, sentences that identify nobody, and places that agree."""
 
-from itertools import pairwise
 from random import Random
-
-import pytest
 
 from spacy_deid.evaluation import AnnotatedText, Entity
 from spacy_deid.synth import make_corpus
@@ -13,7 +10,6 @@ from spacy_deid.synth.markup import slots
 from spacy_deid.synth.retell import retell
 
 ENGLISH = load_language("en")
-TEMPLATES = [*ENGLISH.notes, *ENGLISH.sentences, *(clause for _, clause in ENGLISH.clauses)]
 NOTE_TYPES = {
     "admission",
     "clinic",
@@ -40,16 +36,6 @@ NOTE_TYPES = {
 
 def values(note: AnnotatedText, label: str) -> list[str]:
     return [note.text[e.start : e.end] for e in note.entities if e.label == label]
-
-
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_every_template_renders_for_several_people(template) -> None:
-    for seed in range(3):
-        note = render_template(template, ENGLISH, Random(seed), "train", template.name)
-        assert note.text.strip()
-        assert not {"{", "}", "[[", "]]", "<<", ">>"} & set(note.text.split())
-        ends = [(e.start, e.end) for e in note.entities]
-        assert all(first[1] <= second[0] for first, second in pairwise(ends))
 
 
 def test_note_types_have_templates_to_train_and_to_test() -> None:

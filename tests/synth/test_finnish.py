@@ -2,8 +2,6 @@
 
 from random import Random
 
-import pytest
-
 from spacy_deid.lang.inflection import inflect
 from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.identity import Case
@@ -37,11 +35,10 @@ def test_there_are_sentences_to_inject_and_sentences_that_must_stay_silent():
     assert len(FINNISH.sentences) - len(silent) >= 250
 
 
-@pytest.mark.parametrize("template", [*FINNISH.notes, *FINNISH.sentences], ids=lambda template: template.name)
-def test_a_template_renders_and_its_entities_hold_no_blanks_at_the_edges(template):
-    note = render_template(template, FINNISH, Random(template.name), "test", template.name)
-    assert bool(note.entities) != is_silent(template)
-    assert all(note.text[e.start : e.end] == note.text[e.start : e.end].strip() for e in note.entities)
+def test_only_silent_templates_render_without_entities():
+    templates = [*FINNISH.notes, *FINNISH.sentences]
+    without = {t.name for t in templates if not render_template(t, FINNISH, Random(t.name), "test", "note").entities}
+    assert without == {template.name for template in templates if is_silent(template)}
 
 
 def test_patients_stand_in_every_case():

@@ -27,6 +27,9 @@ TOWNS = "term,label\nVillarrubia del Monte,CITY\nPuerto Esparza,CITY\n"
 NOTE = "Nombre: Ana.\nVive en Puerto Esparza.\nCorreo: ana.lopez@ejemplo.es\n"
 REDACTED = "Nombre: Ana.\nVive en [CITY].\nCorreo: [EMAIL]\n"
 
+# Number of characters of a long note; a megabyte takes seconds in most components.
+long_notes = pytest.mark.parametrize("length", [50_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+
 
 def build_pipeline(folder: Path, languages: tuple[str, ...] = (), towns: str = TOWNS) -> Language:
     """Patterns common to all languages and those of `languages`, and a list of towns, merged and tagged."""

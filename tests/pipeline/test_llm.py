@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 import spacy
 from canned_server import canned_server, question, with_canaries
+from conftest import long_notes
 from spacy.tokens import DocBin
 from spacy.util import ignore_error
 from thinc.api import Config
@@ -71,14 +72,15 @@ def test_a_note_without_words_is_not_asked_about(text):
     assert canned.asked == []
 
 
-def test_a_note_of_a_megabyte():
-    text = ("Zyxwalda Qvistberg acude. " + "Refiere tos seca y fiebre desde ayer. " * 26) * 1000
+@long_notes
+def test_a_note_of_many_parts_is_read_to_its_end(length):
+    text = ("Zyxwalda Qvistberg acude. " + "Refiere tos seca y fiebre desde ayer. " * 26) * (length // 1000)
     with canned_server({"PATIENT": ["Zyxwalda Qvistberg"]}) as (url, canned):
-        nlp = make(url, chunks={"size": 20_000})
+        nlp = make(url, chunks={"size": length // 50})
         nlp.max_length = len(text) + 1
         doc = nlp(text)
     assert len(canned.asked) == doc.spans[KEY].attrs["parts"] > 50
-    assert len(doc.spans[KEY]) == 1000
+    assert len(doc.spans[KEY]) == length // 1000
 
 
 FAILURES = {

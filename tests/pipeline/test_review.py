@@ -8,6 +8,7 @@ import warnings
 
 import pytest
 import spacy
+from conftest import long_notes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline.scoring import make, proposed, scored, with_scores
@@ -246,8 +247,9 @@ def test_worker_processes_find_the_same(english):
         assert [proposed(doc) for doc in english.pipe(docs, n_process=2, batch_size=1)] == [["Wilmer"]] * 4
 
 
-def test_a_megabyte_takes_seconds(english):
-    text = "Wilmer had angiosarcoma and saw the mayor of Parkano. " * 18_000
+@long_notes
+def test_a_long_note_takes_seconds(english, length):
+    text = "Wilmer had angiosarcoma and saw the mayor of Parkano. " * (length // 54)
     doc = with_scores(english.make_doc(text), {"Wilmer": 0.9, "Parkano": 0.3, "mayor": 0.2})
     start = time.process_time()
     doc = english(doc)

@@ -31,6 +31,11 @@ REDACTED = "Nombre: Ana.\nVive en [CITY].\nCorreo: [EMAIL]\n"
 long_notes = pytest.mark.parametrize("length", [50_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 
 
+def slow(*values: object, id: str | None = None):
+    """Values of a parametrized test that only `pytest -m slow` runs, because other values cover the behaviour."""
+    return pytest.param(*values, marks=pytest.mark.slow, id=id)
+
+
 def build_pipeline(folder: Path, languages: tuple[str, ...] = (), towns: str = TOWNS) -> Language:
     """Patterns common to all languages and those of `languages`, and a list of towns, merged and tagged."""
     path = folder / "towns.csv"

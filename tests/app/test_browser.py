@@ -215,15 +215,17 @@ def test_a_title_which_browsers_remember_has_no_name(service, open_page):
     assert CANARY not in page.title()
 
 
-def test_a_decision_that_does_not_arrive_is_said(start_service, open_page):
-    running = start_service()
+def test_a_decision_that_does_not_arrive_is_said(service, open_page):
     page = open_page()
-    review(page, running)
+    review(page, service)
     page.keyboard.press("j")
     page.wait_for_selector("#evidence table")
     page.route("**/decisions", lambda route: route.abort())
     page.keyboard.press("x")
-    until(page, "document.getElementById('said').textContent.includes('does not respond')")
+    said = page.locator("#said", has_text="does not respond")
+    said.wait_for(state="attached")
+    assert said.count() == 1
+    assert page.query_selector("mark.released") is None
 
 
 def test_what_was_added_is_looked_at_next_and_the_released_text_goes_along(service, open_page):

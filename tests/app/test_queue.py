@@ -16,7 +16,7 @@ from spacy_deid.app.store import Store
 from spacy_deid.errors import InputError
 from spacy_deid.surrogates.keys import ProjectKey
 
-from .conftest import CANARY, NOTE
+from .conftest import CANARY, NOTE, Service
 
 
 @pytest.fixture
@@ -197,8 +197,16 @@ def test_the_folder_is_for_its_owner_alone(store):
     assert store.folder.stat().st_mode & 0o077 == 0
 
 
-def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(start_service):
-    service = start_service()
+@pytest.fixture(scope="module")
+def mortal(tmp_path_factory):
+    """A service whose processes the tests may end."""
+    running = Service(tmp_path_factory.mktemp("mortal") / "data")
+    yield running
+    running.stop()
+
+
+def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(mortal):
+    service = mortal
     job = service.add(*[(f"{i}.txt", NOTE.encode() * 10) for i in range(12)])
     for _ in range(600):
         if 0 < service.client.get(f"/v1/jobs/{job}").json()["done"] < 12:
@@ -216,16 +224,15 @@ def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(start_servi
     assert CANARY not in texts.pop()
 
 
-def test_a_worker_that_dies_is_started_again(start_service):
-    service = start_service()
-    os.kill(worker_of(service), signal.SIGKILL)
-    shown = service.wait(service.add(("a.txt", NOTE.encode())))
+def test_a_worker_that_dies_is_started_again(mortal):
+    os.kill(worker_of(mortal), signal.SIGKILL)
+    shown = mortal.wait(mortal.add(("a.txt", NOTE.encode())))
     assert shown["files"][0]["state"] == "done"
 
 
 def test_several_workers_share_a_job_and_the_time_that_is_left(start_service):
     service = start_service("--workers", "2")
-    job = service.add(*((f"{i}.txt", (NOTE * 300).encode()) for i in range(6)))
+    job = service.add(*((f"{i}.txt", (NOTE * 150).encode()) for i in range(6)))
     at_once, left = 0, []
     while (shown := service.client.get(f"/v1/jobs/{job}").json())["busy"]:
         at_once = max(at_once, sum(file["state"] == "running" for file in shown["files"]))
@@ -236,8 +243,8 @@ def test_several_workers_share_a_job_and_the_time_that_is_left(start_service):
     assert any(left)
 
 
-def test_a_text_whose_process_is_ended_fails_clearly_and_the_next_one_is_done(start_service):
-    service = start_service()
+def test_a_text_whose_process_is_ended_fails_clearly_and_the_next_one_is_done(mortal):
+    service = mortal
     workers = {child.pid for child in psutil.Process(service.process.pid).children()}
     ask = {"json": {"text": NOTE}}
     assert service.client.post("/v1/deidentify", **ask).status_code == 200

@@ -30,19 +30,24 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack: its title as the table of attacks shows it, and the function that carries it out in a folder."""
+    """An attack: its title as the table of attacks shows it, and the function that carries it out in a folder.
+
+    slow (bool): whether it runs only with `pytest -m slow`, because it takes long and quick tests cover its behaviour.
+    """
 
     title: str
     run: Callable[[Path], Outcome]
+    slow: bool = False
 
 
 ATTACKS: dict[str, Attack] = {}
 
 
-def attack(title: str) -> Callable[[Callable[[Path], Outcome]], Callable[[Path], Outcome]]:
+def attack(title: str, *, slow: bool = False) -> Callable[[Callable[[Path], Outcome]], Callable[[Path], Outcome]]:
     """Add a function to the catalogue.
 
     title (str): unique; names the kind of file or the interface first, as in "PDF: text in a tiling pattern".
+    slow (bool): as in `Attack`.
     RETURNS (Callable): the decorator. The function gets an empty folder and returns an `Outcome`.
     RAISES: ValueError if two attacks have one title.
     """
@@ -50,7 +55,7 @@ def attack(title: str) -> Callable[[Callable[[Path], Outcome]], Callable[[Path],
     def add(run: Callable[[Path], Outcome]) -> Callable[[Path], Outcome]:
         if title in ATTACKS:
             raise ValueError(f"two attacks are called {title!r}")
-        ATTACKS[title] = Attack(title, run)
+        ATTACKS[title] = Attack(title, run, slow)
         return run
 
     return add

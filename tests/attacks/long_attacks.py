@@ -10,7 +10,7 @@ from spacy_deid.cli import app
 FILLER = "Sin fiebre ni tos, sin cambios en la medicación habitual y con buen estado general. " * 10
 
 
-@attack("Table: a name that only its first mention tells, 100,000 characters before the next")
+@attack("Table: a name that only its first mention tells, 100,000 characters before the next", slow=True)
 def name_far_from_its_key(folder: Path) -> Outcome:
     """A surname that no list has, found by its key in the first row, stands alone in the last rows."""
     rows = ["Nombre: Aurelio Zubeldiagoyena Linde. NHC: 4471906.", *[FILLER] * 130]

@@ -168,7 +168,7 @@ def base64_body(folder: Path) -> Outcome:
     return release_mail("".join(lines))
 
 
-@attack("DOCX: a million and a half paragraphs")
+@attack("DOCX: a million and a half paragraphs", slow=True)
 def endless(folder: Path) -> Outcome:
     """A file that would keep a worker busy for minutes is refused before it is parsed."""
     data = word_file("<w:p/>" * 1_500_000)

@@ -60,7 +60,7 @@ def same_luminance(folder: Path) -> Outcome:
     return outcome(with_text(LETTER, GREEN_ON_RED.format(NAME)), channels=True, dpi=200)
 
 
-@attack("Picture: text in green on red of the same luminance")
+@attack("Picture: text in green on red of the same luminance", slow=True)
 def same_luminance_in_a_picture(folder: Path) -> Outcome:
     """The same, read by OCR."""
     out = io.BytesIO()
@@ -68,7 +68,7 @@ def same_luminance_in_a_picture(folder: Path) -> Outcome:
     return outcome(out.getvalue(), "scan.png", channels=True)
 
 
-@attack("PDF: text of a size that overflows")
+@attack("PDF: text of a size that overflows", slow=True)
 def overflowing_size(folder: Path) -> Outcome:
     """A font size that makes the boxes of characters infinite, on a page that also shows a name."""
     huge = "1" + "0" * 36 + ".0"
@@ -82,31 +82,31 @@ def tiling_pattern(folder: Path) -> Outcome:
     return outcome(tiled(LETTER, NAME), dpi=200)
 
 
-@attack("PDF: Type 3 glyphs that draw whole words")
+@attack("PDF: Type 3 glyphs that draw whole words", slow=True)
 def type_3_words(folder: Path) -> Outcome:
     """Glyphs that say that they are one letter each."""
     return outcome(whole_words(LETTER, NAME.split()), planted=NAME.split(), dpi=200)
 
 
-@attack("PDF: text in a soft mask")
+@attack("PDF: text in a soft mask", slow=True)
 def soft_mask(folder: Path) -> Outcome:
     """A rectangle that is painted through a mask in the shape of text."""
     return outcome(masked(LETTER, NAME), dpi=200)
 
 
-@attack("PDF: letters as outlines")
+@attack("PDF: letters as outlines", slow=True)
 def letters_as_outlines(folder: Path) -> Outcome:
     """Text converted to curves, as drawing programs do."""
     return outcome(with_text(LETTER, outlined(NAME)), dpi=200)
 
 
-@attack("PDF: letters as outlines, inclined")
+@attack("PDF: letters as outlines, inclined", slow=True)
 def inclined_outlines(folder: Path) -> Outcome:
     """The same at 30 degrees."""
     return outcome(with_text(LETTER, outlined(NAME, angle=30, y=450)), angles=(0, -30), dpi=200)
 
 
-@attack("PDF: letters as outlines that no OCR reads")
+@attack("PDF: letters as outlines that no OCR reads", slow=True)
 def mirrored_outlines(folder: Path) -> Outcome:
     """Mirrored text, with the setting that removes what could not be read."""
     data = with_text(LETTER, f"q -1 0 0 1 595 0 cm {outlined(NAME)} Q")
@@ -117,7 +117,7 @@ def mirrored_outlines(folder: Path) -> Outcome:
     return Outcome(int(before), int(after), "warned" if document.warnings else "removed")
 
 
-@attack("PDF: a round stamp in outlines")
+@attack("PDF: a round stamp in outlines", slow=True)
 def stamp_of_outlines(folder: Path) -> Outcome:
     """Name and licence number around a circle, between two rings."""
     return stamp(with_text(LETTER, " ".join([bent(f"Dr {NAME} Lic. 4471903"), ring(), ring(radius=60)])))

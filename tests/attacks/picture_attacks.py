@@ -99,13 +99,13 @@ def small_code(folder: Path) -> Outcome:
     return Outcome(1, max(len(still_readable(part, [NUMBER])) for part in parts))
 
 
-@attack("PDF: a name in half a page that was scanned sideways, beside text")
+@attack("PDF: a name in half a page that was scanned sideways, beside text", slow=True)
 def sideways_scan(folder: Path) -> Outcome:
     """The page has a text layer, so only its picture says the name."""
     return _scanned(90)
 
 
-@attack("PDF: a name in a picture that is inclined, beside text")
+@attack("PDF: a name in a picture that is inclined, beside text", slow=True)
 def inclined_scan(folder: Path) -> Outcome:
     """The lines of the picture rise by twelve degrees."""
     return _scanned(-12)

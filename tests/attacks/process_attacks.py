@@ -41,7 +41,7 @@ def kill_parent(folder: Path, start: str) -> Outcome:
     return Outcome(len(workers), len(alive))
 
 
-@attack("Processes: the parent of spawned workers is killed")
+@attack("Processes: the parent of spawned workers is killed", slow=True)
 def kill_parent_of_spawned(folder: Path) -> Outcome:
     """No worker may keep notes in memory after its parent is gone."""
     return kill_parent(folder, "spawn")
@@ -49,7 +49,7 @@ def kill_parent_of_spawned(folder: Path) -> Outcome:
 
 if sys.platform == "linux":
 
-    @attack("Processes: the parent of forked workers is killed")
+    @attack("Processes: the parent of forked workers is killed", slow=True)
     def kill_parent_of_forked(folder: Path) -> Outcome:
         """No worker may keep notes in memory after its parent is gone."""
         return kill_parent(folder, "fork")

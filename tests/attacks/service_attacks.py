@@ -29,7 +29,7 @@ def talk_the_model_out_of_its_task(folder: Path) -> Outcome:
     return Outcome(1, int("Qvistberg" in released))
 
 
-@attack("Service: four hundred half-open connections")
+@attack("Service: four hundred half-open connections", slow=True)
 def half_open_connections(folder: Path) -> Outcome:
     """Counted is whether somebody else is still answered."""
     service = Service(folder / "data", "--pipeline", "fi")

@@ -6,7 +6,13 @@ from attacks.catalogue import load_attacks
 ENDINGS = {"removed", "warned", "withheld", "refused"}
 
 
-@pytest.mark.parametrize("attack", load_attacks().values(), ids=lambda attack: attack.title)
+CASES = [
+    pytest.param(attack, id=attack.title, marks=[pytest.mark.slow] if attack.slow else [])
+    for attack in load_attacks().values()
+]
+
+
+@pytest.mark.parametrize("attack", CASES)
 def test_an_attack_leaves_nothing_readable(attack, tmp_path):
     outcome = attack.run(tmp_path)
     assert outcome.planted > 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import zxingcpp
 from attacks.reading import bar_codes, pages
+from conftest import slow
 from docx import Document as Word
 from docx.shared import Mm
 from pdf_letters import edits_of, letter, needs_tesseract, pictures
@@ -86,7 +87,7 @@ def codes_in(data):
     return [text for page in pages(data) for text in bar_codes(page)]
 
 
-@pytest.mark.parametrize("draw", [draw_qr, draw_bars, draw_bars_inclined])
+@pytest.mark.parametrize("draw", [slow(draw_qr), slow(draw_bars), draw_bars_inclined])
 def test_code_drawn_by_a_pdf_is_covered(draw):
     data = drawn(draw)
     assert NUMBER in codes_in(data)
@@ -109,16 +110,16 @@ def test_several_codes_on_a_page_are_covered():
 @pytest.mark.parametrize(
     ("kind", "width", "angle"),
     [
-        ("QRCode", 9, 0),
+        slow("QRCode", 9, 0),
         ("QRCode", 15, 33),
-        ("QRCode", 60, 4),
+        slow("QRCode", 60, 4),
         ("DataMatrix", 7, 12),
-        ("PDF417", 40, 5),
-        ("Aztec", 10, 45),
-        ("Code128", 45, 0),
+        slow("PDF417", 40, 5),
+        slow("Aztec", 10, 45),
+        slow("Code128", 45, 0),
         ("Code128", 45, 14),
-        ("Code128", 45, 45),
-        ("Code128", 45, 90),
+        slow("Code128", 45, 45),
+        slow("Code128", 45, 90),
     ],
 )
 def test_code_in_an_image_is_covered_and_text_kept(kind, width, angle):

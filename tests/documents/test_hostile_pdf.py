@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from conftest import slow
 from pdf_letters import (
     ENGLISH,
     assert_unreadable,
@@ -69,7 +70,10 @@ def test_actual_text_does_not_hide_displayed_letters():
 
 
 @needs_tesseract
-@pytest.mark.parametrize("box", ["0 0 10 10", "5000 5000 6000 6000", "0 -200 900 900"], ids=["small", "far", "large"])
+@pytest.mark.parametrize(
+    "box",
+    [slow("0 0 10 10", id="small"), pytest.param("5000 5000 6000 6000", id="far"), slow("0 -200 900 900", id="large")],
+)
 def test_page_with_wrong_font_sizes_is_read_by_ocr(box):
     document = read(changed(LETTER, type3("Quintana", box)))
     assert document.pages[0].ocr
@@ -196,12 +200,11 @@ def long(number):
 @pytest.mark.parametrize(
     "code",
     [
-        f"BT F {long('1e36')} Tf 72 600 Td (Quintana) Tj ET",
-        f"BT F {long('-3e38')} Tf 72 600 Td (Quintana) Tj ET",
-        f"BT F {long('1e10')} Tf {long('3e38')} Tz 72 600 Td (Quintana) Tj ET",
-        f"BT F {long('3e38')} Tf 0 1 -1 0 300 300 Tm (Quintana) Tj ET",
+        pytest.param(f"BT F {long('1e36')} Tf 72 600 Td (Quintana) Tj ET", id="size"),
+        slow(f"BT F {long('-3e38')} Tf 72 600 Td (Quintana) Tj ET", id="negative"),
+        slow(f"BT F {long('1e10')} Tf {long('3e38')} Tz 72 600 Td (Quintana) Tj ET", id="stretch"),
+        slow(f"BT F {long('3e38')} Tf 0 1 -1 0 300 300 Tm (Quintana) Tj ET", id="turned"),
     ],
-    ids=["size", "negative", "stretch", "turned"],
 )
 def test_page_with_overflowing_font_size_is_read_by_ocr(code):
     document = read(with_text(LETTER, code))

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from attacks.reading import fold, ocr, pages, still_readable
+from conftest import slow
 from pdf_letters import ENGLISH, edits_of, letter, needs_tesseract, scan, with_text
 
 from spacy_deid.documents import read_document, redact_document
@@ -23,7 +24,7 @@ def aslant(text, angle, x=150, y=330, size=16):
 
 
 @needs_tesseract
-@pytest.mark.parametrize("angle", [20, 45, -70])
+@pytest.mark.parametrize("angle", [slow(20), 45, slow(-70)])
 def test_words_beside_a_removed_one_stay_in_oblique_text(angle):
     code = aslant("Ward Margaret Thornbury Cardiology", angle, y=500 if angle < 0 else 330)
     data = with_text(letter(ENGLISH), code)

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from conftest import slow
 from drawn_letters import bent, masked, outlined, ring, tiled, whole_words
 from pdf_letters import ENGLISH, edits_of, layer, letter, needs_tesseract, pictures, with_text
 
@@ -29,10 +30,11 @@ DRAWN = {
     "stamp": lambda: with_text(LETTER, " ".join([bent(STAMP), ring(), ring(radius=60)])),
     "stamp of characters": lambda: with_text(LETTER, bent(STAMP, show=bent_text)),
 }
+QUICK = {"soft mask", "type 3", "aslant", "stamp"}
 
 
 @needs_tesseract
-@pytest.mark.parametrize("kind", DRAWN)
+@pytest.mark.parametrize("kind", [kind if kind in QUICK else slow(kind) for kind in DRAWN])
 def test_vector_text_is_read_and_redacted(kind):
     data = DRAWN[kind]()
     document = read_document(data, "letter.pdf")

@@ -49,6 +49,23 @@ def build_pipeline(folder: Path, languages: tuple[str, ...] = (), towns: str = T
     return nlp
 
 
+# Tests with these marks run only if the run selects tests by their marks: mark → reason.
+LEFT_OUT = {
+    "slow": "a long variant of what a quick test covers: pytest -m slow",
+    "llm": "needs llama.cpp, which is compiled: pytest -m llm",
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what `LEFT_OUT` names and say so, unless the run selects tests by their marks."""
+    if config.option.markexpr:
+        return
+    for item in items:
+        for name, reason in LEFT_OUT.items():
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.fixture(scope="session")
 def pipeline_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a saved pipeline. Tests read it and change nothing in it."""

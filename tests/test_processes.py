@@ -197,7 +197,7 @@ READER = """
 import numpy as np
 from PIL import Image
 from spacy_deid.documents.document import ReadSettings
-from spacy_deid.documents.pages.tesseract import read_words
+from spacy_deid.documents.pages.ocr import read_words
 noise = np.random.default_rng(0).integers(0, 2, (3000, 3000), dtype=np.uint8) * 255
 read_words(Image.fromarray(noise), ReadSettings(languages=("eng",)), 300)
 """

@@ -15,10 +15,9 @@ from .document import Document, ExtractedText, Format, Page, ReadSettings, Write
 from .pages.barcodes import check_no_codes, cover_codes, downscale, find_codes
 from .pages.geometry import PageLayout, Quad
 from .pages.image_analysis import grey_if_colourless
-from .pages.ocr import needs_ocr_check, ocr_copy_pages, read_page, run_in_order
-from .pages.page_text import PageContent, TextBuilder, add_page_content
+from .pages.layout import PageContent, TextBuilder, add_page_content
+from .pages.ocr import check_tesseract, needs_ocr_check, ocr_copy_pages, read_page, run_in_order
 from .pages.painting import LineEditor, paint_page
-from .pages.tesseract import check_tesseract
 
 KINDS = ("PNG", "JPEG", "TIFF")
 LONGEST = 20_000  # pixels along an edge

@@ -14,7 +14,7 @@ from .document import Document, ExtractedText, PlacedText, ReadSettings, WriteSe
 from .image import FORMAT, picture_codes
 from .markup import join_paragraphs
 from .pages.barcodes import cover_codes
-from .pages.tesseract import check_tesseract
+from .pages.ocr import check_tesseract
 
 _READ = ("PNG", "JPEG", "TIFF")
 _CONVERTED = ("GIF", "BMP")

@@ -116,7 +116,7 @@ def _without_words(small: Image.Image, words: Sequence[Box]) -> Image.Image:
 
 
 def cover_codes(image: Image.Image, codes: list[Quad], scale: float = 1.0) -> None:
-    """Paint over codes with the background colour around them.
+    """Paint over codes with the lightest colour at their corners, which are in their quiet zones.
 
     image (Image): image in greyscale or RGB, modified in place.
     codes (list[Quad]): regions to cover.
@@ -125,25 +125,25 @@ def cover_codes(image: Image.Image, codes: list[Quad], scale: float = 1.0) -> No
     draw = ImageDraw.Draw(image)
     for quad in codes:
         points = [(x * scale, y * scale) for x, y in quad]
-        draw.polygon(points, fill=_background_colour(image, points))
-
-
-def _background_colour(image: Image.Image, corners: list[tuple[float, float]]) -> Any:
-    """Return the lightest colour at the corners of a code, which are in its quiet zone."""
-    inside = [(min(max(round(x), 0), image.width - 1), min(max(round(y), 0), image.height - 1)) for x, y in corners]
-    seen: list[Any] = [image.getpixel(point) for point in inside]
-    return max(seen, key=lambda colour: sum(colour) if isinstance(colour, tuple) else colour)
+        inside = [(min(max(round(x), 0), image.width - 1), min(max(round(y), 0), image.height - 1)) for x, y in points]
+        seen: list[Any] = [image.getpixel(point) for point in inside]
+        draw.polygon(points, fill=max(seen, key=lambda colour: sum(colour) if isinstance(colour, tuple) else colour))
 
 
 def _candidate_regions(image: Image.Image) -> Iterator[Box]:
     """Yield the regions of an image that are dense enough for a code, including a quiet zone around each."""
     values = np.asarray(image)
     blocks = _dense_blocks(values, None)
-    far = image.reduce(FAR)
-    for y, x in _dense_blocks(np.asarray(far), int(values.min())):
+    for y, x in _dense_blocks(np.asarray(image.reduce(FAR)), int(values.min())):
         blocks |= set(product(range(FAR * y, FAR * y + FAR), range(FAR * x, FAR * x + FAR)))
     edge = CELL * WINDOW
-    for group in _cluster_blocks(blocks):
+    reach = list(product(range(-APART, APART + 1), repeat=2))
+    while blocks:
+        group = [blocks.pop()]
+        for y, x in group:  # which grows by its neighbours
+            near = {(y + dy, x + dx) for dy, dx in reach} & blocks
+            blocks -= near
+            group += near
         ys, xs = [y for y, _ in group], [x for _, x in group]
         x0, y0 = max((min(xs) - APART) * edge, 0), max((min(ys) - APART) * edge, 0)
         x1, y1 = (max(xs) + APART + 2) * edge, (max(ys) + APART + 2) * edge
@@ -183,18 +183,6 @@ def _reduce_windows(values: "np.ndarray", unite: Any) -> "np.ndarray":
         values = unite(values[:, :-step], values[:, step:])
         step *= 2
     return values
-
-
-def _cluster_blocks(blocks: set[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield groups of neighbouring blocks."""
-    reach = list(product(range(-APART, APART + 1), repeat=2))
-    while blocks:
-        group = [blocks.pop()]
-        for y, x in group:
-            near = {(y + dy, x + dx) for dy, dx in reach} & blocks
-            blocks -= near
-            group += near
-        yield group
 
 
 def _decode_region(image: Image.Image, sure: bool) -> list[Quad]:
@@ -256,15 +244,19 @@ def _gradient_direction(values: "np.ndarray", fold: int) -> float:
 
 
 def _read_barcodes(image: Image.Image, binarizer: Any, sure: bool) -> list[Quad]:
-    """Return the codes that the decoder finds, including undecodable ones if `sure` is False."""
-    found = []
+    """Return the codes that the decoder finds, with a margin, including undecodable ones if `sure` is False."""
+    found: list[Quad] = []
     for code in zxingcpp.read_barcodes(image, binarizer=binarizer, return_errors=not sure):
         at = code.position
         quad: Quad = tuple((p.x, p.y) for p in (at.top_left, at.top_right, at.bottom_right, at.bottom_left))
         linear = str(code.format) in _LINEAR
         if not code.valid and (linear or not _is_half_ink(image, quad)):
             continue  # words and drawings can resemble finder patterns, but have less or more ink
-        found.append(_enlarge(_extend_to_bar_ends(quad, np.asarray(image)) if linear else quad))
+        quad = _extend_to_bar_ends(quad, np.asarray(image)) if linear else quad
+        middle = sum(x for x, _ in quad) / 4, sum(y for _, y in quad) / 4
+        size = max(math.dist(quad[0], quad[2]), math.dist(quad[1], quad[3]), 1.0)
+        out = 1 + 2 * max(MARGIN, 4 / size)
+        found.append(tuple((middle[0] + (x - middle[0]) * out, middle[1] + (y - middle[1]) * out) for x, y in quad))
     return found
 
 
@@ -278,14 +270,6 @@ def _is_half_ink(image: Image.Image, quad: Quad) -> bool:
     low, high = float(inside.min()), float(inside.max())
     steps = max(high - low, 1.0)
     return HALF[0] < (high - float(inside.mean())) / steps < HALF[1] and float(inside.std()) > SPREAD * steps
-
-
-def _enlarge(quad: Quad) -> Quad:
-    """Move corners outwards by the margin, at least by two pixels."""
-    middle = sum(x for x, _ in quad) / 4, sum(y for _, y in quad) / 4
-    size = max(math.dist(quad[0], quad[2]), math.dist(quad[1], quad[3]), 1.0)
-    out = 1 + 2 * max(MARGIN, 4 / size)
-    return tuple((middle[0] + (x - middle[0]) * out, middle[1] + (y - middle[1]) * out) for x, y in quad)
 
 
 def _extend_to_bar_ends(quad: Quad, values: "np.ndarray") -> Quad:

@@ -80,6 +80,11 @@ class Run:
         return "".join(" " * glyph.space + glyph.text for glyph in self.glyphs)
 
     @property
+    def base(self) -> float:
+        """The baseline of the first glyph, which does not depend on the letters."""
+        return self.glyphs[0].base
+
+    @property
     def em(self) -> float:
         """The largest font size."""
         return max(glyph.em for glyph in self.glyphs)
@@ -173,26 +178,19 @@ def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
             box = Box(width - x1, height - y1, width - x0, height - y0)
         case 270:
             box = Box(height - y1, x0, height - y0, x1)
-    return (
-        _hull(tuple(_to_rotated(turn, width, height)(x, y) for x, y in _corners(box)))
-        if _beyond_quarter(turn)
-        else box
-    )
+    if not _beyond_quarter(turn):
+        return box
+    move = _to_rotated(turn, width, height)
+    return _hull(tuple(move(x, y) for x, y in _corners(box)))
 
 
 def rotated_to_page(box: Box, turn: float, width: float, height: float) -> Box:
-    """Convert a rectangle from the coordinates of a turn to page coordinates.
-
-    box, turn, width, height: as in `page_to_rotated`.
-    RETURNS (Box): the bounding box on the page.
-    """
+    """Return the bounding box on the page of a rectangle in the coordinates of a turn; see `page_to_rotated`."""
     return _hull(rotated_corners(box, turn, width, height))
 
 
 def rotated_corners(box: Box, turn: float, width: float, height: float) -> Quad:
-    """Return the corners on the page of a rectangle in the coordinates of a turn. `width` and `height` are the
-    page's.
-    """
+    """Return the corners on the page of a rectangle in the coordinates of a turn; see `page_to_rotated`."""
     quad = _corners(box)
     if _beyond_quarter(turn):
         back = _from_rotated(turn, width, height)
@@ -210,14 +208,18 @@ def rotated_corners(box: Box, turn: float, width: float, height: float) -> Quad:
 def is_inside_any(box: Box, quads: Iterable[Quad]) -> bool:
     """Whether the centre of a box is inside one of the quadrilaterals."""
     x, y = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
-    return any(_holds(quad, x, y) for quad in quads)
+    for quad in quads:
+        edges = zip(quad, (*quad[1:], quad[0]), strict=True)
+        sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for (x0, y0), (x1, y1) in edges]
+        if min(sides) >= 0 or max(sides) <= 0:
+            return True
+    return False
 
 
-def _holds(quad: Quad, x: float, y: float) -> bool:
-    """Whether a point is on the same side of all edges."""
-    edges = zip(quad, (*quad[1:], quad[0]), strict=True)
-    sides = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for (x0, y0), (x1, y1) in edges]
-    return min(sides) >= 0 or max(sides) <= 0
+def holds_centre(outer: Box, inner: Box) -> bool:
+    """Whether the centre of `inner` is inside `outer`."""
+    x, y = (inner.x0 + inner.x1) / 2, (inner.y0 + inner.y1) / 2
+    return outer.x0 <= x <= outer.x1 and outer.y0 <= y <= outer.y1
 
 
 def rotate_upright(image: Image.Image, turn: float) -> Image.Image:
@@ -246,16 +248,14 @@ def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> I
 
 def _to_rotated(turn: float, width: float, height: float) -> Move:
     """Return the mapping from the page rotated by its quarter to the coordinates of a turn."""
-    return _rotation_about_centre(
-        -_beyond_quarter(turn), rotated_size(nearest_quarter(turn), width, height), rotated_size(turn, width, height)
-    )
+    flat = rotated_size(nearest_quarter(turn), width, height)
+    return _rotation_about_centre(-_beyond_quarter(turn), flat, rotated_size(turn, width, height))
 
 
 def _from_rotated(turn: float, width: float, height: float) -> Move:
     """Return the mapping from the coordinates of a turn to the page rotated by its quarter."""
-    return _rotation_about_centre(
-        _beyond_quarter(turn), rotated_size(turn, width, height), rotated_size(nearest_quarter(turn), width, height)
-    )
+    flat = rotated_size(nearest_quarter(turn), width, height)
+    return _rotation_about_centre(_beyond_quarter(turn), rotated_size(turn, width, height), flat)
 
 
 def _rotation_about_centre(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:

@@ -8,6 +8,7 @@ from PIL import Image, ImageChops, ImageFilter
 from .geometry import Box
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Colour = int | tuple[int, ...]
 # in pixels at 100 dots per inch
 STRAIGHT = 40  # straight lines longer than in any letter
 FLAT = 3  # largest height of a dash
@@ -142,19 +143,14 @@ def detect_text_patches(values: "np.ndarray[Any, Any]") -> list[TextPatch]:
     patches = []
     for around in connected_components(near):
         inside = [box for box in letters if around.x0 <= box.x0 < around.x1 and around.y0 <= box.y0 < around.y1]
-        if sum(map(_width, inside)) >= LETTERS and any(min(_size(box)) > FLAT for box in inside):
+        if sum(map(_width, inside)) >= LETTERS and any(min(x1 - x0, y1 - y0) > FLAT for x0, y0, x1, y1 in inside):
             patches.append(TextPatch(around, inside))
     return patches
 
 
-def _size(box: Box) -> tuple[float, float]:
-    """Return width and height of a box."""
-    return box.x1 - box.x0, box.y1 - box.y0
-
-
 def _width(box: Box) -> float:
     """Estimate the number of letters in a mark: touching letters form a single mark."""
-    wide, high = _size(box)
+    wide, high = box.x1 - box.x0, box.y1 - box.y0
     return max(1.0, wide / high, high / wide)
 
 
@@ -167,13 +163,9 @@ def _is_letter(box: Box, mask: Mask) -> bool:
     part = mask[y0:y1, x0:x1]
     if part.mean() < (DENSER if max(wide, high) > LONG else DENSE):
         return False
-    return min(wide, high) <= 2 * FRAME or not _is_frame(part)
-
-
-def _is_frame(part: Mask) -> bool:
-    """Whether a mark is an empty frame, such as a check box."""
     sides = (part[:FRAME], part[-FRAME:], part[:, :FRAME].T, part[:, -FRAME:].T)
-    return all(side.any(axis=0).mean() > CLOSED for side in sides) and not part[FRAME:-FRAME, FRAME:-FRAME].any()
+    is_frame = all(side.any(axis=0).mean() > CLOSED for side in sides) and not part[FRAME:-FRAME, FRAME:-FRAME].any()
+    return min(wide, high) <= 2 * FRAME or not is_frame  # such as a check box
 
 
 COLOUR = 24  # channel difference that makes a pixel coloured
@@ -301,3 +293,17 @@ def _sharpness(rows: "np.ndarray") -> float:
     rows = np.floor(rows).astype(int)
     counts = np.bincount(rows - rows.min())
     return float(np.square(np.diff(counts)).sum())
+
+
+def background_colour(image: Image.Image) -> Colour:
+    """Return the background colour of an image: the median of its pixels, or white if it has none."""
+    values = np.asarray(image)
+    if not values.size:
+        return 255 if values.ndim == 2 else (255,) * image.im.bands
+    return median_colour(values.reshape(-1, *values.shape[2:]))
+
+
+def median_colour(values: "np.ndarray") -> Colour:
+    """Return the median of pixels, n or n × channels; white if there are none."""
+    middle = np.median(values, axis=0) if values.size else np.full(values.shape[1:], 255)
+    return int(middle) if values.ndim == 1 else tuple(int(value) for value in middle)

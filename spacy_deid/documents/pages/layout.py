@@ -1,12 +1,19 @@
-"""Layout analysis: group glyphs into runs and rows, determine the reading order, and detect wrapped lines."""
+"""Turn the glyphs of pages into the text of a document.
 
+Glyphs are grouped into runs and rows and put in reading order; wrapped lines and words hyphenated at line ends are
+joined.
+"""
+
+import math
+import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from statistics import median
 
-from .geometry import Glyph, Run, bounding_box
+from .geometry import Box, Glyph, LineSegment, PageLayout, Quad, Run, bounding_box, nearest_quarter, rotated_size
 
 # gaps in font sizes
 WORD = 0.22  # gap that is white space even without a space character
@@ -17,7 +24,7 @@ ALIKE = 1.3  # largest ratio of a gap between such letters to the median
 
 
 def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
-    """Group consecutive glyphs of a line.
+    """Group consecutive glyphs of a line, including superscripts and subscripts.
 
     glyphs (Iterable[Glyph]): glyphs of one turn, in the order of the file.
     turn (float): their rotation in degrees clockwise.
@@ -25,51 +32,43 @@ def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
     """
     runs: list[list[Glyph]] = []
     for glyph in glyphs:
-        if runs and _follows(runs[-1][-1], glyph):
+        last = runs[-1][-1] if runs else glyph
+        em = max(last.em, glyph.em)
+        gap = glyph.box.x0 - last.box.x1
+        if runs and abs(glyph.base - last.base) < 0.5 * em and -BACK * em < gap < WIDE * em:
             runs[-1].append(glyph)
         else:
             runs.append([glyph])
     joined = join_runs([Run(run, turn) for run in runs])
-    for one in joined:
-        one.glyphs = _join_spaced_letters(one.glyphs)
+    for run in joined:
+        _join_spaced_letters(run.glyphs)
     return joined
 
 
-def _join_spaced_letters(glyphs: list[Glyph]) -> list[Glyph]:
+def _join_spaced_letters(glyphs: list[Glyph]) -> None:
     """Form words of letters that are spaced for emphasis: each letter is extended over the gap after it."""
     after = [has_space(left, right) for left, right in pairwise(glyphs)]
     alone = [
         len(glyph.text) == 1 and glyph.text.isalpha() and before and behind
         for glyph, before, behind in zip(glyphs, [True, *after], [*after, True], strict=True)
     ]
-    out = list(glyphs)
     for is_alone, group in groupby(range(len(glyphs)), key=alone.__getitem__):
         letters = list(group)
-        if is_alone and len(letters) >= APART:
-            _close_gaps(out, letters)
-    return out
-
-
-def _close_gaps(glyphs: list[Glyph], letters: Sequence[int]) -> None:
-    """Close the gaps between spaced letters, except for wider gaps, which separate words."""
-    gaps = [glyphs[i + 1].box.x0 - glyphs[i].box.x1 for i in letters[:-1]]
-    widest = ALIKE * median(gaps)
-    for i, gap in zip(letters, gaps, strict=False):
-        if gap <= widest:
-            box = glyphs[i].box
-            glyphs[i] = glyphs[i]._replace(box=box._replace(x1=max(box.x1, glyphs[i + 1].box.x0)))
-            glyphs[i + 1] = glyphs[i + 1]._replace(space=False)
-
-
-def _follows(last: Glyph, glyph: Glyph) -> bool:
-    """Whether a glyph continues the line of another one, possibly as superscript or subscript."""
-    em = max(last.em, glyph.em)
-    gap = glyph.box.x0 - last.box.x1
-    return abs(glyph.base - last.base) < 0.5 * em and -BACK * em < gap < WIDE * em
+        if not is_alone or len(letters) < APART:
+            continue
+        gaps = [glyphs[i + 1].box.x0 - glyphs[i].box.x1 for i in letters[:-1]]
+        widest = ALIKE * median(gaps)  # wider gaps separate words
+        for i, gap in zip(letters, gaps, strict=False):
+            if gap <= widest:
+                box = glyphs[i].box
+                glyphs[i] = glyphs[i]._replace(box=box._replace(x1=max(box.x1, glyphs[i + 1].box.x0)))
+                glyphs[i + 1] = glyphs[i + 1]._replace(space=False)
 
 
 def join_runs(runs: list[Run]) -> list[Run]:
     """Join runs on the same line without a wide gap, regardless of their order in the file.
+
+    A run that repeats another one at the same place to look bold only enlarges the existing boxes.
 
     runs (list[Run]): runs of one turn.
     RETURNS (list[Run]): joined runs, sorted from top to bottom and left to right.
@@ -79,8 +78,13 @@ def join_runs(runs: list[Run]) -> list[Run]:
         left = next((other for other in reversed(joined) if _continues(other, run)), None)
         if left is None:
             joined.append(run)
+            continue
+        if _is_double_print(left, run):
+            pairs = zip(left.glyphs, run.glyphs, strict=True)
+            left.glyphs = [glyph._replace(box=bounding_box([glyph.box, other.box])) for glyph, other in pairs]
         else:
-            _append(left, run)
+            left.glyphs += run.glyphs
+        left.measure()
     return sorted(joined, key=lambda run: (run.box.y0, run.box.x0))
 
 
@@ -96,16 +100,6 @@ def _is_double_print(left: Run, run: Run) -> bool:
     """Whether a run repeats another run at the same place."""
     near = abs(run.box.x0 - left.box.x0) < 0.2 * left.em
     return near and [glyph.text for glyph in left.glyphs] == [glyph.text for glyph in run.glyphs]
-
-
-def _append(left: Run, run: Run) -> None:
-    """Append the glyphs of a run. A double print only enlarges the existing boxes."""
-    if _is_double_print(left, run):
-        pairs = zip(left.glyphs, run.glyphs, strict=True)
-        left.glyphs = [glyph._replace(box=bounding_box([glyph.box, other.box])) for glyph, other in pairs]
-    else:
-        left.glyphs += run.glyphs
-    left.measure()
 
 
 def has_space(last: Glyph, glyph: Glyph) -> bool:
@@ -166,25 +160,20 @@ def _rows(runs: list[Run]) -> list[list[Run]]:
     """Group runs that are side by side. A row ends where the next one starts."""
     rows: list[list[Run]] = []
     bottom = 0.0
-    for run in sorted(runs, key=lambda run: _baseline(run)):
-        if rows and _baseline(run) < bottom:
+    for run in sorted(runs, key=lambda run: run.base):
+        if rows and run.base < bottom:
             rows[-1].append(run)
         else:
             rows.append([run])
-            bottom = _baseline(run) + 0.45 * run.em
+            bottom = run.base + 0.45 * run.em
     return [sorted(row, key=lambda run: run.box.x0) for row in rows]
-
-
-def _baseline(run: Run) -> float:
-    """Return the baseline of a run, which does not depend on its letters."""
-    return run.glyphs[0].base
 
 
 def _column_rows(rows: list[list[Run]], first: int) -> tuple[int, float | None]:
     """Find the rows from `first` on that are split by a gutter between columns of prose.
 
-    RETURNS (tuple[int, float | None]): index after the last of these rows and an x coordinate in the gutter, or
-        `first` and None.
+    RETURNS (tuple[int, float | None]): index after the last of them and an x coordinate in the gutter, or `first` and
+        None.
     """
     for before, after in pairwise(rows[first]):
         low, high = before.box.x1, after.box.x0
@@ -197,7 +186,10 @@ def _column_rows(rows: list[list[Run]], first: int) -> tuple[int, float | None]:
             left, right = inside
             end += 1
         gutter = (left + right) / 2
-        if _is_prose(rows[first:end], gutter):
+        lengths: dict[bool, list[int]] = {True: [], False: []}  # of the lines on each side, in characters
+        for run in (run for row in rows[first:end] for run in row):
+            lengths[run.box.x1 <= gutter].append(sum(len(glyph.text) for glyph in run.glyphs))
+        if all(len(side) >= ROWS and median(side) >= LETTERS for side in lengths.values()):
             return end, gutter
     return first, None
 
@@ -214,13 +206,6 @@ def _narrow_gutter(row: list[Run], left: float, right: float) -> tuple[float, fl
         return None
     smallest = min(run.em for run in row)
     return (left, right) if right - left > 0.6 * smallest else None
-
-
-def _is_prose(rows: list[list[Run]], gutter: float) -> bool:
-    """Whether both sides of a gutter are columns of long lines."""
-    sides = [[run for row in rows for run in row if (run.box.x1 <= gutter) == left] for left in (True, False)]
-    lengths = [[sum(len(glyph.text) for glyph in run.glyphs) for run in side] for side in sides]
-    return all(len(side) >= ROWS and median(side) >= LETTERS for side in lengths)
 
 
 def find_wrapped_rows(rows: list[Row]) -> list[bool]:
@@ -246,15 +231,195 @@ def _is_full(last: Row, row: Row) -> bool:
         return False
     above, below = last.runs[0], row.runs[0]
     em = max(above.em, below.em)
-    close = abs(above.em - below.em) < 0.25 * em and 0 < below.glyphs[0].base - above.glyphs[-1].base < 2.2 * em
-    return close and above.box.x1 + 0.25 * em + _first_word(below) > last.right + 0.1 * em
+    if abs(above.em - below.em) >= 0.25 * em or not 0 < below.base - above.glyphs[-1].base < 2.2 * em:
+        return False
+    first_word_end = next((left.box.x1 for left, right in pairwise(below.glyphs) if has_space(left, right)), None)
+    first_word = (below.glyphs[-1].box.x1 if first_word_end is None else first_word_end) - below.box.x0
+    return above.box.x1 + 0.25 * em + first_word > last.right + 0.1 * em
 
 
-def _first_word(run: Run) -> float:
-    """Return the width of the first word of a run."""
-    last = run.glyphs[0]
-    for glyph in run.glyphs[1:]:
-        if has_space(last, glyph):
-            break
-        last = glyph
-    return last.box.x1 - run.box.x0
+HYPHENS = ("-", "\u2010", "\u2011")
+STEP = 3.0  # font sizes to which the end of the longest line is rounded up
+CELL = "  "  # between the cells of a row
+OPEN_ENDS = ("@", "/", "_")  # last characters of an address broken at the end of a line
+
+
+class TextBuilder:
+    """Builds the text of a document row by row, and records the text offsets of each glyph."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self._pieces: list[str] = []
+        self._tail = ""
+        self._last_strip: LineSegment | None = None
+
+    @property
+    def text(self) -> str:
+        """The text built so far."""
+        return "".join(self._pieces)
+
+    def add_page(self, rows: list[Row], width: float) -> list[LineSegment]:
+        """Add the rows of a page that have the same turn.
+
+        rows (list[Row]): rows in reading order.
+        width (float): width of the page, in the coordinates of the turn.
+        RETURNS (list[LineSegment]): line segments in the same order.
+        """
+        strips = []
+        runs = [run for row in rows for run in row.runs]
+        margin = width - min((run.box.x0 for run in runs), default=0.0)
+        for row, wrapped in zip(rows, find_wrapped_rows(rows), strict=True):
+            self._begin(row, wrapped)
+            for j, run in enumerate(row.runs):
+                if j:
+                    self._write(CELL)
+                strips.append(self._add_run(run, _right_limit(run, runs, margin, width)))
+            self._last_strip = strips[-1]
+        return strips
+
+    def add_rotated(self, glyphs: list[Glyph]) -> list[LineSegment]:
+        """Add text at arbitrary angles. Each glyph becomes a line segment, since the glyphs share no baseline.
+
+        glyphs (list[Glyph]): glyphs in the order of the file.
+        RETURNS (list[LineSegment]): their line segments.
+        """
+        strips: list[LineSegment] = []
+        last: Glyph | None = None
+        for glyph in glyphs:
+            far = last is None or abs(glyph.box.x0 - last.box.x0) + abs(glyph.box.y0 - last.box.y0) > 3 * glyph.em
+            if far and self.length:
+                self._write("\n")
+            elif glyph.space and not far:
+                self._write(" ")
+            strips.append(self._add_run(Run([glyph], 0), glyph.box.x1))
+            last = glyph
+        if strips:
+            self._last_strip = strips[-1]
+        return strips
+
+    def _begin(self, row: Row, wrapped: bool) -> None:
+        """Write the separator between two rows: a line break, a space, or nothing within a word."""
+        if self._last_strip is None:
+            return
+        first = row.runs[0].glyphs[0].text[:1]
+        if self._tail[-1:] in HYPHENS and self._tail[-2:-1].isalpha() and first.islower():
+            self._drop_hyphen()
+        elif wrapped and self._tail[-1:] in HYPHENS and self._tail[-2:-1].isalnum() and first.isalnum():
+            return
+        elif not (wrapped and self._tail.endswith(OPEN_ENDS)):
+            self._write(" " if wrapped else "\n")
+
+    def _drop_hyphen(self) -> None:
+        """Remove the hyphen at the end of the last row from the text. Its glyph stays, without characters."""
+        assert self._last_strip is not None
+        last = self._pieces.pop()
+        self._pieces.append(last[:-1])
+        self.length -= 1
+        self._tail = self._tail[:-1]
+        self._last_strip.end[-1] -= 1
+        if self._last_strip.end[-1] < self._last_strip.start[-1]:
+            self._last_strip.start[-1] = self._last_strip.end[-1]
+
+    def _add_run(self, run: Run, room: float) -> LineSegment:
+        """Write the glyphs of a run."""
+        left, right = array("f"), array("f")
+        starts, ends, texts = array("q"), array("q"), []
+        last: Glyph | None = None
+        for glyph in _compose_accents(run.glyphs):
+            if last is not None and has_space(last, glyph):
+                self._write(" ")
+            starts.append(self.length)
+            # ligatures are written as their letters
+            letters = (unicodedata.normalize("NFKC", c) if "\ufb00" <= c <= "\ufb06" else c for c in glyph.text)
+            self._write("".join(letters))
+            ends.append(self.length)
+            left.append(glyph.box.x0)
+            right.append(glyph.box.x1)
+            texts.append(glyph.text)
+            last = glyph
+        return LineSegment(run.turn, run.box.y0, run.box.y1, run.em, room, texts, left, right, starts, ends)
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._pieces.append(text)
+            self.length += len(text)
+            self._tail = (self._tail + text)[-2:]
+
+
+def _right_limit(run: Run, runs: list[Run], margin: float, width: float) -> float:
+    """Return the x coordinate up to which a run may extend: the next run beside it, or a right margin as wide as the
+    left one.
+
+    If other runs extend beyond the margin, the run may extend as far. If the run itself extends beyond all others, its
+    end is rounded up, so that it does not reveal the length of the original text. Rotated runs may not extend beyond
+    the runs beside them, because text at another angle may follow.
+    """
+    box = run.box
+    beside = [o.box.x0 for o in runs if o.box.x0 > box.x0 and o.box.y0 < box.y1 and o.box.y1 > box.y0 and o is not run]
+    if beside:
+        return max(box.x1, min(beside) - 0.4 * run.em)
+    others = max((other.box.x1 for other in runs if other is not run), default=0.0)
+    if run.turn != nearest_quarter(run.turn):
+        return max(box.x1, others)
+    edge = max(margin, others)
+    return edge if box.x1 <= edge else min(math.ceil(box.x1 / (STEP * run.em)) * STEP * run.em, width)
+
+
+def _compose_accents(glyphs: list[Glyph]) -> list[Glyph]:
+    """Combine separate accents with their letters."""
+    out: list[Glyph] = []
+    for glyph in glyphs:
+        if out and unicodedata.combining(glyph.text[:1]):
+            letter = out[-1]
+            box = letter.box
+            box = box._replace(x0=min(box.x0, glyph.box.x0), x1=max(box.x1, glyph.box.x1))
+            out[-1] = letter._replace(text=unicodedata.normalize("NFC", letter.text + glyph.text), box=box)
+        else:
+            out.append(glyph)
+    return out
+
+
+@dataclass(slots=True)
+class PageContent:
+    """What was read on a page.
+
+    blocks (list[list[Run]]): runs to be put in reading order together; each list has one turn and uses its
+        coordinates.
+    rotated_glyphs (list[Glyph]): glyphs at arbitrary angles, in the order of the file.
+    ocr (bool): whether the page was read by OCR.
+    skew, blanks, codes, unread: as in `PageLayout`.
+    warnings (list[str]): what a person should check.
+    """
+
+    blocks: list[list[Run]]
+    rotated_glyphs: list[Glyph] = field(default_factory=list)
+    ocr: bool = False
+    skew: float = 0.0
+    blanks: list[Box] = field(default_factory=list)
+    codes: list[Quad] = field(default_factory=list)
+    unread: list[Box] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add_codes(self, codes: list[Quad], number: int) -> None:
+        """Set the areas of the codes of page `number`, and add a warning if there are any."""
+        self.codes = codes
+        if codes:
+            self.warnings.append(f"page {number}: bar codes are removed")
+
+
+def add_page_content(builder: TextBuilder, content: PageContent, width: float, height: float) -> PageLayout:
+    """Add a page to the text of a document.
+
+    builder (TextBuilder): the text so far.
+    content (PageContent): what was read on the page.
+    width, height (float): size of the page.
+    RETURNS (PageLayout): what is needed to write the page.
+    """
+    parts = PageLayout(width, height, [], content.ocr, content.skew, content.blanks, content.codes)
+    parts.unread = content.unread
+    for runs in content.blocks:
+        if runs:
+            across, _ = rotated_size(runs[0].turn, width, height)
+            parts.strips += builder.add_page(reading_order(runs), across)
+    parts.strips += builder.add_rotated(content.rotated_glyphs)
+    return parts

@@ -1,25 +1,137 @@
-"""OCR of whole pages, pictures and small regions, at any rotation."""
+"""OCR with Tesseract, of whole pages and of pictures, at any rotation.
 
+Tesseract is run through pipes, so that no image of a page is written to disk.
+"""
+
+import csv
+import io
+import os
+import shutil
 import subprocess
-import time
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import ExtractedText, ReadSettings, WriteSettings
-from .curved_text import StraightenedImage, count_letters, place_glyphs, straighten_text
-from .geometry import Box, Glyph, Run, bounding_box, overlaps, page_to_rotated, rotate_upright, rotated_size
-from .image_analysis import deskew, estimate_line_angle, estimate_skew, grey_if_colourless
-from .layout import make_runs
-from .page_text import PageContent
-from .tesseract import OcrWord, check_tesseract, detect_rotation, read_words
+from .geometry import Box, Glyph, Run, holds_centre, page_to_rotated, rotate_upright, rotated_size
+from .image_analysis import deskew, estimate_line_angle, estimate_skew, grey_views
+from .layout import PageContent, make_runs
+
+PAGE, SPARSE, ORIENTATION = 3, 11, 0  # page segmentation modes of Tesseract
+SURE = 1.0  # least orientation confidence
+
+
+class OcrWord(NamedTuple):
+    """A recognized word.
+
+    text (str): the word.
+    box (Box): its position, in pixels.
+    line (tuple[int, ...]): identifies the greyscale view and the line that it belongs to.
+    line_box (Box): position of that line.
+    confidence (float): 0 to 100.
+    """
+
+    text: str
+    box: Box
+    line: tuple[int, ...]
+    line_box: Box
+    confidence: float
+
+
+def check_tesseract(languages: Sequence[str], name: str) -> None:
+    """Raise an error if Tesseract or a language is not installed.
+
+    languages (Sequence[str]): Tesseract language codes.
+    name (str): file name, for error messages.
+    RAISES: InputError if Tesseract (D716) or a language (D717) is missing.
+    """
+    if not shutil.which("tesseract"):
+        raise InputError(Errors.D716.format(path=name))
+    known = _languages()
+    missing = [language for language in languages if language not in known]
+    if missing or not languages:
+        raise InputError(Errors.D717.format(path=name, missing=" ".join(missing) or "''", known=" ".join(known)))
+
+
+def read_words(image: Image.Image, settings: ReadSettings, dpi: int, sparse: bool = False) -> list[OcrWord]:
+    """Read an image in greyscale, and in each colour channel that shows additional text.
+
+    image (Image): greyscale or RGB image.
+    settings (ReadSettings): languages and time limit.
+    dpi (int): its resolution.
+    sparse (bool): whether the text is scattered, as in a logo, rather than in paragraphs.
+    RETURNS (list[OcrWord]): words in Tesseract's order.
+    RAISES: subprocess.SubprocessError if Tesseract fails or exceeds the time limit.
+    """
+    found: list[OcrWord] = []
+    for number, view in enumerate(grey_views(image, dpi)):
+        mode = SPARSE if sparse else PAGE
+        out = _run_tesseract(view, "+".join(settings.languages), mode, dpi, settings.page_seconds, "tsv")
+        before, line_box = list(found), Box(0, 0, 0, 0)
+        for row in csv.reader(io.StringIO(out), delimiter="\t", quoting=csv.QUOTE_NONE):
+            if len(row) != 12 or not row[0].isdigit():
+                continue
+            left, top, width, height = map(float, row[6:10])
+            box = Box(left, top, left + width, top + height)
+            if row[0] == "4":
+                line_box = box
+            is_word = row[0] == "5" and row[11].strip() and float(row[10]) >= 0
+            if is_word and not any(holds_centre(box, word.box) or holds_centre(word.box, box) for word in before):
+                line = (number, *map(int, row[2:5]))
+                found.append(OcrWord(row[11].strip(), box, line, line_box, float(row[10])))
+    return found
+
+
+def detect_rotation(image: Image.Image, settings: ReadSettings, dpi: int) -> int:
+    """Return by how many degrees clockwise a page is rotated: 0, 90, 180 or 270, and 0 if Tesseract cannot tell."""
+    try:
+        out = _run_tesseract(image, "osd", ORIENTATION, dpi, settings.page_seconds)
+    except subprocess.SubprocessError:
+        return 0
+    found = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+    sure = float(found.get("Orientation confidence", 0)) >= SURE
+    return -int(found.get("Rotate", 0)) % 360 if sure else 0
+
+
+@lru_cache(maxsize=1)
+def _languages() -> tuple[str, ...]:
+    """Return the installed languages."""
+    done = subprocess.run(["tesseract", "--list-langs"], capture_output=True, text=True, check=False)
+    return tuple(done.stdout.split("\n")[1:-1])
+
+
+@lru_cache(maxsize=1)
+def _kill_with_parent() -> tuple[str, ...]:
+    """Return a command prefix that makes a process end with this one (setpriv of util-linux 2.33), if there is one."""
+    path = shutil.which("setpriv")
+    if sys.platform != "linux" or path is None:
+        return ()
+    command = (path, "--pdeathsig", "KILL")
+    return () if subprocess.run([*command, "true"], capture_output=True, check=False).returncode else command
+
+
+def _run_tesseract(image: Image.Image, language: str, mode: int, dpi: int, seconds: int, *outputs: str) -> str:
+    """Run Tesseract on an image with a single thread, since pages are read in parallel."""
+    packed = io.BytesIO()
+    image.save(packed, "PPM")
+    options = ["-l", language, "--psm", str(mode), "--dpi", str(dpi), *outputs]
+    done = subprocess.run(
+        [*_kill_with_parent(), "tesseract", "stdin", "stdout", *options],
+        input=packed.getvalue(),
+        capture_output=True,
+        check=True,
+        timeout=seconds,
+        env=os.environ | {"OMP_THREAD_LIMIT": "1"},
+    )
+    return done.stdout.decode("utf8", "replace")
+
 
 POOR = 55.0  # mean confidence below which a page may be rotated, and a person should check it
 MOST = 4.0  # largest skew corrected by deskewing, in degrees
@@ -53,7 +165,7 @@ def read_page(
             skew = estimate_skew(rotate_upright(image, turn))
             words = read_words(rotate_upright(deskew(image, skew), turn), settings, dpi)
     except subprocess.SubprocessError as error:
-        raise _ocr_error(error, settings, name, number) from None
+        raise ocr_error(error, settings, name, number) from None
     return PageContent(
         [words_to_runs(words, scale, turn)], ocr=True, skew=skew, warnings=_quality_warnings(words, number)
     )
@@ -80,7 +192,7 @@ def read_picture(
     try:
         turn, words = _read_at_best_rotation(image, settings, settings.dpi, sparse=True)
     except subprocess.SubprocessError as error:
-        raise _ocr_error(error, settings, name, number) from None
+        raise ocr_error(error, settings, name, number) from None
     # the rotated picture and the rotated page have parallel axes and share the centre of the picture
     size = image.width / scale, image.height / scale
     middle = corner.x0 + size[0] / 2, corner.y0 + size[1] / 2
@@ -118,7 +230,7 @@ def _quality_warnings(words: list[OcrWord], number: int) -> list[str]:
     return [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
 
 
-def _ocr_error(error: Exception, settings: ReadSettings, name: str, number: int) -> InputError:
+def ocr_error(error: Exception, settings: ReadSettings, name: str, number: int) -> InputError:
     """Return the error for a page on which Tesseract failed."""
     slow = isinstance(error, subprocess.TimeoutExpired)
     reason = f"OCR took longer than {settings.page_seconds} s" if slow else "OCR failed"
@@ -141,6 +253,8 @@ def _confidence(words: list[OcrWord]) -> float:
 def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box = ORIGIN) -> list[Run]:
     """Convert OCR words to runs. Each word is one glyph with the height of its line.
 
+    Words are widened, because Tesseract cuts off letters: at most by half of the gap to the next word.
+
     words (list[OcrWord]): words with boxes in pixels, line by line.
     scale (float): pixels per unit of the page.
     turn (float): rotation in degrees clockwise.
@@ -154,19 +268,13 @@ def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box =
         em = bottom - top
         lefts = [word.box.x0 / scale for word in line]
         rights = [word.box.x1 / scale for word in line]
+        gaps = [em, *(left - right for left, right in zip(lefts[1:], rights, strict=False)), em]
+        margins = [max(0.0, min(0.15 * em, gap / 2)) for gap in gaps]
         for i, word in enumerate(line):
-            left = lefts[i] - _margin(lefts[i] - rights[i - 1] if i else em, em)
-            right = rights[i] + _margin(lefts[i + 1] - rights[i] if i + 1 < len(line) else em, em)
+            left, right = lefts[i] - margins[i], rights[i] + margins[i + 1]
             box = Box(max(left, 0) + corner.x0, top + corner.y0, right + corner.x0, bottom + corner.y0)
             glyphs.append(Glyph(word.text, box, box.y1 - 0.2 * em, em, True))
     return make_runs(glyphs, turn) if glyphs else []
-
-
-def _margin(gap: float, em: float) -> float:
-    """Return by how much to widen a word, because Tesseract cuts off letters: at most half of the gap to the next
-    word.
-    """
-    return max(0.0, min(0.15 * em, gap / 2))
 
 
 def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterator[Result]:
@@ -188,158 +296,6 @@ def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterat
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-CONFIDENT, MIN_CONFIDENCE = 60.0, 30.0  # confidence of words that count as read, and of words passed to detectors
-READ = 0.6  # share of the letters of a patch that must be read
-FEW = 2  # letters that OCR finds in anything
-LETTERS = 2  # patches with fewer letters are symbols
-TURNED = 12  # most patches to rotate per page; more are a drawing
-ROUNDS = 3  # most texts at different angles in one patch
-MARGIN = 4.0  # points around a patch
-
-
-@dataclass(slots=True)
-class PatchText:
-    """Text read in the patches of a page.
-
-    runs (list[Run]): horizontal words.
-    rotated_glyphs (list[Glyph]): letters of all other words, in the order of the words.
-    unread (list[Box]): patches that look like text and could not be read with confidence.
-    """
-
-    runs: list[Run] = field(default_factory=list)
-    rotated_glyphs: list[Glyph] = field(default_factory=list)
-    unread: list[Box] = field(default_factory=list)
-
-
-def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> PatchText:
-    """Read patches of a page that look like text and are not in its text layer: horizontal, rotated or in a circle.
-
-    image (Image): the page without what is read otherwise, in RGB.
-    patches (Sequence[Box]): patches, in page units.
-    scale (float): pixels per unit of the page.
-    settings (ReadSettings): OCR settings. Patches that are left after `page_seconds` stay unread.
-    RETURNS (PatchText): the text.
-    RAISES: subprocess.SubprocessError if Tesseract fails or exceeds the time limit for all patches together.
-    """
-    found = PatchText()
-    crops = {box: _crop(image, box, scale) for box in patches}
-    texts = [box for box in patches if count_letters(crops[box]) >= LETTERS]
-    if not texts:
-        return found
-    words = _read_level_patches(image, texts, scale, settings)
-    level: list[OcrWord] = []
-    until = time.monotonic() + settings.page_seconds
-    turned = 0
-    for box in _join_patches(texts, words, scale):
-        own = [word for word in words if _is_in(word, box, scale)]
-        crop = crops.get(box) or _crop(image, box, scale)
-        wanted = READ * count_letters(crop)
-        if _confident_letters(own) < wanted and turned < TURNED and time.monotonic() < until:
-            turned += 1
-            bent, read = _read_rotated_patch(crop, _corner(box), scale, settings)
-            if read > _confident_letters(own):
-                found.rotated_glyphs += bent
-                own = []
-        else:
-            read = 0
-        level += own
-        if max(read, _confident_letters(own)) < wanted:
-            found.unread.append(box)
-    found.runs = words_to_runs(level, scale, 0)
-    return found
-
-
-def _corner(box: Box) -> tuple[float, float]:
-    """Return the upper left corner of a patch with its margin."""
-    return max(box.x0 - MARGIN, 0.0), max(box.y0 - MARGIN, 0.0)
-
-
-def _crop(image: Image.Image, box: Box, scale: float) -> Image.Image:
-    """Return the image of a patch with a margin and with its contrast maximized."""
-    left, top = _corner(box)
-    right, bottom = min((box.x1 + MARGIN) * scale, image.width), min((box.y1 + MARGIN) * scale, image.height)
-    part = image.crop((round(left * scale), round(top * scale), round(right), round(bottom)))
-    return ImageOps.autocontrast(grey_if_colourless(part))
-
-
-def _read_level_patches(
-    image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings
-) -> list[OcrWord]:
-    """Read all patches in one call, since starting Tesseract takes longer than reading a few words."""
-    around = bounding_box(patches)
-    left, top = (round(value * scale) for value in _corner(around))
-    words = read_words(_crop(image, around, scale), settings, round(72 * scale), sparse=True)
-    moved = []
-    for word in words:
-        if word.confidence >= MIN_CONFIDENCE:
-            boxes = [Box(b.x0 + left, b.y0 + top, b.x1 + left, b.y1 + top) for b in (word.box, word.line_box)]
-            moved.append(word._replace(box=boxes[0], line_box=boxes[1]))
-    return moved
-
-
-def _join_patches(patches: Sequence[Box], words: Sequence[OcrWord], scale: float) -> list[Box]:
-    """Join patches that are spanned by one word."""
-    joined = list(patches)
-    for word in words:
-        over = Box(*(value / scale for value in word.box))
-        touched = [box for box in joined if overlaps(box, over)]
-        if word.confidence >= CONFIDENT and len(touched) > 1:
-            joined = [*(box for box in joined if box not in touched), bounding_box(touched)]
-    return joined
-
-
-def _is_in(word: OcrWord, patch: Box, scale: float) -> bool:
-    """Whether the centre of a word is inside a patch."""
-    x, y = (word.box.x0 + word.box.x1) / 2 / scale, (word.box.y0 + word.box.y1) / 2 / scale
-    return patch.x0 <= x <= patch.x1 and patch.y0 <= y <= patch.y1
-
-
-def _confident_letters(words: Sequence[OcrWord]) -> int:
-    """Return the number of letters and digits in words of high confidence."""
-    return sum(char.isalnum() for word in words if word.confidence >= CONFIDENT for char in word.text)
-
-
-def _read_rotated_patch(
-    crop: Image.Image, corner: tuple[float, float], scale: float, settings: ReadSettings
-) -> tuple[list[Glyph], int]:
-    """Read a patch in every way its text could be oriented. Text found is erased and the rest is read again.
-
-    RETURNS (tuple[list[Glyph], int]): letters on the page, and the number of letters read with confidence.
-    """
-    found: list[Glyph] = []
-    read = 0
-    left = crop.copy()
-    for _ in range(ROUNDS):
-        best: tuple[list[OcrWord], StraightenedImage] | None = None
-        for straight in straighten_text(left):
-            try:
-                words = read_words(straight.image, settings, round(72 * scale), sparse=True)
-            except subprocess.SubprocessError:
-                continue  # the patch stays unread
-            if _confident_letters(words) > (_confident_letters(best[0]) if best else FEW):
-                best = words, straight
-            if _confident_letters(words) >= READ * count_letters(left):
-                break
-        if best is None:
-            break
-        words = [word for word in best[0] if word.confidence >= MIN_CONFIDENCE]
-        glyphs = place_glyphs(words, best[1], scale, corner)
-        found += glyphs
-        read += _confident_letters(words)
-        _erase(left, glyphs, scale, corner)
-    return found, read
-
-
-def _erase(image: Image.Image, glyphs: Sequence[Glyph], scale: float, corner: tuple[float, float]) -> None:
-    """Paint over letters that were read."""
-    draw = ImageDraw.Draw(image)
-    paper: Any = max(image.getcolors(image.width * image.height) or [(0, 0)])[1]
-    for glyph in glyphs:
-        x0, y0, x1, y1 = glyph.box
-        spot = [(x0 - corner[0]) * scale, (y0 - corner[1]) * scale, (x1 - corner[0]) * scale, (y1 - corner[1]) * scale]
-        draw.rectangle(spot, fill=paper)
 
 
 MIN_VERIFIED_LETTERS = 5  # shortest string to search for; OCR finds shorter ones in anything

@@ -16,7 +16,7 @@ from ...offsets import Edit
 from ..document import WriteSettings
 from .barcodes import cover_codes
 from .geometry import Box, LineSegment, PageLayout, Quad, nearest_quarter, rotate_back, rotate_upright, rotated_corners
-from .image_analysis import deskew
+from .image_analysis import Colour, background_colour, deskew, median_colour
 
 SMALLEST = 0.6  # smallest scale of a replacement
 GAP = 0.28  # white space between words, in font sizes
@@ -42,6 +42,11 @@ class PlacedPiece(NamedTuple):
     piece: LinePiece
     left: float
     right: float
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its glyphs are kept."""
+        return self.piece.text is None
 
 
 class LineEditor:
@@ -75,7 +80,8 @@ class LineEditor:
             if i < count and touched[i] == touched[first] and not parted:
                 continue
             text = self._replacement_text(strip.start[first], strip.end[i - 1]) if touched[first] else None
-            gap = first > 0 and self._has_kept_space(strip.end[first - 1], strip.start[first])
+            before, start = strip.end[first - 1] if first else 0, strip.start[first]
+            gap = first > 0 and before < start and not self._touches(before, start)  # white space that is kept
             pieces.append(LinePiece(first, i, text, gap))
             first = i
         return pieces
@@ -114,10 +120,6 @@ class LineEditor:
                 out.append(edit.replacement)
             at = max(at, edit.end)
         return "".join([*out, self.text[at:end]])
-
-    def _has_kept_space(self, start: int, end: int) -> bool:
-        """Whether there is white space between two glyphs that no edit covers."""
-        return start < end and not self._touches(start, end)
 
 
 def place_pieces(
@@ -172,7 +174,6 @@ FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
 SIZE = 0.86  # Vera is larger than most fonts
 EDGE = 1.5  # margin in pixels around rotated text
 PAD = 0.15  # padding of a box, in font sizes
-Colour = int | tuple[int, ...]
 
 
 class EditedLine(NamedTuple):
@@ -203,9 +204,12 @@ def paint_page(
         pieces = editor.pieces(strip)
         lines.append(EditedLine(strip, place_pieces(strip, pieces, measure)))
     blanks = [*parts.blanks, *(parts.unread if settings.unread == "remove" else ())]
-    _blank(image, [(box, _background_colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
+    _blank(image, [(box, background_colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
     if parts.ocr and settings.unread == "remove":
-        image = _only_text(image, parts, scale)
+        bare = Image.new(image.mode, image.size, background_colour(image))
+        bands = [_quad(_segment_box(strip), strip.turn, parts, scale) for strip in parts.strips]
+        bare.paste(image, mask=_mask(image.size, bands))
+        image = bare
     for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
         changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
         page = image.size
@@ -217,7 +221,12 @@ def paint_page(
         if turn == nearest_quarter(turn):
             image = back
         else:
-            image.paste(back, mask=_mask(page, [_quad(_line_extent(line), turn, parts, scale) for line in changed]))
+            extents = []  # of the lines before and after the edits
+            for line in changed:
+                band = _segment_box(line.strip)
+                band = band._replace(x1=max(band.x1, *(place.right for place in line.placed)))
+                extents.append(_quad(band, turn, parts, scale))
+            image.paste(back, mask=_mask(page, extents))
     return image, lines
 
 
@@ -228,7 +237,7 @@ def _blank_rotated_lines(image: Image.Image, lines: list[EditedLine], parts: Pag
     draw = ImageDraw.Draw(image)
     for line in lines:
         band = _quad(_segment_box(line.strip), line.strip.turn, parts, scale)
-        colour = _median_colour(np.asarray(image)[np.asarray(_mask(image.size, [band]))])
+        colour = median_colour(np.asarray(image)[np.asarray(_mask(image.size, [band]))])
         for box in _removed_boxes(line):
             draw.polygon(_quad(box, line.strip.turn, parts, scale), fill=colour)
 
@@ -249,20 +258,6 @@ def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
     return mask
 
 
-def _line_extent(line: EditedLine) -> Box:
-    """Return the area that a line covers before and after the edits."""
-    band = _segment_box(line.strip)
-    return band._replace(x1=max(band.x1, *(place.right for place in line.placed)))
-
-
-def _only_text(image: Image.Image, parts: PageLayout, scale: float) -> Image.Image:
-    """Return the page with nothing but the lines that were read."""
-    bare = Image.new(image.mode, image.size, _background_colour(image))
-    bands = [_quad(_segment_box(strip), strip.turn, parts, scale) for strip in parts.strips]
-    bare.paste(image, mask=_mask(image.size, bands))
-    return bare
-
-
 def measure(text: str, em: float) -> float:
     """Return the width of a replacement.
 
@@ -280,7 +275,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 def _is_changed(line: EditedLine) -> bool:
     """Whether a line has a replacement."""
-    return any(place.piece.text is not None for place in line.placed)
+    return not all(place.is_kept for place in line.placed)
 
 
 def _pixels(box: Box, scale: float) -> Box:
@@ -295,20 +290,6 @@ def _crop(image: Image.Image, pixels: Box) -> Image.Image:
     return image.crop((left, top, min(right, image.width), min(bottom, image.height)))
 
 
-def _background_colour(part: Image.Image) -> Colour:
-    """Return the background colour: the median of the pixels."""
-    values = np.asarray(part)
-    if not values.size:
-        return 255 if values.ndim == 2 else (255,) * part.im.bands
-    return _median_colour(values.reshape(-1, *values.shape[2:]))
-
-
-def _median_colour(values: "np.ndarray") -> Colour:
-    """Return the median of pixels."""
-    middle = np.median(values, axis=0) if values.size else np.full(values.shape[1:], 255)
-    return int(middle) if values.ndim == 1 else tuple(int(value) for value in middle)
-
-
 def _blank(image: Image.Image, boxes: Sequence[tuple[Box, Colour]], scale: float) -> None:
     """Fill rectangles with their colours."""
     draw = ImageDraw.Draw(image)
@@ -321,7 +302,7 @@ def _paint_lines(
     image: Image.Image, lines: list[EditedLine], scale: float, number: int, editor: LineEditor, settings: WriteSettings
 ) -> None:
     """Blank removed text on all lines, check the result, and only then move the text that is kept."""
-    colours = [_background_colour(_crop(image, _pixels(_segment_box(line.strip), scale))) for line in lines]
+    colours = [background_colour(_crop(image, _pixels(_segment_box(line.strip), scale))) for line in lines]
     removed = [_removed_boxes(line) for line in lines]
     for boxes, colour in zip(removed, colours, strict=True):
         _blank(image, [(box, colour) for box in boxes], scale)
@@ -329,7 +310,10 @@ def _paint_lines(
         if not all(_is_uniform(_crop(image, _pixels(box, scale)), colours) for box in boxes):
             label = next(iter(editor.labels(line.strip)), "")
             raise DeidError(Errors.D719.format(page=number, label=label))
-    kept = [_crop_kept_pieces(image, line, scale) for line in lines]
+    kept = [
+        [_crop(image, _pixels(_piece_box(line.strip, place.piece), scale)) for place in line.placed if place.is_kept]
+        for line in lines
+    ]
     for line, colour in zip(lines, colours, strict=True):
         _blank(image, [(_segment_box(line.strip), colour)], scale)
     for line, pictures, colour in zip(lines, kept, colours, strict=True):
@@ -343,9 +327,7 @@ def _segment_box(strip: LineSegment) -> Box:
 
 def _removed_boxes(line: EditedLine) -> list[Box]:
     """Return the areas of the removed glyphs of a line, over its full height."""
-    strip = line.strip
-    pieces = [place.piece for place in line.placed if place.piece.text is not None]
-    return [_piece_box(strip, piece) for piece in pieces]
+    return [_piece_box(line.strip, place.piece) for place in line.placed if not place.is_kept]
 
 
 def _piece_box(strip: LineSegment, piece: LinePiece) -> Box:
@@ -360,12 +342,6 @@ def _is_uniform(part: Image.Image, colours: list[Colour]) -> bool:
     return seen is not None and {colour for _, colour in seen} <= set(colours)
 
 
-def _crop_kept_pieces(image: Image.Image, line: EditedLine, scale: float) -> list[Image.Image]:
-    """Return the images of kept pieces, from a page on which removed text is blank."""
-    stay = [place.piece for place in line.placed if place.piece.text is None]
-    return [_crop(image, _pixels(_piece_box(line.strip, piece), scale)) for piece in stay]
-
-
 def _draw_line(
     image: Image.Image,
     line: EditedLine,
@@ -377,7 +353,7 @@ def _draw_line(
     """Draw the pieces of a line at their new positions, replacements last."""
     left_over = iter(pictures)
     for place in line.placed:
-        if place.piece.text is None:
+        if place.is_kept:
             picture = next(left_over)
             was = _piece_box(line.strip, place.piece)
             width = picture.width if was.x1 - was.x0 <= place.right - place.left + 1e-3 else None
@@ -396,7 +372,10 @@ def _draw_replacement(
     """Draw a replacement."""
     left, top, right, bottom = (int(value) for value in _pixels(band, scale))
     width, height = max(right - left, 1), max(bottom - top, 1)
-    ink, paper = _text_and_background(image, colour, settings.mark)
+    black: Colour = 0 if image.mode == "L" else (0,) * len(image.getbands())
+    white: Colour = 255 if image.mode == "L" else (255,) * len(image.getbands())
+    level = colour if isinstance(colour, int) else sum(colour) / len(colour)
+    ink, paper = (white, black) if settings.mark == "black" else (black if level > 127 else white, colour)
     room = max(width - round(PAD * em * scale), 1)
     size = min(em * SIZE * scale, height * 1.05)
     font = _font(max(6, round(size)))
@@ -412,14 +391,3 @@ def _draw_replacement(
     draw.rectangle((left, top, right - 1, bottom - 1), fill=paper, outline=outline)
     inner = label.crop((0, 1, label.width, label.height - 1)) if outline is not None and height > 4 else label
     image.paste(inner, (left + (width - label.width) // 2, top + (label.height - inner.height) // 2))
-
-
-def _text_and_background(image: Image.Image, colour: Colour, mark: str) -> tuple[Colour, Colour]:
-    """Return the colour of a replacement and of its background."""
-    bands = len(image.getbands())
-    black: Colour = 0 if bands == 1 else (0,) * bands
-    white: Colour = 255 if bands == 1 else (255,) * bands
-    if mark == "black":
-        return white, black
-    level = colour if isinstance(colour, int) else sum(colour) / bands
-    return (black if level > 127 else white), colour

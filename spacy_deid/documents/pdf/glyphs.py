@@ -14,7 +14,7 @@ import numpy as np
 import pypdfium2.raw as raw
 
 from ..pages.geometry import Box, Glyph, Quad, is_inside_any, page_to_rotated, rotated_to_page
-from .pdfium import PageView, has_unreliable_shape, page_objects, render
+from .pdfium import PageView, has_unreliable_shape, hide_objects, page_objects, render
 
 DPI = 100  # rendering resolution
 SEEN = 3  # visible difference of a colour channel
@@ -35,16 +35,23 @@ class Ink:
         image = render(page, *size, DPI, max_pixels)
         self._scale = image.width / size[0]
         self._shown = np.asarray(image)
-        texts = [placed.item for placed in page_objects(page) if placed.kind == raw.FPDF_PAGEOBJ_TEXT]
-        _switch(texts, False)
-        bare = np.asarray(render(page, *size, DPI, max_pixels))
-        _switch(texts, True)
-        self._text = _difference(self._shown, bare)
+        with hide_objects([placed.item for placed in page_objects(page) if placed.kind == raw.FPDF_PAGEOBJ_TEXT]):
+            bare = np.asarray(render(page, *size, DPI, max_pixels))
+        # the maximum over the channels: colours of equal luminance differ only in a channel
+        apart = np.maximum(self._shown, bare) - np.minimum(self._shown, bare)
+        self._text = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
+
+    def _part(self, values: np.ndarray, box: Box, edge: int) -> np.ndarray:
+        """Return the pixels of a box and a margin of `edge` pixels."""
+        scale = self._scale
+        x0, y0 = max(int(box.x0 * scale) - edge, 0), max(int(box.y0 * scale) - edge, 0)
+        x1, y1 = max(int(box.x1 * scale) + 1 + edge, 0), max(int(box.y1 * scale) + 1 + edge, 0)
+        return values[y0:y1, x0:x1]
 
     def of(self, box: Box) -> int:
-        """Return the largest change of a colour channel that the text causes in a box.
+        """Return the largest change of a colour channel that the text causes in a box, 0 to 255.
 
-        RETURNS (int): 0 to 255; 0 where the text is white, covered, clipped or in a hidden layer.
+        It is 0 where the text is white, covered, clipped or in a hidden layer.
         """
         part = self._part(self._text, box, 1)
         return int(part.max()) if part.size else 0
@@ -55,35 +62,11 @@ class Ink:
         return int((part.max(axis=0) - part.min(axis=0)).max()) if part.size else 0
 
     def is_covered_by(self, boxes: Iterable[Box]) -> bool:
-        """Whether all visible text is inside these boxes. If not, the boxes do not tell what has to be painted
-        over.
-        """
+        """Whether all visible text is inside these boxes. If not, they do not tell what has to be painted over."""
         left = self._text >= STRONG
         for box in boxes:
             self._part(left, box, EDGE)[:] = False
         return int(left.sum()) <= LOOSE
-
-    def _part(self, values: np.ndarray, box: Box, edge: int) -> np.ndarray:
-        """Return the pixels of a box and a margin of `edge` pixels."""
-        scale = self._scale
-        x0, y0 = max(int(box.x0 * scale) - edge, 0), max(int(box.y0 * scale) - edge, 0)
-        x1, y1 = max(int(box.x1 * scale) + 1 + edge, 0), max(int(box.y1 * scale) + 1 + edge, 0)
-        return values[y0:y1, x0:x1]
-
-
-def _difference(first: "np.ndarray", second: "np.ndarray") -> "np.ndarray":
-    """Return the maximum difference of two images over the channels: colours of equal luminance differ only in a
-    channel.
-    """
-    apart = np.maximum(first, second) - np.minimum(first, second)
-    most: np.ndarray = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
-    return most
-
-
-def _switch(items: Iterable[Any], on: bool) -> None:
-    """Enable or disable the rendering of objects."""
-    for item in items:
-        raw.FPDFPageObj_SetIsActive(item, on)
 
 
 def drop_actual_text(page: Any) -> None:
@@ -200,19 +183,23 @@ def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
         if not char.is_placed:
             found.unplaced = True
             continue
-        box = char.page_box(view)
+        box = view.box(*char.box)
         boxes.append(box)
         overlaps += last is not None and last.overlaps_next(char)
         last = char
         if char.mode == INVISIBLE:
             found.invisible += 1
-        elif _is_on_page(box, *view.size) and _is_seen(char, box, ink, found):
-            found.unmapped += char.unmapped
-            turn = None if i in bent else char.turn(view)
-            glyph = _glyph(char, box, view, turn or 0, space)
-            (found.rotated_glyphs if turn is None else found.turns.setdefault(turn, [])).append(glyph)
-            if char.doubtful:
-                found.doubtful.add(id(glyph))
+        elif box.x1 > 0 and box.y1 > 0 and box.x0 < view.size[0] and box.y0 < view.size[1]:
+            seen = ink.contrast(box) if char.mode >= CLIPPING else ink.of(box)
+            if 0 < seen < SEEN:
+                found.hidden.append(box)  # nearly invisible, to be blanked
+            if seen >= SEEN:
+                found.unmapped += char.unmapped
+                turn = None if i in bent else char.turn(view)
+                glyph = _glyph(char, box, view, turn or 0, space)
+                (found.rotated_glyphs if turn is None else found.turns.setdefault(turn, [])).append(glyph)
+                if char.doubtful:
+                    found.doubtful.add(id(glyph))
         space = False
     textpage.close()
     found.loose = found.unplaced or overlaps > MANY or not ink.is_covered_by(boxes)
@@ -220,9 +207,7 @@ def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
 
 
 def _curved_line_chars(chars: list["_Char"]) -> set[int]:
-    """Return the indices of characters in curved lines, as around a stamp. Each is rotated relative to its
-    neighbour.
-    """
+    """Return the indices of characters in curved lines, in which each is rotated relative to its neighbour."""
     found: set[int] = set()
     last: int | None = None
     for i, char in enumerate(chars):
@@ -232,14 +217,6 @@ def _curved_line_chars(chars: list["_Char"]) -> set[int]:
             found |= {last, i}
         last = i
     return found
-
-
-def _is_seen(char: "_Char", box: Box, ink: Ink, found: PageGlyphs) -> bool:
-    """Whether a character is visible. One that is nearly invisible is added to `found.hidden`, to be blanked."""
-    seen = ink.contrast(box) if char.mode >= CLIPPING else ink.of(box)
-    if 0 < seen < SEEN:
-        found.hidden.append(box)
-    return seen >= SEEN
 
 
 def _glyph(char: "_Char", box: Box, view: PageView, turn: float, space: bool) -> Glyph:
@@ -278,10 +255,6 @@ class _Char(NamedTuple):
     def is_placed(self) -> bool:
         """Whether its size and position are finite numbers within limits."""
         return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST
-
-    def page_box(self, view: PageView) -> Box:
-        """Return its box on the page as displayed."""
-        return view.box(*self.box)
 
     def turn(self, view: PageView) -> float | None:
         """Return its rotation in degrees clockwise as displayed; None if it is oblique and distorted or huge."""
@@ -412,10 +385,7 @@ def _join_surrogate_pairs(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def _text_object(textpage: Any, i: int, modes: dict[int, tuple[int, bool]]) -> tuple[int, int, bool]:
-    """Return the text object of a character, its rendering mode, and whether its shape is unreliable.
-
-    modes (dict): cache of mode and reliability by object.
-    """
+    """Return the text object of a character, its rendering mode, and whether its shape is unreliable."""
     textobject = raw.FPDFText_GetTextObject(textpage, i)
     key = ctypes.cast(textobject, ctypes.c_void_p).value or 0
     if key not in modes:
@@ -429,8 +399,3 @@ def _character(code: int) -> str:
     if code in (9, 10, 13):
         return " "
     return UNKNOWN if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 else chr(code)
-
-
-def _is_on_page(box: Box, width: float, height: float) -> bool:
-    """Whether a box is at least partly on the page."""
-    return box.x1 > 0 and box.y1 > 0 and box.x0 < width and box.y0 < height

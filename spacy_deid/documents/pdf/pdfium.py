@@ -2,7 +2,7 @@
 
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -65,11 +65,7 @@ class PageObject(NamedTuple):
 
 
 def page_objects(page: Any) -> Iterator[PageObject]:
-    """Yield every object of a page in drawing order, including those in nested forms.
-
-    page (PdfPage): the page.
-    YIELDS (PageObject): objects that are not forms themselves.
-    """
+    """Yield every object of a page in drawing order, including those in nested forms, but not the forms themselves."""
     yield from _walk_objects(page.raw, raw.FPDFPage_CountObjects, raw.FPDFPage_GetObject, IDENTITY, 0)
 
 
@@ -85,6 +81,19 @@ def _walk_objects(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int)
             yield PageObject(item, kind, placed)
         elif depth < DEPTH:
             yield from _walk_objects(item, raw.FPDFFormObj_CountObjects, raw.FPDFFormObj_GetObject, placed, depth + 1)
+
+
+@contextmanager
+def hide_objects(items: Iterable[Any]) -> Iterator[None]:
+    """Leave objects of a page out while it is rendered."""
+    hidden = list(items)
+    for item in hidden:
+        raw.FPDFPageObj_SetIsActive(item, False)
+    try:
+        yield
+    finally:
+        for item in hidden:
+            raw.FPDFPageObj_SetIsActive(item, True)
 
 
 def has_unreliable_shape(item: Any) -> bool:
@@ -135,7 +144,8 @@ def open_pdf(data: bytes, name: str, settings: ReadSettings) -> Iterator[Any]:
     name (str): file name, for error messages.
     settings (ReadSettings): `max_pages` limits the number of pages.
     YIELDS (PdfDocument): the document, closed on exit.
-    RAISES: InputError (D715) if the file is encrypted or damaged, has no pages or too many, or is an XFA form.
+    RAISES: InputError (D715) if the file is encrypted or damaged, has no pages or too many, or has pages that only an
+        XFA engine can generate.
     """
     try:
         pdf = pdfium.PdfDocument(data)
@@ -143,25 +153,19 @@ def open_pdf(data: bytes, name: str, settings: ReadSettings) -> Iterator[Any]:
         reason = _REASONS.get(getattr(error, "err_code", None), "not a readable PDF: truncated or malformed")
         raise InputError(Errors.D715.format(path=name, reason=reason)) from None
     try:
-        _check(pdf, name, settings)
+        reason = ""
+        if not len(pdf):
+            reason = "it has no pages"
+        elif len(pdf) > settings.max_pages:
+            reason = f"{len(pdf)} pages, more than the allowed {settings.max_pages}"
+        elif pdf.get_formtype() == raw.FORMTYPE_XFA_FULL:
+            reason = "an XFA form, which only Adobe software can display. Print it to a PDF first"
+        if reason:
+            raise InputError(Errors.D715.format(path=name, reason=reason))
         pdf.init_forms()
         yield pdf
     finally:
         pdf.close()
-
-
-def _check(pdf: Any, name: str, settings: ReadSettings) -> None:
-    """Refuse documents without pages, with too many pages, or with pages that only an XFA engine can generate."""
-    pages = len(pdf)
-    reason = None
-    if not pages:
-        reason = "it has no pages"
-    elif pages > settings.max_pages:
-        reason = f"{pages} pages, more than the allowed {settings.max_pages}"
-    elif pdf.get_formtype() == raw.FORMTYPE_XFA_FULL:
-        reason = "an XFA form, which only Adobe software can display. Print it to a PDF first"
-    if reason:
-        raise InputError(Errors.D715.format(path=name, reason=reason))
 
 
 @contextmanager
@@ -219,8 +223,8 @@ def find_pictures(page: Any, view: PageView) -> list[PagePicture]:
 
     page (PdfPage): the page, flattened.
     view (PageView): how it is displayed.
-    RETURNS (list[PagePicture]): pictures in page coordinates; merged pictures have the highest resolution of their
-        parts.
+    RETURNS (list[PagePicture]): pictures in page coordinates that do not overlap; merged pictures have the highest
+        resolution of their parts.
     """
     width, height = view.size
     found: list[PagePicture] = []
@@ -233,22 +237,23 @@ def find_pictures(page: Any, view: PageView) -> list[PagePicture]:
         box = Box(max(min(xs), 0), max(min(ys), 0), min(max(xs), width), min(max(ys), height))
         if not all(map(math.isfinite, (*xs, *ys, *matrix))):  # its position is unknown
             box, matrix = Box(0, 0, width, height), (width, 0.0, 0.0, height, 0.0, 0.0)
-        if box.x1 > box.x0 and box.y1 > box.y0:
-            found.append(PagePicture(box, _resolution(item, matrix)))
-    return [one for one in _merge_touching(found) if min(one.box.x1 - one.box.x0, one.box.y1 - one.box.y0) >= SMALL]
+        if box.x1 <= box.x0 or box.y1 <= box.y0:
+            continue
+        (wide, high), (a, b, c, d, _, _) = _pixels(item), matrix
+        dpi = 72 * max(wide / (math.hypot(a, b) or 1.0), high / (math.hypot(c, d) or 1.0))
+        # merge it with all pictures that are at most one point apart
+        while touching := [other for other in found if _touch(other.box, box)]:
+            found = [other for other in found if other not in touching]
+            box = bounding_box([box, *(other.box for other in touching)])
+            dpi = max(dpi, *(other.dpi for other in touching))
+        found.append(PagePicture(box, dpi))
+    return [one for one in found if min(one.box.x1 - one.box.x0, one.box.y1 - one.box.y0) >= SMALL]
 
 
-def covered_share(pictures: list[PagePicture], view: PageView) -> float:
-    """Return the share of a page, 0 to 1, that non-overlapping pictures cover."""
-    width, height = view.size
-    return sum((box.x1 - box.x0) * (box.y1 - box.y0) for box, _ in pictures) / (width * height)
-
-
-def _resolution(item: Any, matrix: Matrix) -> float:
-    """Return the resolution of a picture in dots per inch."""
-    wide, high = _pixels(item)
-    a, b, c, d, _, _ = matrix
-    return 72 * max(wide / (math.hypot(a, b) or 1.0), high / (math.hypot(c, d) or 1.0))
+def _touch(first: Box, second: Box) -> bool:
+    """Whether two boxes overlap or are at most one point apart."""
+    wide = first.x0 <= second.x1 + 1 and second.x0 <= first.x1 + 1
+    return wide and first.y0 <= second.y1 + 1 and second.y0 <= first.y1 + 1
 
 
 def _pixels(item: Any) -> tuple[int, int]:
@@ -259,26 +264,6 @@ def _pixels(item: Any) -> tuple[int, int]:
 
 
 def largest_picture_pixels(page: Any) -> int:
-    """Return the number of pixels of the largest picture on a page without decompressing it; 0 if there are no
-    pictures.
-    """
+    """Return the number of pixels of the largest picture on a page, 0 if there is none, without decompressing it."""
     pictures = (_pixels(item) for item, kind, _ in page_objects(page) if kind == raw.FPDF_PAGEOBJ_IMAGE)
     return max((wide * high for wide, high in pictures), default=0)
-
-
-def _merge_touching(pictures: list[PagePicture]) -> list[PagePicture]:
-    """Merge pictures that touch."""
-    united: list[PagePicture] = []
-    for picture in pictures:
-        while touching := [other for other in united if _touch(other.box, picture.box)]:
-            united = [other for other in united if other not in touching]
-            around = bounding_box([picture.box, *(other.box for other in touching)])
-            picture = PagePicture(around, max(picture.dpi, *(other.dpi for other in touching)))
-        united.append(picture)
-    return united
-
-
-def _touch(first: Box, second: Box) -> bool:
-    """Whether two boxes overlap or are at most one point apart."""
-    wide = first.x0 <= second.x1 + 1 and second.x0 <= first.x1 + 1
-    return wide and first.y0 <= second.y1 + 1 and second.y0 <= first.y1 + 1

@@ -1,15 +1,28 @@
-"""Read the visible text of a PDF, by OCR on pages without a usable text layer."""
+"""Read the visible text of a PDF: from the text layer, by OCR on pages without a usable one, and from drawings.
 
+Drawings are vector outlines, patterns, masks and Type 3 fonts that show text which the text layer lacks. The page is
+rendered without its readable text and its pictures, and what looks like text in the result is read by OCR.
+"""
+
+import difflib
 import math
+import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import numpy as np
+import pypdfium2.raw as raw
+from PIL import Image
 
 from ...errors import Errors, InputError
 from ..document import Document, Page, ReadSettings
 from ..pages.barcodes import COARSE_DPI, cover_codes, find_codes, is_words
+from ..pages.drawn_text import PatchText, read_patches
 from ..pages.geometry import (
     Box,
+    Glyph,
     PageLayout,
     Quad,
     Run,
@@ -18,23 +31,22 @@ from ..pages.geometry import (
     rotated_corners,
     rotated_to_page,
 )
-from ..pages.image_analysis import grey_if_colourless
-from ..pages.layout import make_runs
-from ..pages.ocr import read_page, read_picture, run_in_order
-from ..pages.page_text import PageContent, TextBuilder, add_page_content
-from ..pages.tesseract import check_tesseract
+from ..pages.image_analysis import detect_text_patches, grey_if_colourless
+from ..pages.layout import PageContent, TextBuilder, add_page_content, join_runs, make_runs
+from ..pages.ocr import check_tesseract, ocr_error, read_page, read_picture, run_in_order
 from .glyphs import PageGlyphs, read_glyphs
 from .pdfium import (
     PagePicture,
     PageView,
-    covered_share,
     find_pictures,
+    has_unreliable_shape,
+    hide_objects,
     largest_picture_pixels,
     open_flattened_page,
     open_pdf,
+    page_objects,
     render,
 )
-from .vector_text import add_vector_text
 
 UNMAPPED = 0.3  # share of unmapped characters from which a text layer is unusable
 COVERED = 0.5  # share of a page that the pictures of a scan cover
@@ -42,25 +54,21 @@ FEW = 200  # characters that a scan may have in addition, such as a fax header
 SCANNED = 0.9  # share of a page covered by pictures from which their resolution suffices
 CODE_DPI = 300  # resolution at which codes are decoded
 COARSE = 200  # least resolution for OCR
+DRAWING_DPI = 100  # resolution at which drawings are searched for text
 LARGEST = 14_400  # largest page size in points (ISO 32000-1, annex C)
+ALIKE = 0.75  # least similarity of two readings of a word
+ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "centre", "right")
 Job = Callable[[], PageContent]
 
 
 def read(data: bytes, name: str, settings: ReadSettings) -> Document:
-    """Read a PDF.
-
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): limits and OCR settings.
-    RETURNS (Document): the document. `parts` contains the file and the layout of each page.
-    RAISES: InputError (D715, D716, D717, D718).
-    """
+    """Read a PDF. RAISES: InputError (D718) if a page cannot be read."""
     builder = TextBuilder()
     pages: list[Page] = []
     parts: list[PageLayout] = []
     warnings: list[str] = []
+    sizes: list[tuple[float, float]] = []
     with open_pdf(data, name, settings) as pdf:
-        sizes: list[tuple[float, float]] = []
         for reading in run_in_order(_jobs(pdf, name, settings, sizes), settings.processes):
             start = builder.length
             parts.append(add_page_content(builder, reading, *sizes[len(parts)]))
@@ -70,154 +78,226 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
 
 
 def _jobs(pdf: Any, name: str, settings: ReadSettings, sizes: list[tuple[float, float]]) -> Iterator[Job]:
-    """Yield a job for each page. All calls of pdfium happen in the calling thread, because pdfium is not
-    thread-safe.
-    """
+    """Yield a job for each page. All calls of pdfium are made here, in one thread: it is not thread-safe."""
     for index in range(len(pdf)):
         with open_flattened_page(pdf, index, name) as page:
             left, bottom, right, top = page.get_bbox()
             view = PageView(left, bottom, right, top, page.get_rotation())
             sizes.append(view.size)
-            _check_size(page, view, settings, name, index + 1)
+            reason = ""
+            if min(view.size) <= 0:
+                reason = "its visible area is empty: its boxes do not intersect"
+            elif not max(view.size) <= LARGEST:  # also refuses NaN
+                reason = f"it is larger than {LARGEST} points"
+            elif largest_picture_pixels(page) > settings.max_pixels:
+                reason = f"it has a picture of more than {settings.max_pixels} pixels"
+            if reason:
+                raise InputError(Errors.D718.format(path=name, page=index + 1, reason=reason))
             found, pictures = read_glyphs(page, view, settings.max_pixels), find_pictures(page, view)
-            codes = _find_codes(page, view, found, settings) if settings.codes == "remove" else []
-            if settings.ocr == "always" or _is_scan(found, covered_share(pictures, view)):
-                job = _page_job(page, view, pictures, codes, settings, name, index + 1)
-            else:
-                found, boxes = found.without(codes, view.size), [picture.box for picture in pictures]
-                job = partial(_text_page, found)
-                if boxes:
-                    job = _pictures_job(page, view, found, boxes, codes, settings, name, index + 1)
-                job = add_vector_text(job, page, view, found, codes, settings, name, index + 1)
-            yield partial(_with_codes, job, codes, index + 1) if codes else job
+            yield _PageReader(page, view, settings, name, index + 1, found, pictures, []).make_job()
 
 
-def _find_codes(page: Any, view: PageView, found: PageGlyphs, settings: ReadSettings) -> list[Quad]:
-    """Return the barcodes and matrix codes on a page, however they are drawn.
+@dataclass(slots=True)
+class _PageReader:
+    """Makes the job that reads a page, and carries it out.
 
-    page (PdfPage): the page, flattened.
+    page (PdfPage): the page, flattened. Only used while the job is made.
     view (PageView): how it is displayed.
-    found (PageGlyphs): its text; lines of words are skipped.
-    settings (ReadSettings): limits.
+    settings (ReadSettings): OCR settings and limits.
+    name (str): file name, for error messages.
+    number (int): page number, starting at 1.
+    found (PageGlyphs): its visible characters.
+    pictures (list[PagePicture]): its pictures.
+    codes (list[Quad]): its barcodes and matrix codes, in page coordinates.
     """
-    width, height = view.size
-    shown = partial(render, page, width, height, max_pixels=settings.max_pixels)
-    small = grey_if_colourless(shown(dpi=COARSE_DPI))
-    scale = width / small.width
-    runs = [run for turn, glyphs in found.turns.items() if turn == 0 for run in make_runs(glyphs, turn)]
-    words = [Box(*(edge / scale for edge in run.box)) for run in runs if is_words(run.text)]
-    codes = find_codes(small, partial(shown, dpi=CODE_DPI), words=words)
-    return [tuple((x * scale, y * scale) for x, y in quad) for quad in codes]
+
+    page: Any
+    view: PageView
+    settings: ReadSettings
+    name: str
+    number: int
+    found: PageGlyphs
+    pictures: list[PagePicture]
+    codes: list[Quad]
+
+    def make_job(self) -> Job:
+        """Return a job that reads the page: by OCR if it is a scan or its text has no meaning or wrong positions."""
+        if self.settings.codes == "remove":
+            self._find_codes()
+        found = self.found
+        covered = sum((box.x1 - box.x0) * (box.y1 - box.y0) for box, _ in self.pictures) / math.prod(self.view.size)
+        unusable = found.loose or found.unmapped > UNMAPPED * max(found.count, 1)
+        is_scan = unusable or not found.count or (covered >= COVERED and found.count < FEW)
+        if self.settings.ocr == "always" or is_scan:
+            job = self._make_ocr_job(covered)
+        else:
+            self.found = found.without(self.codes, self.view.size)
+            job = self._add_drawings(self._make_pictures_job() if self.pictures else self._read_text_layer)
+        return partial(self._with_codes, job)
+
+    def _find_codes(self) -> None:
+        """Find the barcodes and matrix codes on the page, however they are drawn. Lines of words are skipped."""
+        width, height = self.view.size
+        shown = partial(render, self.page, width, height, max_pixels=self.settings.max_pixels)
+        small = grey_if_colourless(shown(dpi=COARSE_DPI))
+        scale = width / small.width
+        runs = make_runs(self.found.turns.get(0, ()), 0)
+        words = [Box(*(edge / scale for edge in run.box)) for run in runs if is_words(run.text)]
+        codes = find_codes(small, partial(shown, dpi=CODE_DPI), words=words)
+        self.codes = [tuple((x * scale, y * scale) for x, y in quad) for quad in codes]
+
+    def _with_codes(self, job: Job) -> PageContent:
+        """Run a job and add the codes of the page."""
+        reading = job()
+        reading.add_codes(self.codes, self.number)
+        return reading
+
+    def _render(self, dpi: int) -> tuple[Image.Image, float]:
+        """Return the image of the page, and its pixels per point."""
+        image = render(self.page, *self.view.size, dpi, self.settings.max_pixels)
+        return image, image.width / self.view.size[0]
+
+    def _make_ocr_job(self, covered: float) -> Job:
+        """Return a job that reads the page by OCR, unless it is blank.
+
+        covered (float): share of the page that pictures cover. The resolution is limited to that of a scan.
+        """
+        dpi = self.settings.dpi
+        if covered >= SCANNED:
+            dpi = min(dpi, max(COARSE, math.ceil(max(picture.dpi for picture in self.pictures))))
+        image, scale = self._render(dpi)
+        image = grey_if_colourless(image)
+        cover_codes(image, self.codes, scale)
+        if len(image.getcolors(2) or (0, 0)) < 2:
+            return partial(PageContent, [])
+        check_tesseract(self.settings.languages, self.name)
+        return partial(read_page, image, scale, round(72 * scale), self.settings, self.name, self.number)
+
+    def _read_text_layer(self) -> PageContent:
+        """Return the content of the text layer: multiples of 90 degrees first, the commonest turn first."""
+        turns = self.found.turns.items()
+        ordered = sorted(turns, key=lambda item: (item[0] != nearest_quarter(item[0]), -len(item[1])))
+        blocks = [make_runs(glyphs, turn) for turn, glyphs in ordered]
+        return PageContent(blocks, self.found.rotated_glyphs, blanks=self.found.hidden)
+
+    def _make_pictures_job(self) -> Job:
+        """Return a job that reads the text layer and treats the pictures according to the settings."""
+        if self.settings.pictures != "ocr":
+            blanks = [picture.box for picture in self.pictures] if self.settings.pictures == "remove" else []
+            return partial(self._read_with_pictures, [], blanks)
+        check_tesseract(self.settings.languages, self.name)
+        image, scale = self._render(self.settings.dpi)
+        image = grey_if_colourless(image)
+        cover_codes(image, self.codes, scale)
+        jobs: list[Callable[[], list[Run]]] = []
+        for box, _ in self.pictures:
+            left, top, right, bottom = (round(value * scale) for value in box)
+            crop = image.crop((left, top, right, bottom))
+            jobs.append(partial(read_picture, crop, box, self.view.size, scale, self.settings, self.name, self.number))
+        return partial(self._read_with_pictures, jobs, [])
+
+    def _read_with_pictures(self, jobs: list[Callable[[], list[Run]]], blanks: list[Box]) -> PageContent:
+        """Return the text layer with the text of pictures. Text in both is kept once.
+
+        jobs (list[Callable]): read the pictures.
+        blanks (list[Box]): pictures to remove.
+        """
+        size = self.view.size
+        reading = self._read_text_layer()
+        reading.blanks = [*reading.blanks, *blanks]
+        printed = [rotated_corners(run.box, run.turn, *size) for block in reading.blocks for run in block]
+        for job in jobs:
+            block = []
+            for run in job():
+                boxes = [rotated_to_page(glyph.box, run.turn, *size) for glyph in run.glyphs]
+                pairs = zip(run.glyphs, boxes, strict=True)
+                glyphs = [glyph for glyph, box in pairs if not is_inside_any(box, printed)]
+                block += [Run(glyphs, run.turn)] if glyphs else []
+            reading.blocks.append(block)
+        if not blanks:
+            reading.warnings.append(f"page {self.number}: has pictures")
+        return reading
+
+    def _add_drawings(self, job: Job) -> Job:
+        """Extend a job so that it also reads the text that the page draws as graphics; `job` if nothing looks like
+        text.
+        """
+
+        def is_read_elsewhere(item: Any, kind: int) -> bool:
+            is_text = kind == raw.FPDF_PAGEOBJ_TEXT
+            return kind == raw.FPDF_PAGEOBJ_IMAGE or (is_text and not has_unreliable_shape(item))
+
+        objects = [(item, is_read_elsewhere(item, kind)) for item, kind, _ in page_objects(self.page)]
+        if all(is_read for _, is_read in objects):
+            return job
+        with hide_objects([item for item, is_read in objects if is_read]):
+            image, scale = self._render(DRAWING_DPI)
+            cover_codes(image, self.codes, scale)
+            marks = detect_text_patches(np.asarray(image))
+            patches = [Box(*(value / scale for value in patch.box)) for patch in marks]
+            if not patches:
+                return job
+            check_tesseract(self.settings.languages, self.name)
+            image, scale = self._render(self.settings.dpi)
+        cover_codes(image, self.codes, scale)
+        return partial(self._read_with_drawings, job, image, patches)
+
+    def _read_with_drawings(self, job: Job, image: Image.Image, patches: list[Box]) -> PageContent:
+        """Read the patches of drawn text, then the page, and merge the results."""
+        width, height = self.view.size
+        try:
+            drawn = read_patches(image, patches, image.width / width, self.settings)
+        except subprocess.SubprocessError as error:
+            raise ocr_error(error, self.settings, self.name, self.number) from None
+        _reconcile(self.found, drawn, self.view)
+        reading = job()
+        level = next((block for block in reading.blocks if block and block[0].turn == 0), None)
+        if level is None:
+            reading.blocks.append(drawn.runs)
+        elif drawn.runs:
+            level[:] = join_runs([*level, *drawn.runs])
+        reading.rotated_glyphs = [*reading.rotated_glyphs, *drawn.rotated_glyphs]
+        reading.unread = [*reading.unread, *drawn.unread]
+        for x0, y0, x1, y1 in drawn.unread:
+            row, column = min(int((y0 + y1) / 2 / height * 3), 2), min(int((x0 + x1) / 2 / width * 3), 2)
+            place = f"{ROWS[row]} {COLUMNS[column]}"
+            warning = f"page {self.number}: what looks like text could not be read, {place}"
+            if warning not in reading.warnings:
+                reading.warnings.append(warning)
+        return reading
 
 
-def _with_codes(job: Job, codes: list[Quad], number: int) -> PageContent:
-    """Run a job and add the codes of the page."""
-    reading = job()
-    reading.add_codes(codes, number)
-    return reading
-
-
-def _check_size(page: Any, view: PageView, settings: ReadSettings, name: str, number: int) -> None:
-    """Refuse a page that cannot be displayed, before it is rendered.
-
-    RAISES: InputError (D718).
+def _reconcile(found: PageGlyphs, drawn: PatchText, view: PageView) -> None:
+    """Resolve conflicts between glyphs and OCR at the same place: keep the glyphs if the texts are similar, else OCR.
+    Unreliable glyphs under different text are removed.
     """
-    reason = ""
-    if min(view.size) <= 0:
-        reason = "its visible area is empty: its boxes do not intersect"
-    elif not max(view.size) <= LARGEST:  # also refuses NaN
-        reason = f"it is larger than {LARGEST} points"
-    elif largest_picture_pixels(page) > settings.max_pixels:
-        reason = f"it has a picture of more than {settings.max_pixels} pixels"
-    if reason:
-        raise InputError(Errors.D718.format(path=name, page=number, reason=reason))
+    glyphs = [
+        (glyph, rotated_to_page(glyph.box, turn, *view.size)) for turn, some in found.turns.items() for glyph in some
+    ]
+    glyphs += [(glyph, glyph.box) for glyph in found.rotated_glyphs]
+    if not glyphs:
+        return
+    middles = np.array([((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2) for _, box in glyphs])
+    refuted: set[int] = set()
 
+    def stays(word: Glyph) -> bool:
+        box = word.box
+        inside = (middles[:, 0] >= box.x0) & (middles[:, 0] <= box.x1)
+        inside &= (middles[:, 1] >= box.y0) & (middles[:, 1] <= box.y1)
+        under = [glyphs[i][0] for i in np.nonzero(inside)[0]]
+        texts = (word.text, "".join(glyph.text for glyph in under))
+        left, right = ("".join(char for char in text.casefold() if char.isalnum()) for text in texts)
+        is_same = bool(texts[1])
+        if left:
+            is_same = difflib.SequenceMatcher(None, left, right, autojunk=False).ratio() >= ALIKE
+        if is_same:
+            return False
+        refuted.update(id(glyph) for glyph in under if id(glyph) in found.doubtful)
+        return True
 
-def _is_scan(found: PageGlyphs, covered: float) -> bool:
-    """Whether a page must be read by OCR: it has no text, is a scan, or its text has no meaning or wrong positions."""
-    unusable = found.loose or found.unmapped > UNMAPPED * max(found.count, 1)
-    return unusable or not found.count or (covered >= COVERED and found.count < FEW)
-
-
-def _text_page(found: PageGlyphs) -> PageContent:
-    """Return the content of a page from its text layer: multiples of 90 degrees first, the commonest turn first."""
-    turns = sorted(found.turns.items(), key=lambda item: (item[0] != nearest_quarter(item[0]), -len(item[1])))
-    return PageContent([make_runs(glyphs, turn) for turn, glyphs in turns], found.rotated_glyphs, blanks=found.hidden)
-
-
-def _page_job(
-    page: Any,
-    view: PageView,
-    pictures: list[PagePicture],
-    codes: list[Quad],
-    settings: ReadSettings,
-    name: str,
-    number: int,
-) -> Job:
-    """Return a job that reads a page by OCR, unless it is blank. The resolution is limited to that of the scan."""
-    finest = max((picture.dpi for picture in pictures), default=0.0)
-    dpi = (
-        settings.dpi if covered_share(pictures, view) < SCANNED else min(settings.dpi, max(COARSE, math.ceil(finest)))
-    )
-    image = grey_if_colourless(render(page, *view.size, dpi, settings.max_pixels))
-    scale = image.width / view.size[0]
-    cover_codes(image, codes, scale)
-    if len(image.getcolors(2) or (0, 0)) < 2:
-        return partial(PageContent, [])
-    check_tesseract(settings.languages, name)
-    return partial(read_page, image, scale, round(72 * scale), settings, name, number)
-
-
-def _pictures_job(
-    page: Any,
-    view: PageView,
-    found: PageGlyphs,
-    pictures: list[Box],
-    codes: list[Quad],
-    settings: ReadSettings,
-    name: str,
-    number: int,
-) -> Job:
-    """Return a job that reads the text layer of a page and treats its pictures according to the settings."""
-    if settings.pictures != "ocr":
-        blanks = pictures if settings.pictures == "remove" else []
-        return partial(_with_pictures, found, [], blanks, view.size, number)
-    check_tesseract(settings.languages, name)
-    image = grey_if_colourless(render(page, *view.size, settings.dpi, settings.max_pixels))
-    scale = image.width / view.size[0]
-    cover_codes(image, codes, scale)
-    jobs: list[Callable[[], list[Run]]] = []
-    for box in pictures:
-        left, top, right, bottom = (round(value * scale) for value in box)
-        crop = image.crop((left, top, right, bottom))
-        jobs.append(partial(read_picture, crop, box, view.size, scale, settings, name, number))
-    return partial(_with_pictures, found, jobs, [], view.size, number)
-
-
-def _with_pictures(
-    found: PageGlyphs,
-    jobs: list[Callable[[], list[Run]]],
-    blanks: list[Box],
-    page: tuple[float, float],
-    number: int,
-) -> PageContent:
-    """Return the text layer of a page with the text of its pictures. Text in both is kept once."""
-    reading = _text_page(found)
-    reading.blanks = [*reading.blanks, *blanks]
-    printed = [rotated_corners(run.box, run.turn, *page) for block in reading.blocks for run in block]
-    for job in jobs:
-        runs = (
-            (
-                run.turn,
-                [
-                    glyph
-                    for glyph in run.glyphs
-                    if not is_inside_any(rotated_to_page(glyph.box, run.turn, *page), printed)
-                ],
-            )
-            for run in job()
-        )
-        reading.blocks.append([Run(glyphs, turn) for turn, glyphs in runs if glyphs])
-    if not blanks:
-        reading.warnings.append(f"page {number}: has pictures")
-    return reading
+    for run in drawn.runs:
+        run.glyphs = [glyph for glyph in run.glyphs if stays(glyph)]
+    drawn.runs = [Run(run.glyphs, run.turn) for run in drawn.runs if run.glyphs]
+    for glyph in drawn.rotated_glyphs:
+        stays(glyph)
+    found.forget(refuted)

@@ -1,6 +1,7 @@
-"""Write a PDF: one image per page, painted over, with an invisible text layer of the released text.
+"""Write a PDF, and extract everything from a copy to verify it.
 
-Nothing else is copied: no metadata, forms, scripts, attachments, bookmarks, hidden layers or earlier revisions.
+A copy has one image per page, painted over, with an invisible text layer of the released text. Nothing else is copied:
+no metadata, forms, scripts, attachments, bookmarks, hidden layers or earlier revisions.
 """
 
 import io
@@ -8,15 +9,17 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pikepdf
 from PIL import Image
 
 from ...offsets import Edit
-from ..document import Document, ReadSettings, WriteSettings
+from ..document import Document, ExtractedText, ReadSettings, WriteSettings
+from ..pages.barcodes import COARSE_DPI, check_no_codes
 from ..pages.geometry import (
     Box,
     LineSegment,
@@ -27,6 +30,7 @@ from ..pages.geometry import (
     rotated_to_page,
 )
 from ..pages.image_analysis import grey_if_colourless
+from ..pages.ocr import needs_ocr_check, ocr_copy_pages
 from ..pages.painting import EditedLine, LineEditor, PlacedPiece, paint_page
 from .pdfium import open_flattened_page, open_pdf, render
 
@@ -46,6 +50,9 @@ GLYPHS = b"\0\1" * 65536  # every character maps to glyph 1
 def font_program() -> bytes:
     """Return the font of the text layer, whose glyphs are invisible."""
     return (files("spacy_deid") / "resources" / "documents" / "glyphless.ttf").read_bytes()
+
+
+OWN = {CMAP, GLYPHS, font_program()}  # streams in every copy
 
 
 class Word(NamedTuple):
@@ -95,8 +102,12 @@ class PageImageWriter:
 
     def _make_picture(self, image: Image.Image) -> pikepdf.Stream:
         """Return an image object: drawings in greyscale as 4 bits per pixel, all others as JPEG."""
-        if image.mode == "L" and _is_drawing(image):
-            data, bits, encoding = zlib.compress(_pack_grey(image), 6), 4, pikepdf.Name.FlateDecode
+        # a page that is black on white with soft edges, and not a photograph
+        if image.mode == "L" and sum(image.histogram()[48:224]) < SHADES * image.width * image.height:
+            shades = (np.asarray(image).astype(np.uint16) + 8) // 17
+            shades = np.pad(shades, ((0, 0), (0, shades.shape[1] % 2)))
+            packed = (shades[:, ::2] << 4 | shades[:, 1::2]).astype(np.uint8).tobytes()
+            data, bits, encoding = zlib.compress(packed, 6), 4, pikepdf.Name.FlateDecode
         else:
             out = io.BytesIO()
             image.save(out, "JPEG", quality=QUALITY)
@@ -148,20 +159,6 @@ class PageImageWriter:
         )
 
 
-def _is_drawing(image: Image.Image) -> bool:
-    """Whether a page is black on white with soft edges, and not a photograph."""
-    counts = image.histogram()
-    return sum(counts[48:224]) < SHADES * image.width * image.height
-
-
-def _pack_grey(image: Image.Image) -> bytes:
-    """Pack a greyscale image into 4 bits per pixel."""
-    shades = (np.asarray(image).astype(np.uint16) + 8) // 17
-    if shades.shape[1] % 2:
-        shades = np.pad(shades, ((0, 0), (0, 1)))
-    return (shades[:, ::2] << 4 | shades[:, 1::2]).astype(np.uint8).tobytes()
-
-
 def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
     """Return the operators that write a line.
 
@@ -199,8 +196,14 @@ def _words(line: EditedLine) -> Iterator[Word]:
 def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
     """Yield the words of a piece."""
     piece = place.piece
-    if piece.text is not None:
-        yield from _replaced_words(strip, place, piece.text)
+    if piece.text is not None:  # the width is divided in proportion to the length of the words
+        words = piece.text.split()
+        step = (place.right - place.left) / max(len(" ".join(words)), 1)
+        at = place.left
+        for i, word in enumerate(words):
+            right = at + step * len(word)
+            yield Word(word, Box(at, strip.top, right, strip.bottom), i + 1 < len(words))
+            at = right + step
         return
     origin = min(strip.left[piece.first : piece.last])
     width = max(strip.right[piece.first : piece.last]) - origin
@@ -217,35 +220,111 @@ def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
         first = i
 
 
-def _replaced_words(strip: LineSegment, place: PlacedPiece, text: str) -> Iterator[Word]:
-    """Yield the words of a replacement, whose width is divided in proportion to their length."""
-    words = text.split()
-    step = (place.right - place.left) / max(len(" ".join(words)), 1)
-    at = place.left
-    for i, word in enumerate(words):
-        right = at + step * len(word)
-        yield Word(word, Box(at, strip.top, right, strip.bottom), i + 1 < len(words))
-        at = right + step
-
-
 def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) -> bytes:
-    """Write a PDF.
-
-    document (Document): a document from `read`.
-    edits (Sequence[Edit]): edits in the order of the text.
-    settings (WriteSettings): resolution and appearance.
-    RETURNS (bytes): the content of the file.
-    RAISES: DeidError (D719).
-    """
+    """Write a PDF. RAISES: DeidError (D719) if anything is left of removed text on a page."""
     data, pages = document.parts
     editor = LineEditor(document.text, edits)
     writer = PageImageWriter()
     with open_pdf(data, document.name, ReadSettings(max_pages=len(pages))) as pdf:
         for index, parts in enumerate(pages):
             with open_flattened_page(pdf, index, document.name) as page:
-                image = grey_if_colourless(
-                    render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels)
-                )
-            painted, lines = paint_page(image, parts, editor, index + 1, settings)
+                image = render(page, parts.width, parts.height, settings.dpi, settings.read.max_pixels)
+            painted, lines = paint_page(grey_if_colourless(image), parts, editor, index + 1, settings)
             writer.add(painted, parts, lines)
     return writer.save()
+
+
+def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
+    """Yield the text of pages, titles, metadata, and every string and stream of a PDF, then the text that OCR reads.
+
+    RAISES: DeidError (D727) if a page shows a barcode or matrix code.
+    """
+    with open_pdf(data, "copy", settings.read) as pdf:
+        texts = []
+        for index in range(len(pdf)):
+            page = pdf.get_page(index)
+            textpage = page.get_textpage()
+            texts.append(textpage.get_text_range())
+            textpage.close()
+            page.close()
+        yield ExtractedText("text layer", "\n".join(texts))  # as one text, since words and names can span pages
+        yield ExtractedText("metadata", "\n".join(map(str, pdf.get_metadata_dict().values())))
+        yield ExtractedText("bookmarks", "\n".join(entry.get_title() or "" for entry in pdf.get_toc()))
+        yield from _objects(data)
+        if settings.read.codes == "remove":
+            _check_codes(pdf, settings)
+        yield from ocr_copy_pages(_render_pages(pdf, settings), settings)
+
+
+def _check_codes(pdf: Any, settings: WriteSettings) -> None:
+    """Raise an error if a page shows a barcode or matrix code. RAISES: DeidError (D727)."""
+    for index in range(len(pdf)):
+        page = pdf.get_page(index)
+        width, height = page.get_size()
+        shown = partial(render, page, width, height, max_pixels=settings.read.max_pixels)
+        small = grey_if_colourless(shown(dpi=COARSE_DPI))
+        scale = small.width / width
+        words = []  # areas with text, in pixels
+        textpage = page.get_textpage()
+        for i in range(textpage.count_rects()):
+            left, bottom, right, top = textpage.get_rect(i)
+            upper, lower = (height - top) * scale - 1, (height - bottom) * scale + 1
+            words.append(Box(left * scale - 1, upper, right * scale + 1, lower))
+        textpage.close()
+        check_no_codes(small, partial(shown, dpi=settings.dpi), index + 1, words)
+        page.close()
+
+
+def _render_pages(pdf: Any, settings: WriteSettings) -> Iterator[tuple[int, Image.Image]]:
+    """Yield numbers and images of the pages to check."""
+    for index in range(len(pdf)):
+        if needs_ocr_check(index + 1, settings):
+            page = pdf.get_page(index)
+            width, height = page.get_size()
+            image = render(page, width, height, settings.dpi, settings.read.max_pixels)
+            yield index + 1, grey_if_colourless(image)
+            page.close()
+
+
+def _objects(data: bytes) -> Iterator[ExtractedText]:
+    """Yield every string and every stream that is not an image, decompressed and in two encodings."""
+    with pikepdf.open(io.BytesIO(data)) as pdf:
+        contents = set()  # ids of the content streams of pages
+        for page in pdf.pages:
+            streams: Any = page.obj.get("/Contents", [])
+            contents |= {one.objgen for one in ([streams] if isinstance(streams, pikepdf.Stream) else list(streams))}
+        for number, item in enumerate(pdf.objects, 1):
+            if isinstance(item, pikepdf.Stream) and item.get("/Type") in ("/XRef", "/ObjStm"):
+                continue  # cross-reference and object streams, whose objects are listed separately
+            place = f"object {number}"
+            yield from _decoded_variants(place, list(_strings(item)))
+            if not isinstance(item, pikepdf.Stream) or item.get("/Subtype") == "/Image":
+                continue
+            if item.objgen in contents:
+                operands = [
+                    part for instruction in pikepdf.parse_content_stream(item) for part in instruction.operands
+                ]
+                yield from _decoded_variants(place, [text for part in operands for text in _strings(part)])
+            elif (raw := item.read_bytes()) not in OWN:
+                yield from _decoded_variants(place, [pikepdf.String(raw)])
+
+
+def _decoded_variants(place: str, strings: list[pikepdf.String]) -> Iterator[ExtractedText]:
+    """Yield strings in their declared encoding, and as UTF-16 without a byte-order mark."""
+    if strings:
+        yield ExtractedText(place, "".join(map(str, strings)))
+        yield ExtractedText(place, b"".join(map(bytes, strings)).decode("utf-16-be", "replace"))
+
+
+def _strings(item: Any, depth: int = 0) -> Iterator[pikepdf.String]:
+    """Yield the strings in an object, without following indirect references."""
+    if isinstance(item, pikepdf.String):
+        yield item
+    elif depth < 50 and isinstance(item, pikepdf.Array):
+        for part in item:
+            if not getattr(part, "is_indirect", False):
+                yield from _strings(part, depth + 1)
+    elif depth < 50 and isinstance(item, pikepdf.Dictionary | pikepdf.Stream):
+        for _, part in item.items():
+            if not getattr(part, "is_indirect", False):
+                yield from _strings(part, depth + 1)

@@ -1,15 +1,22 @@
-"""Straighten text at any angle or around a circle for OCR, and map the recognized words back to the page."""
+"""Read text that a page shows and its text layer lacks: horizontal, at any angle, or around a circle.
+
+Rotated and curved text is straightened for OCR, and the recognized words are mapped back to the page.
+"""
 
 import math
+import subprocess
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageOps
 
-from .geometry import Box, Glyph
-from .image_analysis import connected_components
-from .tesseract import OcrWord
+from ..document import ReadSettings
+from .geometry import Box, Glyph, Run, bounding_box, holds_centre, overlaps
+from .image_analysis import background_colour, connected_components, grey_if_colourless
+from .ocr import OcrWord, read_words, words_to_runs
 
 TRIALS = 400  # RANSAC iterations
 FEWEST = 6  # fewest letters on a circle or a line
@@ -127,7 +134,7 @@ def _text_angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
 
 def _rotate(image: Image.Image, degrees: float) -> StraightenedImage:
     """Rotate an image counterclockwise and enlarge it so that nothing is cut off."""
-    turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=_background_colour(image))
+    turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=background_colour(image))
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     (w, h), (old_w, old_h) = turned.size, image.size
 
@@ -136,13 +143,6 @@ def _rotate(image: Image.Image, degrees: float) -> StraightenedImage:
         return old_w / 2 + dx * c - dy * s, old_h / 2 + dx * s + dy * c
 
     return StraightenedImage(turned, back)
-
-
-def _background_colour(image: Image.Image) -> tuple[int, ...] | int:
-    """Return the median colour of an image."""
-    values = np.asarray(image)
-    middle = np.median(values.reshape(-1, *values.shape[2:]), axis=0)
-    return int(middle) if values.ndim == 2 else tuple(int(value) for value in middle)
 
 
 def _fit_circles(middles: "np.ndarray[Any, Any]", size: float) -> list[tuple[float, float, float]]:
@@ -160,35 +160,28 @@ def _fit_circles(middles: "np.ndarray[Any, Any]", size: float) -> list[tuple[flo
 
 
 def _fit_best_circle(points: "np.ndarray[Any, Any]", size: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Fit a circle to points by RANSAC, refined by least squares. Returns the circle or None, and the mask of its
-    points.
-    """
+    """Fit a circle by RANSAC, refined by least squares. Returns the circle or None, and the mask of its points."""
     best: Any = None
     most = np.zeros(len(points), bool)
     for _ in range(TRIALS):
-        circle = _circle_through(points[rng.choice(len(points), 3, replace=False)])
-        if circle is None or not 1.5 * size < circle[2] < 100 * size:
+        # the circle through three points, unless they are collinear
+        (ax, ay), (bx, by), (cx, cy) = points[rng.choice(len(points), 3, replace=False)].tolist()
+        d = 2 * (ax * (by - cy) + bx * (cy - ay) + cx * (ay - by))
+        if abs(d) < 1e-6:
             continue
-        on = np.abs(np.hypot(points[:, 0] - circle[0], points[:, 1] - circle[1]) - circle[2]) < NEAR * size
+        a, b, c = ax**2 + ay**2, bx**2 + by**2, cx**2 + cy**2
+        x, y = (a * (by - cy) + b * (cy - ay) + c * (ay - by)) / d, (a * (cx - bx) + b * (ax - cx) + c * (bx - ax)) / d
+        radius = math.hypot(ax - x, ay - y)
+        if not 1.5 * size < radius < 100 * size:
+            continue
+        on = np.abs(np.hypot(points[:, 0] - x, points[:, 1] - y) - radius) < NEAR * size
         if on.sum() > most.sum():
-            best, most = circle, on
+            best, most = (x, y, radius), on
     if best is None or most.sum() < FEWEST:
         return None, most
-    x, y = points[most].T
-    (a, b, c), *_ = np.linalg.lstsq(np.stack([x, y, np.ones_like(x)], axis=1), x**2 + y**2, rcond=None)
-    best = (a / 2, b / 2, math.sqrt(max(c + a**2 / 4 + b**2 / 4, 1.0)))
-    return best, most
-
-
-def _circle_through(points: "np.ndarray[Any, Any]") -> tuple[float, float, float] | None:
-    """Return centre and radius of the circle through three points; None if they are collinear."""
-    (ax, ay), (bx, by), (cx, cy) = points.tolist()
-    d = 2 * (ax * (by - cy) + bx * (cy - ay) + cx * (ay - by))
-    if abs(d) < 1e-6:
-        return None
-    a, b, c = ax**2 + ay**2, bx**2 + by**2, cx**2 + cy**2
-    x, y = (a * (by - cy) + b * (cy - ay) + c * (ay - by)) / d, (a * (cx - bx) + b * (ax - cx) + c * (bx - ax)) / d
-    return x, y, math.hypot(ax - x, ay - y)
+    xs, ys = points[most].T
+    (a, b, c), *_ = np.linalg.lstsq(np.stack([xs, ys, np.ones_like(xs)], axis=1), xs**2 + ys**2, rcond=None)
+    return (a / 2, b / 2, math.sqrt(max(c + a**2 / 4 + b**2 / 4, 1.0))), most
 
 
 def _unroll_ring(
@@ -198,10 +191,8 @@ def _unroll_ring(
     middles: "np.ndarray[Any, Any]",
     clockwise: bool,
 ) -> StraightenedImage:
-    """Unroll a ring of letters to a horizontal strip that starts in the widest gap between them.
-
-    clockwise (bool): whether the text runs clockwise with the feet of its letters towards the centre, or the other way
-        round.
+    """Unroll a ring of letters to a horizontal strip that starts in the widest gap between them. If the text runs
+    `clockwise`, the feet of its letters are towards the centre.
     """
     x0, y0, radius = circle
     on = np.abs(np.hypot(middles[:, 0] - x0, middles[:, 1] - y0) - radius) < NEAR * size
@@ -222,3 +213,135 @@ def _unroll_ring(
     columns = np.clip((x0 + out * np.cos(turn)).astype(int), 0, image.width - 1)
     rows = np.clip((y0 + out * np.sin(turn)).astype(int), 0, image.height - 1)
     return StraightenedImage(Image.fromarray(values[rows, columns]), back)
+
+
+CONFIDENT, MIN_CONFIDENCE = 60.0, 30.0  # confidence of words that count as read, and of words passed to detectors
+READ = 0.6  # share of the letters of a patch that must be read
+FEW = 2  # letters that OCR finds in anything
+LETTERS = 2  # patches with fewer letters are symbols
+TURNED = 12  # most patches to rotate per page; more are a drawing
+ROUNDS = 3  # most texts at different angles in one patch
+MARGIN = 4.0  # points around a patch
+
+
+@dataclass(slots=True)
+class PatchText:
+    """Text read in the patches of a page.
+
+    runs (list[Run]): horizontal words.
+    rotated_glyphs (list[Glyph]): letters of all other words, in the order of the words.
+    unread (list[Box]): patches that look like text and could not be read with confidence.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    rotated_glyphs: list[Glyph] = field(default_factory=list)
+    unread: list[Box] = field(default_factory=list)
+
+
+def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, settings: ReadSettings) -> PatchText:
+    """Read patches of a page that look like text and are not in its text layer: horizontal, rotated or in a circle.
+
+    image (Image): the page without what is read otherwise, in RGB.
+    patches (Sequence[Box]): patches, in page units.
+    scale (float): pixels per unit of the page.
+    settings (ReadSettings): OCR settings. Patches that are left after `page_seconds` stay unread.
+    RETURNS (PatchText): the text.
+    RAISES: subprocess.SubprocessError if Tesseract fails or exceeds the time limit for all patches together.
+    """
+    found = PatchText()
+    crops = {box: _crop(image, box, scale) for box in patches}
+    texts = [box for box in patches if count_letters(crops[box]) >= LETTERS]
+    if not texts:
+        return found
+    # all patches in one call, since starting Tesseract takes longer than reading a few words
+    around = bounding_box(texts)
+    left, top = (round(value * scale) for value in _corner(around))
+    words = []
+    for word in read_words(_crop(image, around, scale), settings, round(72 * scale), sparse=True):
+        if word.confidence >= MIN_CONFIDENCE:
+            boxes = [Box(b.x0 + left, b.y0 + top, b.x1 + left, b.y1 + top) for b in (word.box, word.line_box)]
+            words.append(word._replace(box=boxes[0], line_box=boxes[1]))
+    level: list[OcrWord] = []
+    until = time.monotonic() + settings.page_seconds
+    turned = 0
+    for box in _join_patches(texts, words, scale):
+        own = [word for word in words if holds_centre(box, Box(*(value / scale for value in word.box)))]
+        crop = crops.get(box) or _crop(image, box, scale)
+        wanted = READ * count_letters(crop)
+        if _confident_letters(own) < wanted and turned < TURNED and time.monotonic() < until:
+            turned += 1
+            bent, read = _read_rotated_patch(crop, _corner(box), scale, settings)
+            if read > _confident_letters(own):
+                found.rotated_glyphs += bent
+                own = []
+        else:
+            read = 0
+        level += own
+        if max(read, _confident_letters(own)) < wanted:
+            found.unread.append(box)
+    found.runs = words_to_runs(level, scale, 0)
+    return found
+
+
+def _corner(box: Box) -> tuple[float, float]:
+    """Return the upper left corner of a patch with its margin."""
+    return max(box.x0 - MARGIN, 0.0), max(box.y0 - MARGIN, 0.0)
+
+
+def _crop(image: Image.Image, box: Box, scale: float) -> Image.Image:
+    """Return the image of a patch with a margin and with its contrast maximized."""
+    left, top = _corner(box)
+    right, bottom = min((box.x1 + MARGIN) * scale, image.width), min((box.y1 + MARGIN) * scale, image.height)
+    part = image.crop((round(left * scale), round(top * scale), round(right), round(bottom)))
+    return ImageOps.autocontrast(grey_if_colourless(part))
+
+
+def _join_patches(patches: Sequence[Box], words: Sequence[OcrWord], scale: float) -> list[Box]:
+    """Join patches that are spanned by one word."""
+    joined = list(patches)
+    for word in words:
+        over = Box(*(value / scale for value in word.box))
+        touched = [box for box in joined if overlaps(box, over)]
+        if word.confidence >= CONFIDENT and len(touched) > 1:
+            joined = [*(box for box in joined if box not in touched), bounding_box(touched)]
+    return joined
+
+
+def _confident_letters(words: Sequence[OcrWord]) -> int:
+    """Return the number of letters and digits in words of high confidence."""
+    return sum(char.isalnum() for word in words if word.confidence >= CONFIDENT for char in word.text)
+
+
+def _read_rotated_patch(
+    crop: Image.Image, corner: tuple[float, float], scale: float, settings: ReadSettings
+) -> tuple[list[Glyph], int]:
+    """Read a patch in every way its text could be oriented. Text found is erased and the rest is read again.
+
+    RETURNS (tuple[list[Glyph], int]): letters on the page, and the number of letters read with confidence.
+    """
+    found: list[Glyph] = []
+    read = 0
+    left = crop.copy()
+    for _ in range(ROUNDS):
+        best: tuple[list[OcrWord], StraightenedImage] | None = None
+        for straight in straighten_text(left):
+            try:
+                words = read_words(straight.image, settings, round(72 * scale), sparse=True)
+            except subprocess.SubprocessError:
+                continue  # the patch stays unread
+            if _confident_letters(words) > (_confident_letters(best[0]) if best else FEW):
+                best = words, straight
+            if _confident_letters(words) >= READ * count_letters(left):
+                break
+        if best is None:
+            break
+        words = [word for word in best[0] if word.confidence >= MIN_CONFIDENCE]
+        glyphs = place_glyphs(words, best[1], scale, corner)
+        found += glyphs
+        read += _confident_letters(words)
+        draw = ImageDraw.Draw(left)
+        paper: Any = max(left.getcolors(left.width * left.height) or [(0, 0)])[1]
+        for glyph in glyphs:  # paint over what was read
+            (x0, y0, x1, y1), (x, y) = glyph.box, corner
+            draw.rectangle([(x0 - x) * scale, (y0 - y) * scale, (x1 - x) * scale, (y1 - y) * scale], fill=paper)
+    return found, read

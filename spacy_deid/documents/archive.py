@@ -22,12 +22,8 @@ _PLAIN_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, bytes]:
-    """Read the members of a ZIP archive. Declared sizes are checked before anything is decompressed.
+    """Read the members of a ZIP archive by name. Declared sizes are checked before anything is decompressed.
 
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): `max_bytes` limits the total decompressed size.
-    RETURNS (dict[str, bytes]): the content of each member, by name.
     RAISES: InputError (D715) if the archive is damaged, encrypted, a decompression bomb, or contains two members with
         the same name.
     """
@@ -45,20 +41,15 @@ def open_archive(data: bytes, name: str, settings: ReadSettings) -> dict[str, by
 
 
 def check_elements(parts: Iterable[bytes], name: str) -> None:
-    """Raise an error if XML or HTML has so many elements that parsing would take minutes. Counts tags without parsing.
+    """Refuse XML or HTML with so many elements that parsing would take minutes. Counts tags without parsing.
 
     parts (Iterable[bytes]): the parts of a file, in UTF-8 or UTF-16. Parts that do not start like XML are not counted.
-    name (str): file name, for the error message.
     RAISES: InputError (D715) if the parts have more than `MAX_ELEMENTS` elements in total.
     """
     texts = [part for part in parts if part[:_HEAD].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")]
     if sum(text.count(b"<") - text.count(b"</") - text.count(b"<\0/") for text in texts) > MAX_ELEMENTS:
-        raise InputError(
-            Errors.D715.format(
-                path=name,
-                reason=f"more than {MAX_ELEMENTS:,} elements (paragraphs, text runs, cells). Split the file",
-            )
-        )
+        reason = f"more than {MAX_ELEMENTS:,} elements (paragraphs, text runs, cells). Split the file"
+        raise InputError(Errors.D715.format(path=name, reason=reason))
 
 
 def _refusal_reason(infos: list[zipfile.ZipInfo], largest: int) -> str:
@@ -79,12 +70,7 @@ def _refusal_reason(infos: list[zipfile.ZipInfo], largest: int) -> str:
 
 
 def pack(members: Mapping[str, bytes], stored: str = "") -> bytes:
-    """Write a ZIP archive. All members get the same fixed date.
-
-    members (Mapping[str, bytes]): content by member name, in the order to write.
-    stored (str): name of the member to store uncompressed.
-    RETURNS (bytes): the archive.
-    """
+    """Write a ZIP archive whose members all have the same fixed date. The member `stored` is not compressed."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():

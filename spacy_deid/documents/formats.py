@@ -37,11 +37,8 @@ _ODT = b"application/vnd.oasis.opendocument.text"
 
 
 def detect_kind(data: bytes, name: str) -> str:
-    """Detect the format of a file from its content and check it against the file name suffix.
+    """Detect the format of a file, a key of `FORMATS`, from its content, and check it against the suffix of its name.
 
-    data (bytes): the file.
-    name (str): file name with its suffix.
-    RETURNS (str): the format, a key of `FORMATS`.
     RAISES: InputError if the suffix is not supported (D711) or the content has a different format (D712).
     """
     suffix = PurePath(name).suffix.lower()
@@ -57,20 +54,14 @@ def detect_kind(data: bytes, name: str) -> str:
 
 def _by_content(data: bytes) -> str:
     """Detect the format from the content: "txt" if it looks like text of any kind, else "unknown"."""
-    # PDF readers accept the signature anywhere in the first kilobyte
-    if b"%PDF-" in data[:1024]:
+    if b"%PDF-" in data[:1024]:  # PDF readers accept the signature anywhere in the first kilobyte
         return "pdf"
     kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
     if kind is not None:
         return kind
-    if data.startswith(b"PK\x03\x04"):
-        return _by_members(data)
-    marked = data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
-    return "txt" if marked or b"\0" not in data[:4096] else "unknown"
-
-
-def _by_members(data: bytes) -> str:
-    """Detect the format of a ZIP archive from the names of its members."""
+    if not data.startswith(b"PK\x03\x04"):
+        marked = data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff"))
+        return "txt" if marked or b"\0" not in data[:4096] else "unknown"
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
@@ -83,10 +74,9 @@ def _by_members(data: bytes) -> str:
 
 
 def get_format(kind: str, name: str) -> Format:
-    """Import the module of a format. RAISES: InputError (D713) if a required package is not installed.
+    """Import the module of a format, a key of `FORMATS`. The file name is for the error message.
 
-    kind (str): the format, a key of `FORMATS`.
-    name (str): file name, for the error message.
+    RAISES: InputError (D713) if a required package is not installed.
     """
     try:
         found: Format = import_module(f"{__package__}.{FORMATS[kind]}").FORMAT

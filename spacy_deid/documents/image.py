@@ -33,24 +33,21 @@ def read(data: bytes, name: str, settings: ReadSettings) -> Document:
     pages: list[Page] = []
     parts: list[PageLayout] = []
     notes: list[str] = []
+    sizes: list[tuple[int, int]] = []  # in pixels
+
+    def jobs(image: Image.Image) -> Iterator[Callable[[], PageContent]]:
+        for number, page in enumerate(_pages(image, name, settings), 1):
+            sizes.append(page.size)
+            yield partial(_read_page, grey_if_colourless(page), settings, name, number)
+
     with _opened(data, name, settings) as image:
         check_tesseract(settings.languages, name)
-        sizes: list[tuple[int, int]] = []
-        for reading in run_in_order(_jobs(image, name, settings, sizes), settings.processes):
+        for reading in run_in_order(jobs(image), settings.processes):
             start = builder.length
             parts.append(add_page_content(builder, reading, *sizes[len(parts)]))
             pages.append(Page(len(parts), min(start, builder.length), builder.length, True))
             notes += reading.warnings
     return Document(name, "image", builder.text, tuple(pages), tuple(notes), (data, parts))
-
-
-def _jobs(
-    image: Image.Image, name: str, settings: ReadSettings, sizes: list[tuple[int, int]]
-) -> Iterator[Callable[[], PageContent]]:
-    """Yield one OCR task per page and append the page sizes, in pixels, to `sizes`."""
-    for number, page in enumerate(_pages(image, name, settings), 1):
-        sizes.append(page.size)
-        yield partial(_read_page, grey_if_colourless(page), settings, name, number)
 
 
 def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: int) -> PageContent:
@@ -66,11 +63,7 @@ def _read_page(image: Image.Image, settings: ReadSettings, name: str, number: in
 
 
 def picture_codes(image: Image.Image) -> list[Quad]:
-    """Find the barcodes and matrix codes in an image of unknown resolution.
-
-    image (Image): greyscale or RGB image.
-    RETURNS (list[Quad]): the corners of each region to cover, in pixels.
-    """
+    """Find the corners, in pixels, of the codes to cover in a greyscale or RGB image of unknown resolution."""
     small = downscale(image, max(image.size) / PAGE_INCHES)
     scale = image.width / small.width
     return [tuple((x * scale, y * scale) for x, y in quad) for quad in find_codes(small, image.copy)]
@@ -81,26 +74,21 @@ def write(document: Document, edits: Sequence[Edit], settings: WriteSettings) ->
     data, parts = document.parts
     editor = LineEditor(document.text, edits)
     out = io.BytesIO()
+
+    def painted(image: Image.Image) -> Iterator[Image.Image]:
+        for number, page in enumerate(_pages(image, document.name, settings.read), 1):
+            pixels, _ = paint_page(page, parts[number - 1], editor, number, settings)
+            bare = Image.new(pixels.mode, pixels.size)  # without metadata
+            bare.paste(pixels)
+            yield bare
+
     with _opened(data, document.name, settings.read) as image:
-        kind = str(image.format)
-        pages = enumerate(_pages(image, document.name, settings.read), 1)
-        painted = (_painted(page, parts[number - 1], editor, number, settings) for number, page in pages)
-        first = next(painted)
+        kind, pages = str(image.format), painted(image)
         if kind == "TIFF":
-            first.save(out, kind, compression="tiff_deflate", save_all=True, append_images=painted)
+            next(pages).save(out, kind, compression="tiff_deflate", save_all=True, append_images=pages)
         else:
-            first.save(out, kind, quality=90)
+            next(pages).save(out, kind, quality=90)
     return out.getvalue()
-
-
-def _painted(
-    page: Image.Image, part: PageLayout, editor: LineEditor, number: int, settings: WriteSettings
-) -> Image.Image:
-    """Return the redacted pixels of a page as a new image without metadata."""
-    painted, _ = paint_page(page, part, editor, number, settings)
-    bare = Image.new(painted.mode, painted.size)
-    bare.paste(painted)
-    return bare
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
@@ -119,10 +107,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
 
 @contextmanager
 def _opened(data: bytes, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
-    """Open an image and check its size before decompressing it.
-
-    RAISES: InputError (D715).
-    """
+    """Open an image and check its size before decompressing it. RAISES: InputError (D715)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns about tags that it skips
         try:
@@ -143,7 +128,10 @@ def _refused(name: str, settings: ReadSettings) -> InputError:
 
 def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Image.Image]:
     """Yield the pages of an image as displayed, in greyscale or RGB, with transparent areas on white."""
-    count = _count(image, name)
+    try:  # of formats other than TIFF, only the first frame is read and written
+        count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
+    except Exception:  # as in `_opened`
+        raise InputError(Errors.D715.format(path=name, reason="the image cannot be read")) from None
     if count > settings.max_pages:
         reason = f"{count} pages, more than the allowed {settings.max_pages}"
         raise InputError(Errors.D715.format(path=name, reason=reason))
@@ -162,30 +150,17 @@ def _pages(image: Image.Image, name: str, settings: ReadSettings) -> Iterator[Im
         yield page
 
 
-def _count(image: Image.Image, name: str) -> int:
-    """Return the number of pages. For formats other than TIFF only the first frame is read and written."""
-    try:
-        return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
-    except Exception:  # as in `_opened`
-        raise InputError(Errors.D715.format(path=name, reason="the image cannot be read")) from None
-
-
 def _plain(image: Image.Image) -> Image.Image:
-    """Convert an image to greyscale or RGB."""
+    """Convert an image to greyscale or RGB. More than 8 bits per pixel are scaled from the darkest to the lightest."""
     if image.has_transparency_data:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, (*WHITE, 255)), image).convert("RGB")
     if image.mode.startswith("I") or image.mode == "F":
-        return _scaled(image)
+        values = np.nan_to_num(np.asarray(image).astype(np.float32), copy=False)
+        values -= values.min()
+        values *= 255 / (float(values.max()) or 1.0)
+        return Image.fromarray(values.astype(np.uint8))
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
-
-
-def _scaled(image: Image.Image) -> Image.Image:
-    """Convert an image with more than 8 bits per pixel to greyscale, scaled from its darkest to its lightest pixel."""
-    values = np.nan_to_num(np.asarray(image).astype(np.float32), copy=False)
-    values -= values.min()
-    values *= 255 / (float(values.max()) or 1.0)
-    return Image.fromarray(values.astype(np.uint8))
 
 
 FORMAT = Format(read, write, extract)

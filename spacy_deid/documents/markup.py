@@ -21,10 +21,8 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class TextNode(NamedTuple):
-    """A text in an XML tree.
-
-    element (Any): the element.
-    field (str): "text", "tail", or the name of an attribute prefixed with "@".
+    """A text in an XML tree: its element, and the field "text", "tail", or the name of an attribute prefixed with
+    "@".
     """
 
     element: Any
@@ -46,11 +44,9 @@ class TextNode(NamedTuple):
 
 
 def parse(data: bytes, name: str) -> Any:
-    """Parse XML without resolving entities or accessing the network.
+    """Parse XML without resolving entities or accessing the network. Comments and processing instructions are left
+    out.
 
-    data (bytes): the XML document.
-    name (str): file name, for error messages.
-    RETURNS (Any): the root element, without comments and processing instructions.
     RAISES: InputError (D715) if the XML is not well-formed, nested too deeply, or declares a document type, as
         entity-expansion attacks do.
     """
@@ -109,11 +105,8 @@ def append(parent: Any, index: int, text: str | None) -> None:
 
 
 def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None:
-    """Remove elements by tag. The root is kept.
-
-    root (Any): the tree, modified in place.
-    removed (Container[str]): tags of elements to remove together with their content.
-    unwrapped (Container[str]): tags of elements to replace by their content.
+    """Remove elements by tag: those in `removed` with their content, those in `unwrapped` without. The root is
+    kept.
     """
     for element in [*root.iterdescendants()]:
         if element.tag in removed:
@@ -123,11 +116,10 @@ def prune(root: Any, removed: Container[str], unwrapped: Container[str]) -> None
 
 
 def drop_unknown_namespaces(root: Any, known: tuple[str, ...], unwrapped: bool = False) -> None:
-    """Remove elements and attributes of unknown namespaces, whose text is not searched. The root is kept.
+    """Remove elements and attributes whose namespace starts with none of the known prefixes: their text is not
+    searched.
 
-    root (Any): the tree, modified in place.
-    known (tuple[str, ...]): prefixes of the known namespaces.
-    unwrapped (bool): whether the content of removed elements is kept.
+    The content of removed elements is kept if `unwrapped` is set. The root is always kept.
     """
     for element in [*root.iter()]:
         if element is not root and not (etree.QName(element).namespace or "").startswith(known):
@@ -144,10 +136,7 @@ def strip_invisible(text: str) -> str:
 
 
 def texts_and_attributes(root: Any) -> Iterator[tuple[str, str]]:
-    """Yield every text and attribute of a tree.
-
-    YIELDS (tuple[str, str]): the local name of the attribute, or "" for text, and the value.
-    """
+    """Yield every text and attribute of a tree: the local name of the attribute, or "" for text, and the value."""
     for element in root.iter():
         for text in (element.text, element.tail):
             if text and not text.isspace():

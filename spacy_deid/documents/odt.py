@@ -266,12 +266,8 @@ _MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
 
 
 class _Opened(NamedTuple):
-    """A cleaned document.
-
-    roots (dict[str, Any]): XML parts by name.
-    pictures (dict[str, bytes]): pictures by their name in the copy.
-    notes (list[str]): warnings.
-    settings (Any): the cleaned settings part, if there is one.
+    """A cleaned document: XML parts by name, pictures by their name in the copy, warnings, and the cleaned settings
+    part.
     """
 
     roots: dict[str, Any]

@@ -22,10 +22,7 @@ BLANK = (16, 16)
 
 
 class EmbeddedPicture(NamedTuple):
-    """The place of a text that was read from an embedded picture.
-
-    key (str): identifies the picture in the file.
-    """
+    """The place of a text that was read from an embedded picture. The key identifies the picture in the file."""
 
     key: str
 
@@ -164,13 +161,12 @@ class OfficeParts(NamedTuple):
 def edit_in_place(
     document: Document, text: PlacedText, edits: Sequence[Edit], paragraphs: Container[str], properties: str = ""
 ) -> dict[str, list[Edit]]:
-    """Apply edits to the elements that contain the text.
+    """Apply edits to the elements that contain the text, and return the edits for each picture, by its key.
 
     document (Document): the document; its `parts` are `OfficeParts`.
     text (PlacedText): the text of the original, read again, without the text of pictures.
     edits (Sequence[Edit]): edits in the order of the text.
     paragraphs, properties: as in `join_paragraphs`.
-    RETURNS (dict[str, list[Edit]]): the edits for each picture, by its key.
     RAISES: DeidError (D715) if the text differs from that of the document.
     """
     parts: OfficeParts = document.parts

@@ -47,14 +47,11 @@ class EncodedFile(NamedTuple):
 
 
 def find_encoded_files(text: str) -> list[EncodedFile]:
-    """Find files encoded in a text.
+    """Find files encoded in a text, in order.
 
     Uuencoded files are decoded, including `begin-base64`. BinHex, yEnc and PGP messages, and three or more lines of
     uuencode or base64 without a header, are found but not decoded. A file without an end marker extends to its last
     valid line.
-
-    text (str): any text.
-    RETURNS (list[EncodedFile]): files in the order of the text.
     """
     lines: list[tuple[int, str]] = []  # start offsets and lines with their line ends
     start = 0
@@ -102,10 +99,8 @@ def _run(lines: list[tuple[int, str]], i: int, pattern: re.Pattern[str]) -> int:
 
 
 def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> tuple[int, bytes]:
-    """Decode the lines of an encoded file from line `i` on, skipping `quote` characters of each line.
-
-    RETURNS (tuple[int, bytes]): index of the line after the file (`i` if no line belongs to it), and the decoded
-        content, empty if a line is damaged.
+    """Decode the lines of an encoded file from line `i` on, skipping `quote` characters of each line. Returns the
+    index of the line after it (`i` if no line belongs to it), and the content, empty if a line is damaged.
     """
     data, first, damaged = bytearray(), i, False
     while i < len(lines):

@@ -151,12 +151,7 @@ def table_text(
 
 
 def edit_tables(tables: TableParts, edits: Sequence[Edit]) -> list[Sheet]:
-    """Apply edits to copies of the tables, and remove columns with the policy "drop".
-
-    tables (TableParts): the tables.
-    edits (Sequence[Edit]): edits in the order of the text.
-    RETURNS (list[Sheet]): the tables. Edited cells are strings.
-    """
+    """Apply edits to copies of the tables, and remove columns with the policy "drop". Edited cells are strings."""
     sheets = [Sheet([list(row) for row in sheet.rows], sheet.title) for sheet in tables.sheets]
     for piece, local in table_text(tables.sheets, tables.columns)[0].edits_by_piece(edits):
         cell: Cell = piece.place

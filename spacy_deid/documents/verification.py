@@ -16,10 +16,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def fold(text: str) -> str:
-    """Normalize a text for comparison: lower case, without accents, white space and punctuation, ligatures resolved.
-
-    text (str): any text.
-    RETURNS (str): its letters and digits in lower case.
+    """Return the letters and digits of a text in lower case, without accents and with ligatures resolved, for
+    comparison.
     """
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(char for char in plain if char.isalnum())
@@ -71,10 +69,8 @@ def _withheld_error(place: str, label: str) -> DeidError:
 def absent_identifiers(identifiers: Sequence[str], released: str) -> list[str]:
     """Return the identifiers that do not occur in the released text and must therefore not occur anywhere in the copy.
 
-    identifiers (Sequence[str]): known identifiers of a patient. Some may remain in the text: a policy may keep
-        countries, and a surname can be part of the name of a disease.
-    released (str): the text of the copy.
-    RETURNS (list[str]): identifiers that do not occur in `released`.
+    Some known identifiers of a patient may remain in the text: a policy may keep countries, and a surname can be part
+    of the name of a disease.
     """
     folded, spelled = fold(released), _words(released)
 

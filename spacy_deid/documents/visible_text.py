@@ -31,7 +31,6 @@ def spaced_letter_gaps(text: str) -> Iterator[tuple[int, int, str]]:
     small letter starts a new word. Not treated as words are letters in alphabetical order, runs of one or two
     different letters, and digits that count up.
 
-    text (str): any text.
     YIELDS (tuple[int, int, str]): start and end of the blanks, and their replacement: "" within a word, " " between
         words.
     """
@@ -175,11 +174,7 @@ class VisibleText:
 
 
 def read_as_seen(text: str) -> VisibleText | None:
-    """Convert a text to what a person sees.
-
-    text (str): the text of a file.
-    RETURNS (VisibleText | None): the visible text; None if it is identical to `text`.
-    """
+    """Convert a text to what a person sees; None if the visible text is identical."""
     cuts: dict[int, tuple[int, str]] = {}
     for start, end, instead in _changes(text):
         cuts.setdefault(start, (end, instead))

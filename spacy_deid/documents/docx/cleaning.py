@@ -16,8 +16,7 @@ from .package import ALT_TEXTS, CHARACTERS, DROPPED, KNOWN, MC, TEXTS, UNWRAPPED
 
 def accept_changes(root: Any) -> None:
     """Remove deleted table rows, and join paragraphs whose paragraph mark was deleted, since a word may span both.
-
-    root (Any): the root of a part, modified in place. Deletion marks must still be present.
+    Deletion marks must still be present.
     """
     for row in [*root.iter(W + "tr")]:
         if row.find(f"{W}trPr/{W}del") is not None:
@@ -43,10 +42,7 @@ _CHAR, _INSTR, _SIMPLE = W + "fldChar", W + "instrText", W + "fldSimple"
 
 
 def flatten_fields(root: Any) -> None:
-    """Replace fields by the text they display. Page number fields are kept.
-
-    root (Any): the root of a part, modified in place.
-    """
+    """Replace the fields of a part by the text they display. Page number fields are kept."""
     for element in [*root.iter(_SIMPLE)]:
         if not _KEPT.fullmatch(element.get(W + "instr", "")):
             unwrap(element)
@@ -91,10 +87,7 @@ _REFERENCES = w_tags("pStyle rStyle tblStyle basedOn next link styleLink numStyl
 
 
 def rename_styles(package: Package) -> None:
-    """Rename custom styles to numbers, and remove names of lists. Predefined style names are kept, as for headings.
-
-    package (Package): the document, modified in place.
-    """
+    """Rename custom styles to numbers, and remove names of lists. Predefined style names are kept, as for headings."""
     ids: dict[str, str] = {}
     for part in package.of("styles"):
         for style in part.root.iter(W + "style"):
@@ -144,10 +137,8 @@ _LOST |= {"diagramData": "diagrams", "image": "linked pictures", "control": "con
 
 
 def clean(package: Package) -> list[str]:
-    """Remove from a document everything that is not displayed and could identify a person.
-
-    package (Package): the document, modified in place.
-    RETURNS (list[str]): warnings about removed content.
+    """Remove everything that is not displayed and could identify a person, and return warnings about removed
+    content.
     """
     lost: Counter[str] = Counter()
     for kind, count in package.left_out.items():

@@ -111,10 +111,10 @@ class Part:
 
 @dataclass(slots=True)
 class Package:
-    """A document as a collection of parts.
+    """A document as a collection of parts: the main part first, then the others in the order in which they are
+    referred to.
 
-    parts (list[Part]): the main part first, then the others in the order in which they are referred to.
-    left_out (Counter): number of parts and links that are not copied, by type.
+    `left_out` counts the parts and links that are not copied, by type.
     """
 
     parts: list[Part] = field(default_factory=list)

@@ -273,7 +273,7 @@ def _is_half_ink(image: Image.Image, quad: Quad) -> bool:
 
 
 def _extend_to_bar_ends(quad: Quad, values: "np.ndarray") -> Quad:
-    """Extend the corners of a barcode to the full length of its bars, since the decoder returns only the rows it has
+    """Extend the corners of a barcode to the full length of its bars: the decoder returns only the rows it has
     read.
     """
     corners = np.array(quad)
@@ -297,11 +297,15 @@ def _bar_extent(values: "np.ndarray", line: "np.ndarray", along: "np.ndarray") -
     along (ndarray): unit vector along the bars.
     """
     bars, ends = _sample_pixels(values, line), []
+    bars = bars - bars.mean()
     for sign in (-1, 1):
         end = step = 0
         while step - end <= LOST and step < max(values.shape):
             step += 1
-            if _correlation(bars, _sample_pixels(values, line + sign * step * along)) > SAME:
+            row = _sample_pixels(values, line + sign * step * along)
+            row = row - row.mean()
+            size = float(np.linalg.norm(bars) * np.linalg.norm(row))
+            if size > 1 and float(bars @ row) / size > SAME:  # their correlation
                 end = step
         ends.append(sign * (end + 1))
     places = line @ along
@@ -315,10 +319,3 @@ def _sample_pixels(values: "np.ndarray", points: "np.ndarray") -> "np.ndarray":
     found = np.full(len(points), 255.0)
     found[inside] = values[ys[inside], xs[inside]]
     return found
-
-
-def _correlation(first: "np.ndarray", second: "np.ndarray") -> float:
-    """Return the correlation of two rows of pixels; 0 if one of them is uniform."""
-    first, second = first - first.mean(), second - second.mean()
-    size = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return float(first @ second) / size if size > 1 else 0.0

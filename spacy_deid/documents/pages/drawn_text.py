@@ -44,10 +44,8 @@ class StraightenedImage(NamedTuple):
 
 
 def count_letters(image: Image.Image) -> float:
-    """Estimate the number of letters in an image from its connected components. Touching letters are counted by width.
-
-    image (Image): part of a page in greyscale or RGB.
-    RETURNS (float): the estimated number.
+    """Estimate the number of letters in an image. Touching letters are counted by the width of the connected
+    component.
     """
     sides = [sorted((box.x1 - box.x0, box.y1 - box.y0)) for box in _letter_boxes(image)]
     thin = THIN * float(np.median([short for short, _ in sides])) if sides else 0.0
@@ -55,9 +53,8 @@ def count_letters(image: Image.Image) -> float:
 
 
 def straighten_text(image: Image.Image) -> list[StraightenedImage]:
-    """Straighten a text in every way it could be oriented.
+    """Straighten a text, which is all that the image shows, in every way it could be oriented.
 
-    image (Image): part of a page that contains only the text, in greyscale or RGB.
     RETURNS (list[StraightenedImage]): the image rotated by the likeliest angle and by the three angles perpendicular
         to it, and each circle of letters unrolled clockwise and counterclockwise. Empty if no letters are found.
     """
@@ -245,7 +242,6 @@ def read_patches(image: Image.Image, patches: Sequence[Box], scale: float, setti
     patches (Sequence[Box]): patches, in page units.
     scale (float): pixels per unit of the page.
     settings (ReadSettings): OCR settings. Patches that are left after `page_seconds` stay unread.
-    RETURNS (PatchText): the text.
     RAISES: subprocess.SubprocessError if Tesseract fails or exceeds the time limit for all patches together.
     """
     found = PatchText()

@@ -56,11 +56,8 @@ class Glyph(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """Glyphs on one line without a wide gap, from left to right.
-
-    glyphs (list[Glyph]): the glyphs.
-    turn (float): rotation in degrees clockwise.
-    box (Box): the area they cover.
+    """Glyphs on one line without a wide gap, from left to right, their turn in degrees clockwise, and the area they
+    cover.
     """
 
     glyphs: list[Glyph]
@@ -161,13 +158,7 @@ def rotated_size(turn: float, width: float, height: float) -> tuple[float, float
 
 
 def page_to_rotated(box: Box, turn: float, width: float, height: float) -> Box:
-    """Convert a rectangle from page coordinates to the coordinates of a turn.
-
-    box (Box): on the page.
-    turn (float): degrees clockwise.
-    width, height (float): size of the page.
-    RETURNS (Box): the bounding box in the coordinates of the turn.
-    """
+    """Return the bounding box, in the coordinates of a turn, of a rectangle on a page of the given size."""
     if turn == 0:
         return box
     x0, y0, x1, y1 = box

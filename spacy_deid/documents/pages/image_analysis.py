@@ -42,12 +42,7 @@ def edge_strength(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[n
 
 
 def remove_straight_lines(mask: Mask, length: int = STRAIGHT) -> Mask:
-    """Remove horizontal and vertical lines from a mask: rules, frames, edges of boxes.
-
-    mask (Mask): height × width.
-    length (int): minimum length of a line in pixels.
-    RETURNS (Mask): the remaining pixels.
-    """
+    """Remove horizontal and vertical lines of at least `length` pixels from a mask: rules, frames, edges of boxes."""
     if not mask.any():
         return mask
     return mask & ~_long_runs(mask, length) & ~_long_runs(mask.T, length).T
@@ -68,11 +63,7 @@ def _long_runs(mask: Mask, length: int) -> Mask:
 
 
 def connected_components(mask: Mask) -> list[Box]:
-    """Find the 8-connected components of a mask.
-
-    mask (Mask): height × width.
-    RETURNS (list[Box]): bounding boxes in pixels, from top to bottom.
-    """
+    """Return the bounding boxes, in pixels and from top to bottom, of the 8-connected components of a mask."""
     padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
     steps = np.diff(padded, axis=1)
     rows, starts = np.nonzero(steps == 1)
@@ -113,11 +104,7 @@ def _boxes(rows: Any, starts: Any, ends: Any, roots: list[int]) -> list[Box]:
 
 
 class TextPatch(NamedTuple):
-    """A group of neighbouring marks that look like text.
-
-    box (Box): the area they cover, in pixels.
-    letters (list[Box]): the marks of letter size.
-    """
+    """A group of neighbouring marks that look like text: its area in pixels, and the marks of letter size."""
 
     box: Box
     letters: list[Box]
@@ -143,15 +130,11 @@ def detect_text_patches(values: "np.ndarray[Any, Any]") -> list[TextPatch]:
     patches = []
     for around in connected_components(near):
         inside = [box for box in letters if around.x0 <= box.x0 < around.x1 and around.y0 <= box.y0 < around.y1]
-        if sum(map(_width, inside)) >= LETTERS and any(min(x1 - x0, y1 - y0) > FLAT for x0, y0, x1, y1 in inside):
+        sides = [(box.x1 - box.x0, box.y1 - box.y0) for box in inside]
+        count = sum(max(1.0, wide / high, high / wide) for wide, high in sides)  # touching letters form a single mark
+        if count >= LETTERS and any(min(wide, high) > FLAT for wide, high in sides):
             patches.append(TextPatch(around, inside))
     return patches
-
-
-def _width(box: Box) -> float:
-    """Estimate the number of letters in a mark: touching letters form a single mark."""
-    wide, high = box.x1 - box.x0, box.y1 - box.y0
-    return max(1.0, wide / high, high / wide)
 
 
 def _is_letter(box: Box, mask: Mask) -> bool:
@@ -176,11 +159,7 @@ MIN_EDGE_PIXELS = 40  # pixels of such edges, about one letter
 
 
 def grey_if_colourless(image: Image.Image) -> Image.Image:
-    """Convert an image to greyscale if it has no colours.
-
-    image (Image): greyscale or RGB image.
-    RETURNS (Image): greyscale image, or the image itself.
-    """
+    """Convert a greyscale or RGB image to greyscale if it has no colours."""
     if image.mode == "L":
         return image
     red, green, blue = image.split()

@@ -28,7 +28,6 @@ def make_runs(glyphs: Iterable[Glyph], turn: float) -> list[Run]:
 
     glyphs (Iterable[Glyph]): glyphs of one turn, in the order of the file.
     turn (float): their rotation in degrees clockwise.
-    RETURNS (list[Run]): the runs.
     """
     runs: list[list[Glyph]] = []
     for glyph in glyphs:
@@ -113,11 +112,8 @@ LETTERS = 18  # fewest characters of its median line; columns of tables have les
 
 @dataclass(slots=True)
 class Row:
-    """Runs that are read from left to right.
-
-    runs (list[Run]): the runs.
-    right (float): right edge of the column that the row belongs to.
-    column (int): number of the column; rows of a column are consecutive.
+    """Runs that are read from left to right, the right edge of their column, and its number. Rows of a column are
+    consecutive.
     """
 
     runs: list[Run]
@@ -126,11 +122,7 @@ class Row:
 
 
 def reading_order(runs: Sequence[Run]) -> list[Row]:
-    """Sort the runs of a page in reading order: rows from top to bottom, columns of prose one after the other.
-
-    runs (Sequence[Run]): runs of one turn.
-    RETURNS (list[Row]): rows in reading order.
-    """
+    """Sort the runs of a page, which have one turn, in reading order: columns of prose one after the other."""
     rows: list[Row] = []
     for column, block in enumerate(_split_columns(list(runs))):
         right = max((run.box.x1 for row in block for run in row), default=0.0)
@@ -278,11 +270,7 @@ class TextBuilder:
         return strips
 
     def add_rotated(self, glyphs: list[Glyph]) -> list[LineSegment]:
-        """Add text at arbitrary angles. Each glyph becomes a line segment, since the glyphs share no baseline.
-
-        glyphs (list[Glyph]): glyphs in the order of the file.
-        RETURNS (list[LineSegment]): their line segments.
-        """
+        """Add text at arbitrary angles. Each glyph becomes a line segment, since the glyphs share no baseline."""
         strips: list[LineSegment] = []
         last: Glyph | None = None
         for glyph in glyphs:
@@ -299,26 +287,21 @@ class TextBuilder:
 
     def _begin(self, row: Row, wrapped: bool) -> None:
         """Write the separator between two rows: a line break, a space, or nothing within a word."""
-        if self._last_strip is None:
+        last = self._last_strip
+        if last is None:
             return
         first = row.runs[0].glyphs[0].text[:1]
         if self._tail[-1:] in HYPHENS and self._tail[-2:-1].isalpha() and first.islower():
-            self._drop_hyphen()
+            # the hyphen is removed from the text; its glyph stays, without characters
+            self._pieces.append(self._pieces.pop()[:-1])
+            self.length -= 1
+            self._tail = self._tail[:-1]
+            last.end[-1] -= 1
+            last.start[-1] = min(last.start[-1], last.end[-1])
         elif wrapped and self._tail[-1:] in HYPHENS and self._tail[-2:-1].isalnum() and first.isalnum():
             return
         elif not (wrapped and self._tail.endswith(OPEN_ENDS)):
             self._write(" " if wrapped else "\n")
-
-    def _drop_hyphen(self) -> None:
-        """Remove the hyphen at the end of the last row from the text. Its glyph stays, without characters."""
-        assert self._last_strip is not None
-        last = self._pieces.pop()
-        self._pieces.append(last[:-1])
-        self.length -= 1
-        self._tail = self._tail[:-1]
-        self._last_strip.end[-1] -= 1
-        if self._last_strip.end[-1] < self._last_strip.start[-1]:
-            self._last_strip.start[-1] = self._last_strip.end[-1]
 
     def _add_run(self, run: Run, room: float) -> LineSegment:
         """Write the glyphs of a run."""
@@ -408,13 +391,7 @@ class PageContent:
 
 
 def add_page_content(builder: TextBuilder, content: PageContent, width: float, height: float) -> PageLayout:
-    """Add a page to the text of a document.
-
-    builder (TextBuilder): the text so far.
-    content (PageContent): what was read on the page.
-    width, height (float): size of the page.
-    RETURNS (PageLayout): what is needed to write the page.
-    """
+    """Add what was read on a page of the given size to the text, and return what is needed to write the page."""
     parts = PageLayout(width, height, [], content.ocr, content.skew, content.blanks, content.codes)
     parts.unread = content.unread
     for runs in content.blocks:

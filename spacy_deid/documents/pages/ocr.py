@@ -46,11 +46,9 @@ class OcrWord(NamedTuple):
 
 
 def check_tesseract(languages: Sequence[str], name: str) -> None:
-    """Raise an error if Tesseract or a language is not installed.
+    """Raise an error if Tesseract or a language, given by its Tesseract code, is not installed.
 
-    languages (Sequence[str]): Tesseract language codes.
-    name (str): file name, for error messages.
-    RAISES: InputError if Tesseract (D716) or a language (D717) is missing.
+    RAISES: InputError (D716, D717).
     """
     if not shutil.which("tesseract"):
         raise InputError(Errors.D716.format(path=name))
@@ -147,28 +145,23 @@ def read_page(
     image (Image): greyscale or RGB image.
     scale (float): pixels per unit of the page.
     dpi (int): resolution of the image.
-    settings (ReadSettings): OCR settings.
-    name (str): file name, for error messages.
-    number (int): page number, starting at 1.
-    RETURNS (PageContent): the words.
+    name, number (str, int): file name and page number, for error messages and warnings.
     RAISES: InputError (D718) if Tesseract fails or exceeds the time limit.
     """
+    turn, skew = 0.0, 0.0
     try:
         if abs((estimate_line_angle(image) + 45) % 90 - 45) > MOST:
-            turned, words = _read_at_best_rotation(image, settings, dpi, sparse=False)
-            return PageContent(
-                [words_to_runs(words, scale, turned)], ocr=True, warnings=_quality_warnings(words, number)
-            )
-        turn, skew = 0, estimate_skew(image)
-        words = read_words(deskew(image, skew), settings, dpi)
-        if _looks_rotated(words) and (turn := detect_rotation(image, settings, dpi)):
-            skew = estimate_skew(rotate_upright(image, turn))
-            words = read_words(rotate_upright(deskew(image, skew), turn), settings, dpi)
+            turn, words = _read_at_best_rotation(image, settings, dpi, sparse=False)
+        else:
+            skew = estimate_skew(image)
+            words = read_words(deskew(image, skew), settings, dpi)
+            if _looks_rotated(words) and (turn := detect_rotation(image, settings, dpi)):
+                skew = estimate_skew(rotate_upright(image, turn))
+                words = read_words(rotate_upright(deskew(image, skew), turn), settings, dpi)
     except subprocess.SubprocessError as error:
         raise ocr_error(error, settings, name, number) from None
-    return PageContent(
-        [words_to_runs(words, scale, turn)], ocr=True, skew=skew, warnings=_quality_warnings(words, number)
-    )
+    warnings = [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
+    return PageContent([words_to_runs(words, scale, turn)], ocr=True, skew=skew, warnings=warnings)
 
 
 def read_picture(
@@ -225,11 +218,6 @@ def _read_at_best_rotation(
     return best[1], best[2]
 
 
-def _quality_warnings(words: list[OcrWord], number: int) -> list[str]:
-    """Return a warning if the confidence of the words is low."""
-    return [f"page {number}: hard to read"] if words and _confidence(words) < POOR else []
-
-
 def ocr_error(error: Exception, settings: ReadSettings, name: str, number: int) -> InputError:
     """Return the error for a page on which Tesseract failed."""
     slow = isinstance(error, subprocess.TimeoutExpired)
@@ -278,12 +266,10 @@ def words_to_runs(words: list[OcrWord], scale: float, turn: float, corner: Box =
 
 
 def run_in_order(jobs: Iterable[Callable[[], Result]], processes: int) -> Iterator[Result]:
-    """Run jobs in parallel threads and yield their results in order. Few jobs are created ahead of time, to limit
-    memory.
+    """Run jobs in parallel threads and yield their results in order.
 
-    jobs (Iterable[Callable]): evaluated lazily in the calling thread.
+    jobs (Iterable[Callable]): evaluated lazily in the calling thread. Few are created ahead of time, to limit memory.
     processes (int): number of jobs to run at the same time.
-    YIELDS (Result): the results.
     """
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(max(processes, 1))
@@ -307,12 +293,8 @@ def needs_ocr_check(number: int, settings: WriteSettings) -> bool:
 
 
 def ocr_copy_pages(pages: Iterable[tuple[int, Image.Image]], settings: WriteSettings) -> Iterator[ExtractedText]:
-    """Read pages of a copy by OCR for verification.
-
-    pages (Iterable): page numbers with images in greyscale or RGB.
-    settings (WriteSettings): OCR settings.
-    YIELDS (ExtractedText): the text of each page.
-    RAISES: InputError (D716, D717, D718).
+    """Read pages of a copy, given by number and image, by OCR for verification. RAISES: InputError (D716, D717,
+    D718).
     """
 
     def read(number: int, image: Image.Image) -> ExtractedText:

@@ -66,11 +66,7 @@ class LineEditor:
         self._written: set[int] = set()
 
     def pieces(self, strip: LineSegment) -> list[LinePiece]:
-        """Split a line segment into kept and replaced pieces.
-
-        strip (LineSegment): the line segment.
-        RETURNS (list[LinePiece]): pieces from left to right, which cover all glyphs; each kept word is one piece.
-        """
+        """Split a line segment into kept and replaced pieces, from left to right. Each kept word is one piece."""
         pieces: list[LinePiece] = []
         first = 0
         count = len(strip.texts)
@@ -129,12 +125,7 @@ def place_pieces(
 
     If there is not enough room, replacements are made smaller, and if necessary all pieces are condensed. Text after a
     replacement moves, and all gaps get the same width, since the gaps of a justified line depend on its original
-    words. Therefore the width of removed text cannot be measured.
-
-    strip (LineSegment): the line segment.
-    pieces (Sequence[LinePiece]): its pieces.
-    measure (Callable): (text, font size) → width.
-    RETURNS (list[PlacedPiece]): the pieces with their positions.
+    words. Therefore the width of removed text cannot be measured. `measure` gives the width of a text for a font size.
     """
     origin = min(strip.left)
     room = max(strip.room - origin, 1e-3)
@@ -152,9 +143,7 @@ def place_pieces(
 def _lay_in_row(
     strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float], smaller: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """Return the edges of pieces placed in a row with replacements scaled by `smaller`, and the end of the last
-    one.
-    """
+    """Return the edges of pieces in a row, with replacements scaled by `smaller`, and the end of the last one."""
     at = origin = min(strip.left)
     places: list[tuple[float, float]] = []
     for i, piece in enumerate(pieces):
@@ -231,9 +220,7 @@ def paint_page(
 
 
 def _blank_rotated_lines(image: Image.Image, lines: list[EditedLine], parts: PageLayout, scale: float) -> None:
-    """Blank removed text in rotated lines before the page is rotated, since resampling would blur it into its
-    surroundings.
-    """
+    """Blank removed text in rotated lines before the page is rotated, since resampling would blur it."""
     draw = ImageDraw.Draw(image)
     for line in lines:
         band = _quad(_segment_box(line.strip), line.strip.turn, parts, scale)
@@ -259,12 +246,7 @@ def _mask(size: tuple[int, int], quads: Sequence[Quad]) -> Image.Image:
 
 
 def measure(text: str, em: float) -> float:
-    """Return the width of a replacement.
-
-    text (str): the replacement.
-    em (float): font size of the line.
-    RETURNS (float): width, in the unit of `em`.
-    """
+    """Return the width of a replacement in a line with font size `em`, in the same unit."""
     return (_font(100).getlength(text) / 100 * SIZE + 2 * PAD) * em if text else 0.0
 
 

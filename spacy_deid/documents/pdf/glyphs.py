@@ -24,12 +24,7 @@ EDGE = 2  # pixels by which ink may exceed a character box
 
 
 class Ink:
-    """The rendered page and the pixels that its text changes.
-
-    page (PdfPage): the page.
-    size (tuple[float, float]): width and height as displayed, in points.
-    max_pixels (int): most pixels to render.
-    """
+    """The rendered page, of at most `max_pixels`, and the pixels that its text changes. `size` is in points."""
 
     def __init__(self, page: Any, size: tuple[float, float], max_pixels: int) -> None:
         image = render(page, *size, DPI, max_pixels)
@@ -70,11 +65,10 @@ class Ink:
 
 
 def drop_actual_text(page: Any) -> None:
-    """Remove replacement text for screen readers (ActualText; ISO 32000-1, 14.9.4).
+    """Remove replacement text for screen readers (ActualText; ISO 32000-1, 14.9.4) before the text of a page is
+    requested.
 
     pdfium returns it instead of the displayed characters, with wrong positions, and it can differ from them.
-
-    page (PdfPage): the page; its text must not have been requested before.
     """
     for item, kind, _ in page_objects(page):
         if kind == raw.FPDF_PAGEOBJ_TEXT:
@@ -154,15 +148,10 @@ class PageGlyphs:
 
 
 def read_glyphs(page: Any, view: PageView, max_pixels: int) -> PageGlyphs:
-    """Read the visible characters of a page.
+    """Read the visible characters of a flattened page, and the areas with hidden characters.
 
     Text in the file may be invisible: white, behind a picture, in a hidden layer, or outside of the page. It is not
     copied.
-
-    page (PdfPage): the page, flattened.
-    view (PageView): how it is displayed.
-    max_pixels (int): most pixels to render.
-    RETURNS (PageGlyphs): visible glyphs, and areas with hidden characters.
     """
     found = PageGlyphs({})
     ink = Ink(page, view.size, max_pixels)
@@ -343,9 +332,8 @@ def _advance(textpage: Any, i: int, code: int, em: float) -> float:
 
 
 def _char_box(tight: tuple[float, float, float, float], loose: Any, matrix: Any) -> tuple[float, float, float, float]:
-    """Return the ink box of a character, widened along the line to its advance width.
-
-    Across the line only the ink counts, since many fonts declare room far above and below.
+    """Return the ink box of a character, widened along the line to its advance width. Across the line only the ink
+    counts, since many fonts declare room far above and below.
     """
     left, bottom, right, top = tight
     if abs(matrix.b) < abs(matrix.a):

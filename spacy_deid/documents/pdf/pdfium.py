@@ -22,10 +22,8 @@ IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
 class PageView(NamedTuple):
-    """How a page is displayed: the visible box in the coordinates of the file, and the rotation.
-
-    left, bottom, right, top (float): the visible box.
-    rotation (int): degrees clockwise.
+    """How a page is displayed: the visible box in the coordinates of the file, and the rotation in degrees
+    clockwise.
     """
 
     left: float
@@ -76,7 +74,10 @@ def _walk_objects(holder: Any, count: Any, get: Any, matrix: Matrix, depth: int)
         kind = raw.FPDFPageObj_GetType(item)
         own = raw.FS_MATRIX()
         raw.FPDFPageObj_GetMatrix(item, ctypes.byref(own))
-        placed = _multiply((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
+        p, q, r, s, _, _ = matrix
+        x, y = transform_point(matrix, own.e, own.f)
+        turned = own.a * p + own.b * r, own.a * q + own.b * s, own.c * p + own.d * r, own.c * q + own.d * s
+        placed = (*turned, x, y)  # the object is placed by its own matrix, then by that of the form
         if kind != raw.FPDF_PAGEOBJ_FORM:
             yield PageObject(item, kind, placed)
         elif depth < DEPTH:
@@ -118,14 +119,6 @@ def has_unreliable_shape(item: Any) -> bool:
     return type3 or size_shown >= LARGE or all(part.value == PATTERN for part in colour[:3])
 
 
-def _multiply(first: Matrix, second: Matrix) -> Matrix:
-    """Return the matrix that applies `first`, then `second`."""
-    a, b, c, d, e, f = first
-    x, y = transform_point(second, e, f)
-    p, q, r, s, _, _ = second
-    return a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, x, y
-
-
 def transform_point(matrix: Matrix, x: float, y: float) -> tuple[float, float]:
     """Apply a matrix to a point."""
     a, b, c, d, e, f = matrix
@@ -138,14 +131,10 @@ _REASONS = {raw.FPDF_ERR_PASSWORD: "encrypted. Remove the password first", raw.F
 
 @contextmanager
 def open_pdf(data: bytes, name: str, settings: ReadSettings) -> Iterator[Any]:
-    """Open a PDF.
+    """Open a PDF, which is closed on exit.
 
-    data (bytes): the file.
-    name (str): file name, for error messages.
-    settings (ReadSettings): `max_pages` limits the number of pages.
-    YIELDS (PdfDocument): the document, closed on exit.
-    RAISES: InputError (D715) if the file is encrypted or damaged, has no pages or too many, or has pages that only an
-        XFA engine can generate.
+    RAISES: InputError (D715) if the file is encrypted or damaged, has no pages or more than `max_pages`, or has pages
+        that only an XFA engine can generate.
     """
     try:
         pdf = pdfium.PdfDocument(data)
@@ -195,13 +184,8 @@ def open_flattened_page(pdf: Any, index: int, name: str) -> Iterator[Any]:
 
 
 def render(page: Any, width: float, height: float, dpi: int, max_pixels: int) -> Image.Image:
-    """Render a page as displayed. Very large pages are rendered at a lower resolution.
-
-    page (PdfPage): the page, flattened.
-    width, height (float): size of the page, in points.
-    dpi (int): dots per inch.
-    max_pixels (int): most pixels.
-    RETURNS (Image): RGB image.
+    """Render a flattened page of the given size in points as displayed, in RGB. Very large pages get a lower
+    resolution.
     """
     scale = min(dpi / 72, math.sqrt(max_pixels / (width * height)))
     image: Image.Image = page.render(scale=scale, rev_byteorder=True).to_pil()
@@ -219,12 +203,8 @@ class PagePicture(NamedTuple):
 
 
 def find_pictures(page: Any, view: PageView) -> list[PagePicture]:
-    """Find the pictures of a page. Adjacent pictures are merged, because scanners split pages into strips.
-
-    page (PdfPage): the page, flattened.
-    view (PageView): how it is displayed.
-    RETURNS (list[PagePicture]): pictures in page coordinates that do not overlap; merged pictures have the highest
-        resolution of their parts.
+    """Find the pictures of a flattened page, in page coordinates. Those that touch are merged, because scanners split
+    pages into strips; they get the highest resolution of their parts.
     """
     width, height = view.size
     found: list[PagePicture] = []

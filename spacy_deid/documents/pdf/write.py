@@ -71,12 +71,8 @@ class PageImageWriter:
         self._font = self._pdf.make_indirect(self._make_font())
 
     def add(self, image: Image.Image, parts: PageLayout, lines: Sequence[EditedLine]) -> None:
-        """Add a page. Its text is written horizontally and the page is rotated, because PDF readers support rotated
-        text poorly.
-
-        image (Image): the page.
-        parts (PageLayout): its layout.
-        lines (Sequence[EditedLine]): its text, in order.
+        """Add the image and the lines of a page. Text is written horizontally and the page is rotated, because PDF
+        readers support rotated text poorly.
         """
         turn = Counter(nearest_quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
         width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
@@ -160,13 +156,7 @@ class PageImageWriter:
 
 
 def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
-    """Return the operators that write a line.
-
-    line (EditedLine): the line.
-    parts (PageLayout): layout of the page.
-    turn (int): rotation of the page in degrees.
-    height (float): height of the rotated page.
-    """
+    """Return the operators that write a line on a page with the given turn and height."""
     out = []
     strip = line.strip
     angle = math.radians(strip.turn - turn)

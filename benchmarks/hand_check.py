@@ -28,7 +28,7 @@ from spacy_deid.evaluation import AnnotatedText, MetricRow, read_folder
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import PERSONS, number_entities
+from spacy_deid.surrogates.mention import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK
 
 from .surrogates import pairs

@@ -49,7 +49,7 @@ from spacy_deid.lang.text import fold
 from spacy_deid.offsets import move_spans
 from spacy_deid.release import part, release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import PERSONS, number_entities
+from spacy_deid.surrogates.mention import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import Strategy, check_probability, consistent, markov, randomized
 from spacy_deid.surrogates.style import SurrogateStyle
 

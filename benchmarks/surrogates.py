@@ -41,8 +41,7 @@ from spacy_deid.lang.text import fold
 from spacy_deid.patterns.validators import VALIDATORS
 from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.persons import PERSONS, number_entities
+from spacy_deid.surrogates.mention import PERSONS, Mention, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
 
 TIMES = frozenset({"DATE", "AGE"})

@@ -171,7 +171,7 @@ def get_trace(doc: Doc) -> list[dict[str, Any]]:
         surrogates "identity" ("patient" or "document"); and "evidence": the records of all detections that overlap it,
         with the "version" of their detector, and its "operating_point" or "dictionaries" if any. A span that was
         replaced although its label is kept has a "reason": "disputed", "unsure" or "called otherwise"; see
-        `surrogates.persons`. A recovered span has the action "recover", and its evidence includes the rule. The trace
+        `surrogates.mention`. A recovered span has the action "recover", and its evidence includes the rule. The trace
         contains offsets and labels, never text.
     """
     get_edits(doc)

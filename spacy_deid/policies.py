@@ -13,7 +13,7 @@ A policy is a TOML file:
 
 Actions: "replace" (by the pipeline's surrogate style), "tag" (by its label, whatever the style), "generalize" (by
 something coarser; what cannot be made coarser is replaced) and "keep". Names of persons (PATIENT, RELATIVE, CLINICIAN,
-PERSON) are kept only where their label is beyond doubt, and replaced otherwise; see `surrogates.persons`.
+PERSON) are kept only where their label is beyond doubt, and replaced otherwise; see `surrogates.mention`.
 """
 
 import tomllib

@@ -50,6 +50,7 @@ def add_folder(folder: str | Path) -> None:
     """
     __path__.append(str(Path(folder).resolve()))
     get_language.cache_clear()
+    shared_words.cache_clear()
 
 
 def all_languages(resource: str = "") -> list[LanguageData]:
@@ -59,3 +60,15 @@ def all_languages(resource: str = "") -> list[LanguageData]:
     RETURNS (list[LanguageData]): sorted by code.
     """
     return [get_language(code) for code in language_codes(resource)]
+
+
+@cache
+def shared_words(resource: str, table: str, key: str) -> tuple[str, ...]:
+    """Words that count in notes of every language, because names and numbers of one country occur in all of them.
+
+    resource (str): name of a TOML file, as for `LanguageData.read_toml`.
+    table, key (str): table of the file, and the list in it.
+    RETURNS (tuple[str, ...]): the words of all languages, each once, in the order of the languages' codes.
+    """
+    tables = (language.read_toml(resource).get(table, {}) for language in all_languages(resource))
+    return tuple(dict.fromkeys(word for each in tables for word in each.get(key, ())))

@@ -88,6 +88,9 @@ class PlaceConventions:
     generic_before, generic_after (str): alternatives of a regular expression: words before and behind the name of a
         place ("provincia", "county"), which stay.
     prepositions, articles (str): alternatives that may follow `generic_before`.
+    before_places (frozenset[str]): words before a town within the name of an institution: "Hospital de Segovia".
+    after_titles (frozenset[str]): words that may follow a title within a proper name: "Marqués de Valdecilla".
+    not_acronyms (frozenset[str]): short words, diseases and offensive words, folded, that no acronym may be.
     acronym_vowels (Callable[[str], str]): acronym → the vowels (in capitals) that may replace its vowels.
     acronym_keeps_last (bool): whether the last letter of an acronym stays, because its ending depends on it.
     nationality_plural (Callable[[str], str]): plural of an adjective of nationality.
@@ -112,6 +115,9 @@ class PlaceConventions:
     generic_after: str = ""
     prepositions: str = ""
     articles: str = ""
+    before_places: frozenset[str] = frozenset()
+    after_titles: frozenset[str] = frozenset()
+    not_acronyms: frozenset[str] = frozenset()
     acronym_vowels: Callable[[str], str] = _all_vowels
     acronym_keeps_last: bool = False
     nationality_plural: Callable[[str], str] = _unchanged

@@ -29,11 +29,19 @@ from ..patient_ids import normal_id
 from ..policies import Policy, load_policy
 from ..registries import choose_part, registry
 from ..spans import MERGED, RECOVERED, read_evidence
-from ..surrogates.calendar import DateRules
+from ..surrogates.calendar.shifting import DateRules
 from ..surrogates.forbidden import Forbidden
 from ..surrogates.keys import IdentityKey, ProjectKey
-from ..surrogates.mention import Mention, find_mentions
-from ..surrogates.persons import DISPUTED, PERSONS, Detection, find_doubts, number_mentions, number_persons
+from ..surrogates.mention import (
+    DISPUTED,
+    PERSONS,
+    Detection,
+    Mention,
+    find_doubts,
+    find_mentions,
+    number_mentions,
+    number_persons,
+)
 from ..surrogates.self_decoded import SelfDecoded
 from ..surrogates.similar import Similar
 from ..surrogates.strategies import (
@@ -120,8 +128,8 @@ def make_surrogate_style(
     default (Union[str, Strategy]): strategy of all labels that are not in `labels`: "consistent", "random", "keep",
         "tag", "generalize", or a config block of the registry ``deid_strategies``.
     labels (Optional[dict]): canonical label → strategy.
-    dates (Optional[dict]): settings of `surrogates.calendar.DateRules`, which shift dates and ages; None for a shift
-        of at most three years into the past.
+    dates (Optional[dict]): settings of `surrogates.calendar.shifting.DateRules`, which shift dates and ages; None for a
+        shift of at most three years into the past.
     RETURNS (SurrogateStyle): the style.
     RAISES: ConfigError for an unknown label (D692), strategy (D697, D698), date setting (D837) or date style (D660),
         or if no date offset satisfies the rules (D661).

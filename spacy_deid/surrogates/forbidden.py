@@ -4,15 +4,13 @@ import re
 from collections.abc import Collection, Container, Sequence
 from functools import cache, cached_property, lru_cache
 
-from ..lang import get_language
+from ..lang import get_language, shared_words
 from ..lang.inflection import case_forms, inflects
 from ..lang.text import fold
-from .mention import Mention
-from .persons import PERSONS
+from .mention import PERSONS, Mention
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SHORTEST = 3  # letters: a shorter word of a name ("de", "Li") does not identify it
-_PARTICLES = frozenset("del las los san santa van von der den dos".split())
 _LONG = 5  # letters: all cases of a long word share its first three letters, those of a shorter one its first two
 _CACHED = 50_000  # words whose case forms are cached
 
@@ -45,7 +43,7 @@ class Forbidden:
         RETURNS (bool): True if it is forbidden.
         """
         folded = fold(value)
-        words = frozenset(_WORD.findall(folded)) - _PARTICLES  # "von" is a word of eponyms
+        words = frozenset(_WORD.findall(folded)) - _particles()  # "von" is a word of eponyms
         if folded in self._values or not words.isdisjoint(self._names) or not words.isdisjoint(self._words):
             return True
         if inflects(self._lang) and any(self._has_form_in_note(word) for word in _WORD.findall(value)):
@@ -62,7 +60,7 @@ class Forbidden:
         """The folded words of the names in the note."""
         names = (fold(mention.text) for mention in self._mentions if mention.label in PERSONS)
         words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORTEST}
-        return frozenset(words - _PARTICLES)
+        return frozenset(words - _particles())
 
     @cached_property
     def _starts(self) -> frozenset[str]:
@@ -77,6 +75,12 @@ class Forbidden:
             return False
         forms = _folded_forms(word, self._lang)
         return not forms.isdisjoint(self._names) or not forms.isdisjoint(self._values)
+
+
+@cache
+def _particles() -> frozenset[str]:
+    """Return particles of names in all languages, which identify nobody."""
+    return frozenset(shared_words("people.toml", "particles", "common"))
 
 
 @lru_cache(_CACHED)

@@ -1,11 +1,36 @@
-"""A mention of a value in a note, with its context, and the occurrence of a name within a mention."""
+"""The mentions of a note: values with their context, the entities that they name, and doubts about their labels.
 
+A policy that keeps the names of clinicians must not release a patient whom a detector took for a clinician. So a name
+is kept only if the evidence is unanimous, certain and from more than one detector, and if the same name has no other
+label in the note. All other names are replaced, and the trace gives the reason.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import count
 from typing import NamedTuple, Self
+
+from ..lang import shared_words
+from ..lang.text import fold
 
 AROUND = 60
 """Maximum number of characters of context on each side of a mention."""
+
+PERSONS = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+"""Labels of persons."""
+
+DISPUTED = "disputed"
+"""Reason: a detector gave the span, or a part of it, another label."""
+UNSURE = "unsure"
+"""Reason: no second detector and nothing validated, or scores below the policy's threshold."""
+OTHERWISE = "called otherwise"
+"""Reason: the same person has another label in the note or in the patient's record."""
+
+_WORD = re.compile(r"\w+")
 
 
 class Mention(NamedTuple):
@@ -78,3 +103,175 @@ class NameOccurrence:
     def end(self) -> int:
         """Character offset in `text` where the name ends."""
         return self.places[self.number][1]
+
+
+# --- entities ---
+
+
+def number_mentions(mentions: Sequence[str]) -> list[int]:
+    """Number values by first appearance. Values that are equal when folded have the same number.
+
+    mentions (Sequence[str]): values in the order of the text.
+    RETURNS (list[int]): numbers from 1.
+    """
+    seen: dict[str, int] = {}
+    return [seen.setdefault(fold(mention), len(seen) + 1) for mention in mentions]
+
+
+def number_persons(mentions: Sequence[str]) -> list[int]:
+    """Number persons by first appearance.
+
+    A mention belongs to a fuller one that has all its words; an initial matches a word that begins with it. If several
+    fuller names match, as "Ana García" and "Luis García" do for "García", the one mentioned last is chosen.
+
+    mentions (Sequence[str]): names in the order of the text.
+    RETURNS (list[int]): numbers from 1.
+    """
+    words = [_words(mention) for mention in mentions]
+    different = list(dict.fromkeys(words))
+    fuller_names = _find_fuller_names(different)
+    persons = {i for i, name in enumerate(different) if all(len(different[j]) <= len(name) for j in fuller_names[i])}
+    fits = {name: [j for j in sorted(fuller_names[i]) if j in persons] for i, name in enumerate(different)}
+    forms: dict[int, list[frozenset[str]]] = defaultdict(list)
+    for name, fuller in fits.items():
+        for person in fuller:
+            forms[person].append(name)
+    # The person that each form refers to at this place: of those that it fits, the one mentioned last.
+    current = {name: fuller[0] for name, fuller in fits.items()}
+    numbers: dict[int, int] = {}
+    out, last = [], -1
+    for name in words:
+        person = current[name]
+        if person != last:
+            current.update(dict.fromkeys(forms[person], person))
+            last = person
+        out.append(numbers.setdefault(person, len(numbers) + 1))
+    return out
+
+
+def number_entities(mentions: Sequence[Mention]) -> list[int]:
+    """Number the entities that mentions name: persons by all forms of their names, others by label and folded value.
+
+    mentions (Sequence[Mention]): in the order of the text.
+    RETURNS (list[int]): numbers from 1; a person and a value never have the same.
+    """
+    places = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
+    numbers = dict(zip(places, number_persons([mentions[i].text for i in places]), strict=True))
+    unused = count(max(numbers.values(), default=0) + 1)
+    seen: dict[tuple[str, str], int] = {}
+    for i, mention in enumerate(mentions):
+        if i not in numbers:
+            value = (mention.label, fold(mention.text))
+            if value not in seen:
+                seen[value] = next(unused)
+            numbers[i] = seen[value]
+    return [numbers[i] for i in range(len(mentions))]
+
+
+class Detection(NamedTuple):
+    """A detection, as far as it matters for keeping a name.
+
+    start, end (int): character offsets.
+    label (str): canonical label.
+    source (str): name of the detector.
+    score (float): probability.
+    validated (bool): whether it is an exact match of a dictionary, or a person's decision.
+    """
+
+    start: int
+    end: int
+    label: str
+    source: str
+    score: float
+    validated: bool
+
+
+def find_doubts(
+    text: str,
+    spans: Sequence[tuple[int, int, str]],
+    detections: Sequence[Detection],
+    names: Sequence[tuple[str, str]],
+    sure: float,
+) -> list[str]:
+    """Find for each name the reason why it must not be kept.
+
+    text (str): the note.
+    spans (Sequence[tuple[int, int, str]]): start, end and canonical label of the names, disjoint, in the order of the
+        text.
+    detections (Sequence[Detection]): all detections of the note, in any order.
+    names (Sequence[tuple[str, str]]): names and labels of all persons of the note and of the patient's record.
+    sure (float): least score of a detection that counts.
+    RETURNS (list[str]): `DISPUTED`, `UNSURE`, `OTHERWISE`, or "" for a name that may be kept.
+    """
+    touching: list[list[Detection]] = [[] for _ in spans]
+    starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
+    for item in detections:
+        for i in range(bisect_right(ends, item.start), bisect_left(starts, item.end)):
+            touching[i].append(item)
+    kept = [(text[start:end], label) for start, end, label in spans]
+    others = find_other_labels([*kept, *names])
+    doubts = []
+    for (start, end, label), mention, here in zip(spans, kept, touching, strict=True):
+        if any(item.label != label for item in here):
+            doubts.append(DISPUTED)
+        elif not _is_sure(text, start, end, [item for item in here if item.score >= sure]):
+            doubts.append(UNSURE)
+        else:
+            doubts.append(OTHERWISE if others[mention] else "")
+    return doubts
+
+
+def find_other_labels(mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
+    """Find the other labels that a person has in a note.
+
+    Two mentions may name the same person if one has all the words of the other, as "Dr. Khattabi" and "Mohamed El
+    Khattabi" do. Unlike in `number_persons`, a bare surname matches every fuller name that has it.
+
+    mentions (Sequence[tuple[str, str]]): names and canonical labels, in any order.
+    RETURNS (dict[tuple[str, str], set[str]]): mention → the other labels of this person.
+    """
+    words = {mention: _words(mention[0]) for mention in dict.fromkeys(mentions)}
+    labels: dict[frozenset[str], set[str]] = defaultdict(set)
+    for (_, label), name in words.items():
+        labels[name].add(label)
+    different = list(labels)
+    found = {name: set(here) for name, here in labels.items()}
+    for name, fuller in zip(different, _find_fuller_names(different), strict=True):
+        for i in fuller:
+            found[name] |= labels[different[i]]
+            found[different[i]] |= labels[name]
+    return {mention: found[name] - {mention[1]} for mention, name in words.items()}
+
+
+def _is_sure(text: str, start: int, end: int, detections: Sequence[Detection]) -> bool:
+    """Whether each word of a span is covered by two detectors, or by a validated detection."""
+    words = [(start + word.start(), start + word.end()) for word in _WORD.finditer(text[start:end])]
+    for first, last in words:
+        here = [item for item in detections if item.start <= first and last <= item.end]
+        if len({item.source for item in here}) < 2 and not any(item.validated for item in here):
+            return False
+    return bool(words)
+
+
+def _words(name: str) -> frozenset[str]:
+    """The folded words of a name without titles; never empty."""
+    words = frozenset(_WORD.findall(fold(name)))
+    return words - _titles() or words or frozenset({fold(name)})
+
+
+@cache
+def _titles() -> frozenset[str]:
+    """Return the titles of all languages, folded."""
+    return frozenset(shared_words("people.toml", "titles", "ignored"))
+
+
+def _find_fuller_names(names: Sequence[frozenset[str]]) -> list[set[int]]:
+    """For each name, the indices of those that have all its words, including itself. An initial matches a word.
+
+    Names are looked up by word and initial: comparing every pair takes minutes for a long document.
+    """
+    having: dict[str, set[int]] = defaultdict(set)
+    for i, name in enumerate(names):
+        for key in name | {word[:1] for word in name}:
+            having[key].add(i)
+    return [set.intersection(*sorted((having[word] for word in name), key=len)) for name in names]

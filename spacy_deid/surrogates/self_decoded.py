@@ -12,18 +12,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from ..lang import shared_words
 from ..lang.text import fold
 from .forbidden import Forbidden, offensive_words
 from .keys import Draw, IdentityKey
-from .mention import Mention
-from .persons import PERSONS
+from .mention import PERSONS, Mention
 from .strategies import Choice, Replacement, Setting
 
 Propose = Callable[[Sequence[str]], Sequence[Sequence[tuple[int, int, Sequence[Sequence[tuple[str, float]]]]]]]
 """Names → for each name its words as (start, end, positions); a position is a list of subwords and probabilities."""
 
 _WORD = re.compile(r"[^\W\d_]+")
-_PARTICLES = frozenset("a af av da das de del der di do dos du e i la las le los san santa van von y zu".split())
 _VOWEL = re.compile(r"[aeiouyáéíóúüäöåàèìòùâêîôûæø]", re.I)
 _SHORTEST, _LONGEST = 3, 16  # letters of a generated word
 
@@ -116,7 +115,8 @@ class SelfDecoded:
 
 def _parts(text: str) -> list[str]:
     """The words of a name that are replaced: all but particles."""
-    return [word for word in _WORD.findall(text) if fold(word) not in _PARTICLES or not word.islower()]
+    particles = shared_words("people.toml", "particles", "kept")
+    return [word for word in _WORD.findall(text) if fold(word) not in particles or not word.islower()]
 
 
 def _matches(word: str, wanted: Mapping[str, str]) -> bool:

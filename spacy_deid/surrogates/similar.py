@@ -22,9 +22,8 @@ from typing import Protocol
 
 from ..errors import ConfigError, Errors
 from .keys import IdentityKey
-from .mention import Mention, NameOccurrence
-from .people.replace import find_names
-from .persons import PERSONS
+from .mention import PERSONS, Mention, NameOccurrence
+from .people import find_names
 from .places import find_towns
 from .strategies import Choice, Setting, Suggested
 

@@ -21,17 +21,17 @@ from ..labels import LABELS
 from ..lang import get_language
 from ..lang.text import fold
 from .calendar import LABELS as DATES
-from .calendar import DateRules, replace_dates
+from .calendar import replace_dates
 from .calendar.grammar import load_calendar
+from .calendar.shifting import DateRules
 from .keys import IdentityKey
-from .mention import Mention
+from .mention import Mention, number_entities
 from .numbers import LABELS as NUMBERS
 from .numbers import replace_ids
-from .people.replace import ADDRESSES, PERSONS, replace_persons
-from .persons import number_entities
+from .people import ADDRESSES, PERSONS, replace_persons
 from .places import LABELS as PLACES
 from .places import replace_places
-from .sex import replace_sex
+from .places.descriptions import replace_sex
 from .strategies import (
     FALLBACK,
     RELEASING,

@@ -7,7 +7,7 @@ import spacy_deid
 from spacy_deid.policies import Policy
 from spacy_deid.spans import Evidence, write_evidence
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.persons import DISPUTED, OTHERWISE, UNSURE, find_other_labels
+from spacy_deid.surrogates.mention import DISPUTED, OTHERWISE, UNSURE, find_other_labels
 from spacy_deid.surrogates.strategies import keep
 from spacy_deid.surrogates.style import SurrogateStyle
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.lang.text import fold
-from spacy_deid.surrogates.persons import number_mentions, number_persons
+from spacy_deid.surrogates.mention import number_mentions, number_persons
 
 
 def test_spellings_of_one_value_fold_to_one():

@@ -9,7 +9,7 @@ from spacy_deid.lang import all_languages
 from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention, find_mentions
-from spacy_deid.surrogates.sex import replace_sex
+from spacy_deid.surrogates.places.descriptions import replace_sex
 from spacy_deid.surrogates.style import replace_mentions
 
 LISTS = {language.code: language.resource("sex.toml") for language in all_languages("sex.toml")}

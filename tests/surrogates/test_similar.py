@@ -11,7 +11,7 @@ from spacy_deid.errors import ConfigError
 from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import find_mentions
-from spacy_deid.surrogates.people.load_names import load_names
+from spacy_deid.surrogates.people.name_lists import load_names
 from spacy_deid.surrogates.similar import Similar
 from spacy_deid.surrogates.strategies import Setting
 from spacy_deid.surrogates.style import replace_mentions

@@ -7,10 +7,9 @@ import pytest
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.labels import LABELS
-from spacy_deid.surrogates.calendar import DateRules
+from spacy_deid.surrogates.calendar.shifting import DateRules
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.mention import AROUND, Mention, find_mentions
-from spacy_deid.surrogates.persons import number_entities
+from spacy_deid.surrogates.mention import AROUND, Mention, find_mentions, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement, consistent, generalize, keep, markov, tag
 from spacy_deid.surrogates.style import SurrogateStyle, replace_mentions
 

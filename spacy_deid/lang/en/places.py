@@ -202,6 +202,8 @@ PLACES = PlaceConventions(
     kind_may_be_name=True,
     lower_case_names=frozenset(_MONTHS),
     ward_names=_WARD_NAMES,
+    before_places=frozenset({"of", "at", "in"}),
+    not_acronyms=frozenset({"sex", "ass", "tit", "fag", "gay", "kkk", "ss", "sa", "poo", "pee", "die", "hiv"}),
 )
 POSTAL_CODES = PostalCodes(
     rewrite=rewrite_code,

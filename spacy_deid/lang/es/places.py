@@ -176,6 +176,9 @@ PLACES = PlaceConventions(
     towns_are_names=True,
     not_towns=frozenset("san santa santo la el los las nuestra virgen".split()),
     lower_case_names=frozenset(MONTHS),
+    before_places=frozenset({"de", "d", "en"}),
+    after_titles=frozenset({"de", "del"}),
+    not_acronyms=frozenset({"sida", "eta", "pis"}),
 )
 # The first two digits are the province (Correos); their table is in places.toml.
 POSTAL_CODES = PostalCodes(

@@ -113,5 +113,6 @@ PLACES = PlaceConventions(
     acronym_keeps_last=True,
     street=draw_street,
     replace_institution=replace_institution,
+    not_acronyms=frozenset({"pes"}),
 )
 POSTAL_CODES = PostalCodes(rewrite=rewrite_code, has_area=_has_area, towns=codes_by_town)

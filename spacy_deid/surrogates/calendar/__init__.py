@@ -1,33 +1,45 @@
-"""Surrogates of dates and ages: moved by one secret offset per patient.
+"""Surrogates of dates and ages: moved by one secret offset per patient, or reduced to what HIPAA Safe Harbor allows.
 
 Dates of any format move by the same number of days, so that every interval between full dates stays the same, and keep
 their format: order, separators, leading zeros, names in their case and case form, blanks and line breaks. Dates
 without a day, month or year move by a constant number of months, quarters, years or decades that follows from the
-offset (`rules.Shift`). Relative days ("ayer", "3 days later") and times of day are no dates and stay. A day that does
-not exist (31/02) runs into the next month. Ages up to 89 years stay, because they stay true.
+offset (`shifting.Shift`). Relative days ("ayer", "3 days later") and times of day are no dates and stay. A day that
+does not exist (31/02) runs into the next month. Ages up to 89 years stay, because they stay true.
 
 An age over 89 becomes "90+", and a date more than 90 years before the note is moved on by whole years until it shows
 an age of 90. An age that only follows from several mentions ("at 70, 25 years ago") is not found, and in notes of
 several years such a patient's age is counted from the date of each note.
 
 A mention that cannot be parsed to its end has no surrogate (None), because half a date must not stay.
+
+Source: 45 CFR 164.514(b)(2)(i)(C), and the guidance of HHS on it (question "What are examples of dates that are not
+permitted"): a year that shows an age over 89 is reported as "on or before" the year that shows 90.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 
+from ...lang import shared_words
 from ..keys import IdentityKey
 from ..mention import Mention
-from .grammar import load_calendar, load_grammar
-from .parsing import find_conventions, find_reference, parse_date
-from .rules import DateRules, Shift
-from .safe_harbor import reduce_to_years, replace_age
-from .shifting import NoteShift, shift_date
-
-__all__ = ["LABELS", "DateRules", "Shift", "replace_dates"]
+from .grammar import Calendar, load_calendar, load_grammar
+from .parsing import ParsedDate, find_conventions, find_reference, full_year, parse_date
+from .shifting import OLDEST_AGE, DateRules, NoteShift, Shift, shift_date
 
 LABELS = frozenset({"DATE", "AGE"})
 """The labels that `replace_dates` replaces."""
+
+# Kinds of expressions that stay in each style.
+_HARMLESS = {"year": frozenset({"kept", "weekday"}), "safe_harbor": frozenset({"kept"})}
+_WHOLE = frozenset({"year", "decade", "kept"})
+
+_NUMBER = re.compile(r"(?<![\d.,])\d+(?:[.,]\d+)?(?!\d)\+?")
+_IN_YEAR = {"days": 365.2425, "weeks": 52.1775, "months": 12.0, "years": 1.0}
+_LONGEST = 200  # characters of a mention of an age
+_NEAR = 40  # characters behind a number in which its unit is searched
+_PLAUSIBLE_YEAR = range(1850, 2101)
 
 
 def replace_dates(
@@ -66,3 +78,88 @@ def replace_dates(
         else:
             out[i] = reduce_to_years(parsed, calendar, rules.style, note, today)
     return out
+
+
+def reduce_to_years(parsed: ParsedDate, calendar: Calendar, style: str, note: date | None, today: date) -> str | None:
+    """Reduce a mention to its years.
+
+    parsed (ParsedDate): parsed mention, its order resolved.
+    calendar (Calendar): calendar of the language.
+    style (str): "year" or "safe_harbor".
+    note (Optional[date]): date from which ages are counted, None if it is unknown.
+    today (date): date of the note, or a substitute.
+    RETURNS (Optional[str]): the year, or the first and the last year; the text itself if it has nothing finer than
+        years. None if it has no year, or it is unknown whether the year shows an age over 89.
+    """
+    if all(expression.kind in _HARMLESS[style] for expression in parsed.expressions):
+        return parsed.text
+    years = []
+    for expression in parsed.expressions:
+        if written := expression.field_text("e"):  # of a decade without a century, the latest possible one
+            years.append(full_year(written, today, born=True))
+        elif written := expression.field_text("y"):
+            years.append(full_year(written, today, parsed.born))
+            if second := expression.field_text("z"):
+                years.append(years[-1] + (int(second) - years[-1]) % 100)
+    if not years or note is None:
+        return None
+    latest = note.year - OLDEST_AGE
+    young = [year for year in years if year > latest]
+    if len(young) == len(years):
+        if all(expression.kind in _WHOLE for expression in parsed.expressions):
+            return parsed.text
+        first = str(min(young))
+    else:
+        first = str(calendar.settings["or_earlier"]).format(year=latest)
+    return "-".join(dict.fromkeys([first, *([str(max(young))] if young else [])]))
+
+
+def replace_age(text: str, after: str, lang: str) -> str | None:
+    """Replace an age over 89.
+
+    text (str): age as written, in digits or words.
+    after (str): text after it, which may hold the unit.
+    lang (str): language code.
+    RETURNS (Optional[str]): the text itself for an age up to 89 years, in any unit; for an older one the text with
+        "90+", or its words in the language; None if the age cannot be understood.
+    RAISES: ConfigError (D662) if the language has no ``calendar.toml``.
+    """
+    settings = load_calendar(lang).settings["age"]
+    unknown, old, units = _age_patterns(lang)
+    if len(text) > _LONGEST or unknown.search(old.sub(" ", text)) or not re.search(r"\w", text):
+        return None
+    if any(n.isdecimal() and int(n) in _PLAUSIBLE_YEAR for n in _NUMBER.findall(text)):
+        return None
+
+    def write_words(match: re.Match[str]) -> str:
+        """Return the words for 90 and more in the capitals of the original."""
+        new = str(settings["oldest"][int((match.lastgroup or "")[1:])]["as"])
+        if match[0].isupper():
+            return new.upper()
+        return new[:1].upper() + new[1:] if match[0][:1].isupper() else new
+
+    def limit(match: re.Match[str]) -> str:
+        """Return a number, or "90+" if it is an age of 90 years or more in its unit."""
+        behind = (words[match.end() :] + " " + after)[:_NEAR]
+        unit = next((unit for unit, pattern in units.items() if pattern.match(behind)), "years")
+        if float(match[0].rstrip("+").replace(",", ".")) / _IN_YEAR[unit] < OLDEST_AGE:
+            return match[0]
+        return str(settings["oldest_figures"]).format(n=int(OLDEST_AGE * _IN_YEAR[unit]))
+
+    words = old.sub(write_words, text)
+    return _NUMBER.sub(limit, words)
+
+
+@lru_cache
+def _age_patterns(lang: str) -> tuple[re.Pattern[str], re.Pattern[str], dict[str, re.Pattern[str]]]:
+    """Return patterns of unknown words, of words for ages over 89 (a group per row of the file), and of each unit."""
+    age = load_calendar(lang).settings["age"]
+    known = rf"(?:{age['words']}|{age['young']})"
+    unknown = rf"(?<![^\W\d_])(?!{known}(?![^\W\d_]))[^\W\d_]+"
+    oldest = "|".join(f"(?P<g{i}>{row['match']})" for i, row in enumerate(age["oldest"]))
+    # More numbers may be between a number and its unit: "3 a 5 meses".
+    between = "|".join(rf"\b{word}\b" for word in shared_words("calendar.toml", "age", "between"))
+    further = rf"(?:[\s\-–.,½]|\d|{between})*"
+    units = {unit: re.compile(rf"{further}(?:{form})", re.IGNORECASE) for unit, form in age["units"].items()}
+    old = re.compile(rf"(?<![^\W\d_])(?:{oldest})", re.IGNORECASE)
+    return re.compile(unknown, re.IGNORECASE), old, units

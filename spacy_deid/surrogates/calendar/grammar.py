@@ -21,6 +21,9 @@ from rapidfuzz.distance import DamerauLevenshtein
 from ...errors import ConfigError, Errors
 from ...lang import get_language, language_codes
 
+NAME_KINDS = {"M": "months", "W": "weekdays", "S": "seasons", "N": "days", "T": "tens", "F": "holidays"}
+"""Field of a date expression → kind of the names in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class NameFamily:
@@ -63,17 +66,12 @@ class Vocabulary:
         families = [family for family in self.families if family.bare or not bare]
         if not families:
             return "(?!)"
-        options = (f"(?:(?P<{group}{n}>{_options(f.forms)}){f.tail})" for n, f in enumerate(families))
-        return f"(?:{'|'.join(options)}){_END}"
-
-
-_END = r"(?![^\W\d_])"
-
-
-def _options(forms: Sequence[str]) -> str:
-    """Return the alternatives of some names, the longest first."""
-    unlike = sorted(set(forms), key=lambda form: (-len(form), form))
-    return "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in unlike)
+        options = []
+        for n, family in enumerate(families):
+            forms = sorted(set(family.forms), key=lambda form: (-len(form), form))
+            names = "|".join(re.escape(form).replace(r"\ ", r"\s+") for form in forms)
+            options.append(f"(?:(?P<{group}{n}>{names}){family.tail})")
+        return f"(?:{'|'.join(options)})(?![^\\W\\d_])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,37 +99,25 @@ def load_calendar(lang: str) -> Calendar:
     RETURNS (Calendar): names and settings; those of a region override those of its language.
     RAISES: ConfigError (D662) if the language has no ``calendar.toml``.
     """
-    data = _parse(lang)
-    names = {kind: _vocabulary(data.get(kind, [])) for kind in ("months", "weekdays", "seasons", "days", "tens")}
-    nominal = [_holidays(row["forms"]) for row in data.get("holidays", [])]
-    names["holidays"] = Vocabulary([NameFamily(tuple(days)) for days in nominal])
-    return Calendar(lang, names, {name.lower(): day for days in nominal for name, day in days.items()}, data)
-
-
-def _parse(lang: str) -> dict[str, Any]:
-    """Read the file of a language, overridden by that of a region."""
     data = get_language(lang).read_toml("calendar.toml")
     if not data:
         raise ConfigError(Errors.D662.format(lang=lang, known=", ".join(language_codes("calendar.toml"))))
-    return data
-
-
-def _vocabulary(rows: Sequence[Mapping[str, Any]]) -> Vocabulary:
-    """Read the families of names in rows of the file."""
-    return Vocabulary(
-        [NameFamily(_split(row["forms"]), str(row.get("tail", "")), bool(row.get("bare", True))) for row in rows]
-    )
-
-
-def _split(forms: str) -> tuple[str, ...]:
-    """Split names at commas, or at blanks if there is no comma."""
-    return tuple(form.strip() for form in (forms.split(",") if "," in forms else forms.split()))
-
-
-def _holidays(forms: str) -> dict[str, tuple[int, int]]:
-    """Read holidays ("name=MM-DD") as name → (month, day)."""
-    pairs = (form.split("=") for form in _split(forms))
-    return {name: (int(day[:2]), int(day[3:])) for name, day in pairs}
+    names = {}
+    for kind in NAME_KINDS.values():
+        families = []
+        for row in data.get(kind, []):
+            forms = row["forms"].split("," if "," in row["forms"] else None)
+            bare = bool(row.get("bare", True))
+            families.append(NameFamily(tuple(map(str.strip, forms)), str(row.get("tail", "")), bare))
+        names[kind] = Vocabulary(families)
+    holidays = {}
+    families = []
+    for family in names["holidays"].families:  # "name=MM-DD"
+        days = dict(form.split("=") for form in family.forms)
+        holidays.update({name.lower(): (int(day[:2]), int(day[3:])) for name, day in days.items()})
+        families.append(NameFamily(tuple(days)))
+    names["holidays"] = Vocabulary(families)
+    return Calendar(lang, names, holidays, data)
 
 
 def match_case(new: str, like: str) -> str:
@@ -214,6 +200,7 @@ _LONG_FORM = 6  # letters; only a longer case form is compared with a misspelled
 class DateExpression:
     """One date, or part of one, in a mention.
 
+    text (str): the mention.
     kind (str): "day", "pair" (two numbers: day and month, or month and year), "month", "year", "season", "decade",
         "week", "weekday", "holiday", "alone" (day of a month that is not named), or "kept" for text that is no date,
         such as a time of day.
@@ -223,10 +210,24 @@ class DateExpression:
         for the name of a month with its ending; H for the days before the last one of a range; z for a second year.
     """
 
+    text: str
     kind: str
     start: int
     end: int
     fields: FieldSpans
+
+    def __repr__(self) -> str:
+        """Show the kind and the position, never the text of a note."""
+        return f"DateExpression({self.kind!r}, {self.start}, {self.end})"
+
+    def field_text(self, field: str) -> str:
+        """Return the text of a field, "" if the expression has none."""
+        start, end = self.fields.get(field, (0, 0))
+        return self.text[start:end]
+
+    def number(self, field: str) -> int:
+        """Return the number in a field, 0 if there is none."""
+        return int(self.field_text(field) or 0)
 
 
 class Grammar:
@@ -237,22 +238,11 @@ class Grammar:
 
     def __init__(self, calendar: Calendar) -> None:
         self.calendar = calendar
-        own = calendar.settings["patterns"]
-        self._slots = self._fill()
-        own_rows = ((kind, _spaced(p)) for kind in _KINDS for p in own.get(kind, []))
-        rows = (*_DATES, *own_rows, *_LOOSE, _WEEKDAY[1])
-        self._patterns = [(kind, self._compile(p), False) for kind, p in (_WEEKDAY[0], *rows)]
-        self._patterns += [(kind, self._compile(p), True) for kind, p in _LONE]
-        fillers = "|".join(sorted(map(_spaced, calendar.settings["fillers"]), key=len, reverse=True))
-        self._filler = self._compile(rf"\s+|[^\w\s]|(?:{fillers})(?!\w)")
-
-    def _fill(self) -> dict[str, str]:
-        """Return the regular expression of each slot of the patterns ("MM", "YY")."""
-        names, settings = self.calendar.names, self.calendar.settings
+        names, settings = calendar.names, calendar.settings
         ordinal, link = str(settings["ordinal"]), _spaced(str(settings["link"]))
-        kinds = (("MM", "months"), ("WW", "weekdays"), ("SS", "seasons"), ("NN", "days"), ("TT", "tens"))
-        slots = {slot: names[kind].pattern(slot[0]) for slot, kind in (*kinds, ("FF", "holidays"))}
-        return slots | {
+        slots = {field * 2: names[kind].pattern(field) for field, kind in NAME_KINDS.items()}
+        # The regular expression of each slot of the patterns ("MM", "YY").
+        self._slots = slots | {
             "MM": f"(?P<w>{slots['MM']})",
             "BB": f"(?P<w>{names['months'].pattern('M', bare=True)})",
             "DD": r"(?P<d>0?\d{1,2})(?!\d)",
@@ -263,6 +253,12 @@ class Grammar:
             "YY": _YEAR,
             "YYYY": _YEAR4,
         }
+        own_rows = ((kind, _spaced(p)) for kind in _KINDS for p in settings["patterns"].get(kind, []))
+        rows = (_WEEKDAY[0], *_DATES, *own_rows, *_LOOSE, _WEEKDAY[1])
+        self._patterns = [(kind, self._compile(p), False) for kind, p in rows]
+        self._patterns += [(kind, self._compile(p), True) for kind, p in _LONE]
+        fillers = "|".join(sorted(map(_spaced, settings["fillers"]), key=len, reverse=True))
+        self._filler = self._compile(rf"\s+|[^\w\s]|(?:{fillers})(?!\w)")
 
     def _compile(self, pattern: str) -> re.Pattern[str]:
         """Compile a pattern after its slots are filled."""
@@ -334,25 +330,21 @@ class Grammar:
 
     def _options(self, text: str, at: int) -> Iterator[tuple[DateExpression | None, int]]:
         """Yield what may begin at a position, with its end: expressions first, then a filler (None)."""
-        if not (at and text[at - 1].isalpha() and text[at].isalpha()):
-            for kind, pattern, lone in self._patterns:
-                match = pattern.match(text, at)
-                if match and match.end() > at and not (lone and _has_digits(text, match)):
-                    yield DateExpression(kind, at, match.end(), _field_spans(match)), match.end()
-            match = self._filler.match(text, at)
-            if match and match.end() > at:
-                yield None, match.end()
-
-
-def _has_digits(text: str, match: re.Match[str]) -> bool:
-    """Whether the text has digits outside a match."""
-    return re.search(r"\d", text[: match.start()] + text[match.end() :]) is not None
-
-
-def _field_spans(match: re.Match[str]) -> FieldSpans:
-    """Return the spans of the fields; the group of a name has the number of its family ("M0")."""
-    groups = match.re.groupindex.items()
-    return {name[0]: match.span(i) for name, i in groups if match.start(i) < match.end(i)}
+        if at and text[at - 1].isalpha() and text[at].isalpha():
+            return
+        for kind, pattern, lone in self._patterns:
+            match = pattern.match(text, at)
+            if not match or match.end() == at:
+                continue
+            if lone and re.search(r"\d", text[:at] + text[match.end() :]):
+                continue
+            # the group of a name has the number of its family ("M0")
+            groups = match.re.groupindex.items()
+            fields = {name[0]: match.span(i) for name, i in groups if match.start(i) < match.end(i)}
+            yield DateExpression(text, kind, at, match.end(), fields), match.end()
+        match = self._filler.match(text, at)
+        if match and match.end() > at:
+            yield None, match.end()
 
 
 def _spaced(pattern: str) -> str:

@@ -1,15 +1,129 @@
-"""Moving the dates of a mention by the shift of a patient, in the format of the original."""
+"""Moving the dates of a mention by the secret shift of a patient, in the format of the original."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
-from .grammar import Calendar, DateExpression, match_case
+from ...errors import ConfigError, Errors
+from ...lang import all_languages
+from ..keys import Draw, IdentityKey
+from .grammar import NAME_KINDS, Calendar, DateExpression, match_case
 from .parsing import DateConventions, ParsedDate, day_of, full_year, nearest
-from .rules import OLDEST_AGE, Shift
 
-_KINDS = {"M": "months", "W": "weekdays", "S": "seasons", "N": "days", "T": "tens", "F": "holidays"}
+STYLES = ("shift", "year", "safe_harbor")
+OLDEST_AGE = 90
+"""The age that stands for all ages over 89 (45 CFR 164.514(b)(2)(i)(C))."""
+
+_YEAR = 365.2425  # days, Gregorian mean
+_LONGEST = 36_525  # days
+_LEAP = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class DateRules:
+    """How dates and ages are replaced.
+
+    style (str): "shift" moves every date by the patient's offset and keeps its format. "year" keeps only the year of a
+        date. "safe_harbor" does the same, and removes weekdays and seasons too: 45 CFR 164.514(b)(2)(i)(C).
+    reference (Optional[date]): date of the note; None: its latest full date that is no date of birth.
+    span (int): longest offset, in days.
+    past (bool): whether the offset is always to the past, so that no note gets a date after today. False: to the past
+        or to the future.
+    keep_weekday (bool): whether the offset is a multiple of 7 days.
+    season (Optional[int]): greatest difference of the offset from whole years, in days, so that the season stays; None
+        for any offset.
+    year (int): year from which ages are counted if neither the reference nor a date of the note is known; 0: none.
+    RAISES: ConfigError (D660) for an unknown style, (D661) if no offset satisfies the rules.
+    """
+
+    style: str = "shift"
+    reference: date | None = None
+    span: int = 1095
+    past: bool = True
+    keep_weekday: bool = False
+    season: int | None = None
+    year: int = 0
+
+    def __post_init__(self) -> None:
+        if self.style not in STYLES:
+            raise ConfigError(Errors.D660.format(style=self.style, known=", ".join(STYLES)))
+        if not 0 < self.span <= _LONGEST or not offsets(self.span, self.past, self.keep_weekday, self.season):
+            raise ConfigError(Errors.D661.format(span=self.span, longest=_LONGEST))
+
+
+@lru_cache
+def offsets(span: int, past: bool, keep_weekday: bool, season: int | None) -> Sequence[int]:
+    """Return all offsets that date rules allow, in days; the arguments are those of `DateRules`.
+
+    Neither 0 nor whole years are allowed, because "3 May" would not change. A weekday changes unless it is kept.
+    """
+    found = []
+    for days in range(-span, 0 if past else span + 1):
+        years = round(days / _YEAR)
+        apart = abs(days - years * _YEAR)
+        fits = (not years or apart >= 2) and (season is None or apart <= season)
+        if days and (days % 7 == 0) == keep_weekday and fits:
+            found.append(days)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How far dates of each precision move. All amounts are constant for a patient, so that intervals stay.
+
+    The offset in months (quarters, years, decades) is rounded down or up, with a keyed draw that makes the expected
+    amount equal to the offset. It is never rounded to 0, because the date would not change.
+
+    days (int): offset of full dates.
+    months, quarters, years, decades (int): offsets of dates without a day, a month, …
+    """
+
+    days: int
+    months: int
+    quarters: int
+    years: int
+    decades: int
+
+    def __repr__(self) -> str:
+        return "Shift(secret)"
+
+    @classmethod
+    def draw(cls, key: IdentityKey, rules: DateRules, variant: int = 0) -> "Shift":
+        """Draw the shift of a patient.
+
+        key (IdentityKey): key of the patient.
+        rules (DateRules): rules that limit the offset.
+        variant (int): 0 for the shift of all notes; another number for an independent one.
+        RETURNS (Shift): the shift.
+        """
+        apart = (str(variant),) if variant else ()
+        days = key.draw("dates", *apart).choice(offsets(rules.span, rules.past, rules.keep_weekday, rules.season))
+        return cls.of(days, key.draw("dates", "part of a period", *apart), rules.season is not None)
+
+    @classmethod
+    def of(cls, days: int, draw: Draw, season: bool = False) -> "Shift":
+        """Return the shift of an offset.
+
+        days (int): the offset, not 0.
+        draw (Draw): stream of random numbers that decides on the rounding.
+        season (bool): whether seasons stay.
+        RETURNS (Shift): the shift.
+        """
+
+        def round_randomly(amount: float, cycle: int = 0) -> int:
+            """Round down or up by a keyed draw; never to a multiple of the cycle, or to 0 if the cycle is 0."""
+            low = math.floor(amount)
+            high = draw.below(1_000_000) < (amount - low) * 1_000_000
+            first, other = (low + 1, low) if high else (low, low + 1)
+            return other if (first % cycle if cycle else first) == 0 else first
+
+        months = round_randomly(days / (_YEAR / 12), 12)
+        years = round_randomly(days / _YEAR)
+        quarters = 4 * years if season else round_randomly(days / (_YEAR / 4), 4)
+        return cls(days, months, quarters, years, round_randomly(days / (10 * _YEAR)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +148,31 @@ class NoteShift:
     def __repr__(self) -> str:
         return "NoteShift(secret)"
 
+    def move_day(self, day: date) -> date:
+        """Move a day. A day more than 90 years before the note is moved on by whole years, to show an age of 90."""
+        moved = day + timedelta(days=self.shift.days)
+        if self.note is None:
+            return moved
+        note = self.note + timedelta(days=self.shift.days)
+        age = note.year - moved.year - ((note.month, note.day) < (moved.month, moved.day))
+        if age <= OLDEST_AGE:
+            return moved
+        # 29 February becomes 1 March in a common year, so that the age stays.
+        return day_of(moved.year + age - OLDEST_AGE, moved.month, moved.day)
+
+    def limit_age(self, moved: int, per_year: int, offset: int) -> int:
+        """Move a time on by whole years, so that it shows an age of at most 90.
+
+        moved (int): the moved time, in units of 1 / `per_year` years: 1 for years, 4 for quarters, 12 for months.
+        per_year (int): units per year.
+        offset (int): by how many units the time was moved.
+        RETURNS (int): the time.
+        """
+        if self.note is None:
+            return moved
+        now = per_year * self.note.year + (self.note.month - 1) * per_year // 12 + offset
+        return moved + per_year * max(0, (now - moved) // per_year - OLDEST_AGE)
+
 
 class DateWriter:
     """Reads the fields of an expression, and writes it for another date.
@@ -46,60 +185,49 @@ class DateWriter:
     def __init__(self, parsed: ParsedDate, expression: DateExpression, move: NoteShift) -> None:
         self.parsed, self.expression, self.move = parsed, expression, move
         self.text, self.fields = parsed.text, expression.fields
-
-    def field_text(self, field: str) -> str:
-        """Return the text of a field."""
-        return self.parsed.field_text(self.expression, field)
-
-    def number(self, field: str) -> int:
-        """Return the number in a field, 0 if there is none."""
-        return int(self.field_text(field) or 0)
+        self.field_text, self.number = expression.field_text, expression.number
 
     def index(self, field: str) -> int:
         """Return the position of the name in a field, from 0."""
-        return self.move.calendar.names[_KINDS[field]].find(self.field_text(field))[0][1]
+        return self.move.calendar.names[NAME_KINDS[field]].find(self.field_text(field))[0][1]
 
-    def year(self, today: date | None = None) -> int:
+    def year(self) -> int:
         """Return the year of the expression."""
-        return full_year(self.field_text("y"), today or self.move.today, self.parsed.born)
+        return full_year(self.field_text("y"), self.move.today, self.parsed.born)
 
     def month(self) -> int:
         """Return the month, from 1; 0 if it is unknown ("00/2014")."""
         return self.index("M") + 1 if "M" in self.fields else self.number("m")
 
-    def name(self, field: str, i: int) -> str:
+    def write_name(self, field: str, i: int) -> str:
         """Write the i-th name, of the same family and in the case of the name in a field."""
-        kind, like = _KINDS[field], self.field_text(field)
-        vocabulary = self.move.calendar.names[kind]
+        like, vocabulary = self.field_text(field), self.move.calendar.names[NAME_KINDS[field]]
         numbers = [number for number, _ in vocabulary.find(like)]
-        preferred = [number for number in self.move.conventions.families.get(kind, ()) if number in numbers]
-        if len(numbers) > 1 and self.text[self.fields[field][1] :].startswith(
-            "."
-        ):  # "May." is an abbreviation, as "Jun." is
+        preferred = [number for number in self.move.conventions.families.get(field, ()) if number in numbers]
+        point = self.text[self.fields[field][1] :].startswith(".")
+        if len(numbers) > 1 and point:  # "May." is an abbreviation, as "Jun." is
             numbers.sort(key=lambda number: len(vocabulary.families[number].forms[i]))
         return match_case(vocabulary.families[(preferred or numbers)[0]].forms[i], like)
 
-    def digits(self, field: str, value: int) -> str:
+    def write_digits(self, field: str, value: int) -> str:
         """Write a day or month in digits, with a leading zero as the field, the note or its neighbour has it."""
         like, named = self.field_text(field), "M" in self.fields or self.expression.kind == "alone"
         if like.startswith("0") or len(like) != 2:
             return f"{value:0{len(like)}d}"
-        if not named and self._is_rigid(field):
-            return f"{value:02d}"
-        habit = self.move.conventions.padded.get((named, field))
-        if habit is None:
+        if not named and "y" in self.fields:
+            # A field has two digits if the year is first, or there are no separators.
+            start, end = self.fields[field]
+            starts, ends = zip(*(self.fields[f] for f in "dmy" if f in self.fields), strict=True)
+            if self.fields["y"][0] < start or start in ends or end in starts:
+                return f"{value:02d}"
+        padded = self.move.conventions.padded.get((named, field))
+        if padded is None:
             other = self.field_text("m" if field == "d" else "d")
-            told = other.startswith("0") or len(other) == 1
-            habit = len(other) > 1 if told else not named and bool(self.move.calendar.settings["padded"])
-        return f"{value:02d}" if habit else str(value)
+            decisive = other.startswith("0") or len(other) == 1
+            padded = len(other) > 1 if decisive else not named and bool(self.move.calendar.settings["padded"])
+        return f"{value:02d}" if padded else str(value)
 
-    def _is_rigid(self, field: str) -> bool:
-        """Whether a field always has two digits: the year is first, or there are no separators."""
-        year, (start, end) = self.fields.get("y"), self.fields[field]
-        starts, ends = zip(*(self.fields[f] for f in "dmy" if f in self.fields), strict=True)
-        return year is not None and (year[0] < start or start in ends or end in starts)
-
-    def year_like(self, value: int, field: str = "y") -> str:
+    def write_year(self, value: int, field: str = "y") -> str:
         """Write a year in as many digits as in a field.
 
         RAISES: ValueError if the year is not between 1000 and 9999.
@@ -111,16 +239,22 @@ class DateWriter:
             return f"{value % 100:02d}"
         return f"{value // 1000}.{value % 1000:03d}" if "." in like else str(value)
 
+    def write_ordinal(self, day: date, like: str) -> str:
+        """Write the ordinal suffix of a day ("12th", "1º") if the original has one."""
+        table = self.move.calendar.settings.get("ordinals", {})
+        new = str(table.get(str(day.day), table.get("other", "=")))
+        return like if not like or new == "=" else match_case(new, like)
+
     def write(self, day: date, start: int, end: int) -> str:
         """Write the mention from start to end with its fields for a date."""
         new: dict[str, Callable[[], str]] = {
-            "d": lambda: self.digits("d", day.day),
-            "m": lambda: self.digits("m", day.month),
-            "y": lambda: self.year_like(day.year),
+            "d": lambda: self.write_digits("d", day.day),
+            "m": lambda: self.write_digits("m", day.month),
+            "y": lambda: self.write_year(day.year),
             "x": lambda: str(day.year),
-            "M": lambda: self.name("M", day.month - 1),
-            "N": lambda: self.name("N", day.day - 1),
-            "o": lambda: self.ordinal(day, self.field_text("o")),
+            "M": lambda: self.write_name("M", day.month - 1),
+            "N": lambda: self.write_name("N", day.day - 1),
+            "o": lambda: self.write_ordinal(day, self.field_text("o")),
         }
         out = self.text[start:end]
         for field, place in sorted(self.fields.items(), key=lambda item: item[1], reverse=True):
@@ -128,16 +262,8 @@ class DateWriter:
                 out = out[: place[0] - start] + new[field]() + out[place[1] - start :]
         return out
 
-    def ordinal(self, day: date, like: str) -> str:
-        """Write the ordinal suffix of a day ("12th", "1º") if the original has one."""
-        table = self.move.calendar.settings.get("ordinals", {})
-        new = str(table.get(str(day.day), table.get("other", "=")))
-        return like if not like or new == "=" else match_case(new, like)
-
 
 # --- the kinds of expressions ---
-
-_LEAP = 2000
 
 Edit = tuple[int, int, str]
 """A replacement in the mention: start, end, text."""
@@ -155,6 +281,7 @@ def shift_date(parsed: ParsedDate, move: NoteShift) -> str | None:
         edits = [
             edit
             for expression in parsed.expressions
+            if expression.kind != "kept"  # no date: "ayer", "3 days later", "14:30"
             for edit in _HANDLERS[expression.kind](DateWriter(parsed, expression, move))
         ]
     except (ValueError, OverflowError):
@@ -170,28 +297,37 @@ def shift_date(parsed: ParsedDate, move: NoteShift) -> str | None:
 def _shift_day(w: DateWriter) -> Iterator[Edit]:
     """Move a full date, a day of a month, or several days of a month."""
     month, day = w.month(), w.index("N") + 1 if "N" in w.fields else w.number("d")
-    if not (month and day):
-        yield from _shift_unknown(w, month)
+    if not (month and day):  # the known part of a date with an unknown part ("00/03/2014")
+        if month or "y" in w.fields:
+            yield from _shift_month(w) if month else _shift_year(w)
         return
-    last = _last_day(w, month, day)
-    moved = _move_day(last, w.move)
-    heads = list(re.finditer(r"(\d{1,2})(st|nd|rd|th|\.)?", w.field_text("H")))
+    if "y" in w.fields or "x" in w.fields:
+        last = day_of(w.year() if "y" in w.fields else w.move.today.year, month, day)
+    else:
+        last = nearest(month, day, _anchor(w))
+    heads = list(_numbers_with_ordinals().finditer(w.field_text("H")))
     if not heads:
-        yield w.expression.start, w.expression.end, w.write(moved, w.expression.start, w.expression.end)
+        start, end = w.expression.start, w.expression.end
+        yield start, end, w.write(w.move.move_day(last), start, end)
         return
-    before = [_day_before(last, int(head[1])) for head in heads]
-    days = [_move_day(each, w.move) for each in before]
+    days = []  # those of a range are in the month of its end, or in the month before if they are greater
+    for head in heads:
+        number = int(head[1])
+        if number <= last.day:
+            days.append(last.replace(day=max(1, number)))
+        else:
+            days.append(day_of(last.year - (last.month == 1), last.month - 1, number))
     at = w.fields["H"][0]
-    yield from _shift_days(w, [(at + h.start(1), at + h.end(1), at + h.end()) for h in heads], [*days, moved])
+    spans = [(at + h.start(1), at + h.end(1), at + h.end()) for h in heads]
+    yield from _shift_days(w, spans, [w.move.move_day(each) for each in (*days, last)])
 
 
-def _last_day(w: DateWriter, month: int, day: int) -> date:
-    """Return the date of an expression; the last one of a range."""
-    if "y" in w.fields:
-        return day_of(w.year(), month, day)
-    if "x" in w.fields:
-        return day_of(w.move.today.year, month, day)
-    return nearest(month, day, _anchor(w))
+@lru_cache
+def _numbers_with_ordinals() -> re.Pattern[str]:
+    """Return the pattern of a day and its ordinal suffix in any language."""
+    tables = (language.read_toml("calendar.toml").get("ordinals", {}) for language in all_languages("calendar.toml"))
+    suffixes = sorted({re.escape(suffix) for table in tables for suffix in table.values() if suffix.isalpha()})
+    return re.compile(rf"(\d{{1,2}})({'|'.join(suffixes)}|\.)?")
 
 
 def _anchor(w: DateWriter) -> date:
@@ -200,169 +336,110 @@ def _anchor(w: DateWriter) -> date:
     It is the next full date of the mention ("del 3 de abril al 5 de mayo de 2014"), else the date of the note.
     """
     for expression in w.parsed.expressions:
-        other = DateWriter(w.parsed, expression, w.move)
-        if (
-            expression.kind == "day"
-            and expression.start > w.expression.start
-            and "y" in expression.fields
-            and other.month()
-        ):
-            return day_of(other.year(), other.month(), max(1, other.number("d")))
+        if expression.kind == "day" and expression.start > w.expression.start and "y" in expression.fields:
+            other = DateWriter(w.parsed, expression, w.move)
+            if other.month():
+                return day_of(other.year(), other.month(), max(1, other.number("d")))
     return w.move.today
 
 
-def _day_before(last: date, day: int) -> date:
-    """Return a day in the month of the end of a range, or in the month before if the day is greater."""
-    if day <= last.day:
-        return last.replace(day=max(1, day))
-    return day_of(last.year - (last.month == 1), last.month - 1, day)
-
-
-def _move_day(day: date, move: NoteShift) -> date:
-    """Move a day. A day more than 90 years before the note is moved on by whole years, to show an age of 90."""
-    moved = day + timedelta(days=move.shift.days)
-    if move.note is None:
-        return moved
-    note = move.note + timedelta(days=move.shift.days)
-    age = note.year - moved.year - ((note.month, note.day) < (moved.month, moved.day))
-    if age <= OLDEST_AGE:
-        return moved
-    # 29 February becomes 1 March in a common year, so that the age stays.
-    return day_of(moved.year + age - OLDEST_AGE, moved.month, moved.day)
-
-
 def _shift_days(w: DateWriter, heads: Sequence[tuple[int, int, int]], days: Sequence[date]) -> Iterator[Edit]:
-    """Move several days of one month ("3-5/4/2014"). If they move into two months, each day gets its own month."""
+    """Move several days of one month ("3-5/4/2014"). If they move into two months, each day gets its own month.
+
+    heads (Sequence[tuple[int, int, int]]): start, end, and end with the ordinal suffix, of each day but the last.
+    days (Sequence[date]): the moved days.
+    """
     month = w.fields.get("w") or w.fields["m"]
     year = w.fields.get("y", month)
     first = heads[0][0]
     leads = month[0] < first  # "March 3-5, 2014"
     start, end = w.fields["d"][0], w.expression.end
-    for (at, to, full), day, after in zip(heads, days, days[1:], strict=False):
-        sign = w.ordinal(day, w.text[to:full])
-        new = w.digits("d", day.day) + sign
-        if not leads and _month(day) != _month(days[-1]):
-            new = _with_month(w, day, sign, year[1] if day.year != days[-1].year else month[1])
-        if leads and day.year != after.year:
+    months = [(day.year, day.month) for day in days]
+    for i, ((at, to, full), day) in enumerate(zip(heads, days, strict=False)):
+        sign = w.write_ordinal(day, w.text[to:full])
+        new = w.write_digits("d", day.day) + sign
+        if not leads and months[i] != months[-1]:
+            # The text from the last day to its month or year follows. The point of "3." belongs to that text, unless
+            # the month is in digits: "29.4.–1.5.2014".
+            stop = year[1] if day.year != days[-1].year else month[1]
+            rest = w.write(day, w.fields["d"][1], stop)
+            point = sign == "." and rest.startswith(".")
+            new = w.write_digits("d", day.day) + ("" if point else sign) + rest
+            new += sign if point and "m" in w.fields and stop == w.fields["m"][1] else ""
+        if leads and day.year != days[i + 1].year:
             new += w.write(day, w.fields["d"][1], year[1])
-        if leads and at != first and _month(day) != _month(_before(days, day)):
+        if leads and i and months[i] != months[max(0, days.index(day) - 1)]:
             new = w.write(day, month[0], first) + new
         yield at, full, new
     last = w.write(days[-1], start, end)
     if leads:
         yield month[0], first, w.write(days[0], month[0], first)
-        if _month(days[-1]) != _month(days[-2]):
+        if months[-1] != months[-2]:
             last = w.write(days[-1], month[0], first) + last
     yield start, end, last
 
 
-def _with_month(w: DateWriter, day: date, sign: str, end: int) -> str:
-    """Write a day, and the text from the last day to the month or year behind it.
-
-    The point of "3." belongs to that text, unless the month is in digits: "29.4.–1.5.2014".
-    """
-    rest = w.write(day, w.fields["d"][1], end)
-    point = sign == "." and rest.startswith(".")
-    new = w.digits("d", day.day) + ("" if point else sign) + rest
-    return new + sign if point and "m" in w.fields and end == w.fields["m"][1] else new
-
-
-def _before(days: Sequence[date], day: date) -> date:
-    """Return the day before a day in a sequence; the first day for itself."""
-    return days[max(0, days.index(day) - 1)]
-
-
-def _month(day: date) -> tuple[int, int]:
-    """Return the year and the month of a day."""
-    return day.year, day.month
-
-
-def _shift_unknown(w: DateWriter, month: int) -> Iterator[Edit]:
-    """Move the known part of a date with an unknown part ("00/03/2014")."""
-    if month:
-        yield from _shift_month(w)
-    elif "y" in w.fields:
-        yield from _shift_year(w)
-
-
 def _shift_month(w: DateWriter) -> Iterator[Edit]:
     """Move a month with or without its year."""
-    months, named = (w.month() - 1) % 12 + w.move.shift.months, "M" in w.fields
     if not w.month():
         yield from _shift_year(w)
         return
+    months = (w.month() - 1) % 12 + w.move.shift.months
     if "y" in w.fields:
-        months += 12 * w.year()
-        if w.move.note:
-            months = _not_older(months, 12 * w.move.note.year + w.move.note.month - 1 + w.move.shift.months, 12)
-        yield *w.fields["y"], w.year_like(months // 12)
-    field = "M" if named else "m"
-    new = w.name("M", months % 12) if named else w.digits("m", months % 12 + 1)
-    yield *w.fields[field], new
-
-
-def _not_older(then: int, now: int, each: int) -> int:
-    """Move a time on by whole years, so that it shows an age of at most 90.
-
-    then, now (int): the time and the date of the note, in units of 1 / each year.
-    each (int): units per year.
-    RETURNS (int): the time.
-    """
-    return then + each * max(0, (now - then) // each - OLDEST_AGE)
+        months = w.move.limit_age(months + 12 * w.year(), 12, w.move.shift.months)
+        yield *w.fields["y"], w.write_year(months // 12)
+    if "M" in w.fields:
+        yield *w.fields["M"], w.write_name("M", months % 12)
+    else:
+        yield *w.fields["m"], w.write_digits("m", months % 12 + 1)
 
 
 def _shift_year(w: DateWriter) -> Iterator[Edit]:
     """Move a year, or two: "2012/13"."""
     year = w.year()
-    moved = year + w.move.shift.years
-    if w.move.note:
-        moved = _not_older(moved, w.move.note.year + w.move.shift.years, 1)
-    yield *w.fields["y"], w.year_like(moved)
+    moved = w.move.limit_age(year + w.move.shift.years, 1, w.move.shift.years)
+    yield *w.fields["y"], w.write_year(moved)
     if "z" in w.fields:
-        yield *w.fields["z"], w.year_like(moved + (w.number("z") - year) % 100, "z")
+        yield *w.fields["z"], w.write_year(moved + (w.number("z") - year) % 100, "z")
 
 
 def _shift_season(w: DateWriter) -> Iterator[Edit]:
     """Move a season or a quarter, with or without its year."""
     quarters = w.index("S") + w.move.shift.quarters
     if "y" in w.fields:
-        quarters += 4 * w.year()
-        if w.move.note:
-            now = 4 * w.move.note.year + (w.move.note.month - 1) // 3 + w.move.shift.quarters
-            quarters = _not_older(quarters, now, 4)
-        yield *w.fields["y"], w.year_like(quarters // 4)
-    yield *w.fields["S"], w.name("S", quarters % 4)
+        quarters = w.move.limit_age(quarters + 4 * w.year(), 4, w.move.shift.quarters)
+        yield *w.fields["y"], w.write_year(quarters // 4)
+    yield *w.fields["S"], w.write_name("S", quarters % 4)
 
 
 def _shift_decade(w: DateWriter) -> Iterator[Edit]:
     """Move a decade: "1980s", "80s", "eighties"."""
-    moved = 10 * w.move.shift.decades
+    offset = w.move.shift.decades
     if "T" in w.fields:
-        yield *w.fields["T"], w.name("T", (w.index("T") + moved // 10 - 2) % 8 + 2)
+        yield *w.fields["T"], w.write_name("T", (w.index("T") + offset - 2) % 8 + 2)
         return
     decade = w.number("e")
     if len(w.field_text("e")) == 2:
-        yield *w.fields["e"], f"{(decade + moved) % 100:02d}"
+        yield *w.fields["e"], f"{(decade + 10 * offset) % 100:02d}"
         return
-    new = decade + moved
     if w.move.note and w.move.note.year - decade - 9 > OLDEST_AGE:
-        new = (w.move.note.year - OLDEST_AGE) // 10 * 10 + moved
-    yield *w.fields["e"], str(new)
+        decade = (w.move.note.year - OLDEST_AGE) // 10 * 10
+    yield *w.fields["e"], str(decade + 10 * offset)
 
 
 def _shift_weekday(w: DateWriter) -> Iterator[Edit]:
     """Move a weekday, alone or before its date."""
-    yield *w.fields["W"], w.name("W", (w.index("W") + w.move.shift.days) % 7)
+    yield *w.fields["W"], w.write_name("W", (w.index("W") + w.move.shift.days) % 7)
 
 
 def _shift_week(w: DateWriter) -> Iterator[Edit]:
     """Move a week of the ISO calendar."""
     year = w.year() if "y" in w.fields else w.move.today.isocalendar().year
-    week = min(max(1, w.number("k")), 52)
+    week, written = min(max(1, w.number("k")), 52), w.field_text("k")
     moved = (date.fromisocalendar(year, week, 1) + timedelta(days=w.move.shift.days)).isocalendar()
     if "y" in w.fields:
-        yield *w.fields["y"], w.year_like(moved.year)
-    yield *w.fields["k"], f"{moved.week:0{len(w.field_text('k')) if w.field_text('k')[0] == '0' else 1}d}"
+        yield *w.fields["y"], w.write_year(moved.year)
+    yield *w.fields["k"], f"{moved.week:0{len(written) if written[0] == '0' else 1}d}"
 
 
 def _shift_holiday(w: DateWriter) -> Iterator[Edit]:
@@ -387,11 +464,6 @@ def _shift_alone(w: DateWriter) -> Iterator[Edit]:
     yield w.expression.start, w.expression.end, w.write(day, w.expression.start, w.expression.end)
 
 
-def _keep(w: DateWriter) -> Iterator[Edit]:
-    """Keep an expression that is no date: "ayer", "3 days later", "14:30"."""
-    return iter(())
-
-
 _HANDLERS: Mapping[str, Callable[[DateWriter], Iterator[Edit]]] = {
     "day": _shift_day,
     "month": _shift_month,
@@ -402,5 +474,4 @@ _HANDLERS: Mapping[str, Callable[[DateWriter], Iterator[Edit]]] = {
     "week": _shift_week,
     "holiday": _shift_holiday,
     "alone": _shift_alone,
-    "kept": _keep,
 }

@@ -12,11 +12,10 @@ from typing import Protocol
 
 from ...lang.identifiers import MoveDate
 from ...lang.text import fold
-from ..calendar import DateRules, Shift
-from ..keys import IdentityKey
+from ..calendar.shifting import DateRules, Shift
+from ..keys import FormatPreservingCipher, IdentityKey
 from ..mention import Mention
 from .addresses import read_address, read_web_address
-from .cipher import FormatPreservingCipher
 from .identifiers import move_birth, read_identifier
 from .phones import read_phone
 
@@ -66,19 +65,26 @@ def replace_ids(
     rules = rules or DateRules()
     year = rules.reference.year if rules.reference else rules.year
     move = move_birth(Shift.draw(key, rules).days, max(year - _OLDEST, 0))
-    numbers = [_read(mention, lang, move) for mention in mentions]
     taken = {_bare(mention.text) for mention in mentions}
     cipher, made = FormatPreservingCipher(key), dict[tuple[type[ParsedNumber], str, int], str | None]()
     out: list[str | None] = []
-    for mention, number in zip(mentions, numbers, strict=True):
+    for mention in mentions:
+        number = _read(mention, lang, move)
         if number is None:
             out.append(None)
             continue
         decision = (type(number), number.identity, mention.variant)
         if decision not in made:
-            made[decision] = _first_free(number, mention.variant, cipher, forbidden, taken)
-        value = made[decision]
-        out.append(None if value is None else number.write(value))
+            made[decision] = None
+            for value in number.candidates(cipher, mention.variant):
+                written = number.write(value)
+                bare = {_bare(value), _bare(written)}
+                if not bare & taken and not forbidden(written):
+                    taken |= bare
+                    made[decision] = value
+                    break
+        value_made = made[decision]
+        out.append(None if value_made is None else number.write(value_made))
     return out
 
 
@@ -93,23 +99,6 @@ def _read(mention: Mention, lang: str, move: MoveDate) -> ParsedNumber | None:
     elif label in ("IP_ADDRESS", "DEVICE"):
         found = read_address(text)
     return found or read_identifier(text, label, lang, move)
-
-
-def _first_free(
-    number: ParsedNumber,
-    variant: int,
-    cipher: FormatPreservingCipher,
-    forbidden: Callable[[str], bool],
-    taken: set[str],
-) -> str | None:
-    """Return the first surrogate that is neither forbidden nor a number of the note, and add it to `taken`."""
-    for value in number.candidates(cipher, variant):
-        written = number.write(value)
-        bare = {_bare(value), _bare(written)}
-        if not bare & taken and not forbidden(written):
-            taken |= bare
-            return value
-    return None
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Surrogates of network and web addresses, from ranges that are set apart for documentation.
+"""Surrogates of network and web addresses, from reserved ranges, so that they reach nobody.
 
 - IPv4: 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (RFC 5737). IPv6: 2001:db8::/32 (RFC 3849). MAC addresses:
   00-00-5E-00-53-00 to 00-00-5E-00-53-FF (RFC 9542). Ports, prefix lengths and leading zeros stay, and the written
@@ -6,6 +6,9 @@
 - Web addresses: example.org, example.com, example.net and .test (RFC 2606, RFC 6761). The scheme, "www.", the port and
   the shape of the path stay: its steps, punctuation and file extensions. All words in it are replaced, digits become
   digits. Two addresses of one host have the same surrogate host.
+- Domains of e-mail addresses: the endings of RFC 2606 and RFC 6761 (example, test, example.com, example.net,
+  example.org), RFC 6762 (local), RFC 9476 (alt), IANA (example.edu), and the ICANN board's resolution of 2024-07-29
+  (internal).
 """
 
 import ipaddress
@@ -13,9 +16,7 @@ import re
 from collections.abc import Iterator
 
 from ...lang.text import DIGITS
-from ..domains import WORDS
-from ..keys import Draw
-from .cipher import FormatPreservingCipher
+from ..keys import Draw, FormatPreservingCipher
 
 _V4 = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,3}){3})(?!\.?\d)")
 _V6 = re.compile(r"(?<![\w:])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])")
@@ -34,6 +35,30 @@ _PIECE = re.compile(r"%[0-9A-Fa-f]{2}|\d+|[^\W\d_]+")
 _FILES = frozenset("html htm php asp aspx jsp pdf jpg jpeg png gif svg xml json txt doc docx xls xlsx csv zip".split())
 _HOSTS = ("example.org", "example.com", "example.net", "test")
 _WEB_TRIES = 200
+_ENDS = ("example.com", "example.org", "example.net", "example.edu", "example", "test", "internal", "local", "alt")
+_MOST_LABELS = 4
+# Common nouns for the labels of a domain.
+_WORDS = (
+    "acorn amber anchor apple arch aspen autumn basin beacon birch bluff bramble breeze bridge brook canyon cedar "
+    "cloud clover coast comet copper coral cove crane creek crest dawn delta drift dune eagle echo elm ember fern "
+    "field finch fjord flint forest garden glade grove harbor hazel heron hill horizon island ivory jasmine juniper "
+    "lake lantern larch laurel linden lotus maple marble meadow mesa mill mist moss north oak ocean olive orchard "
+    "otter pearl pebble pine plain planet pond prairie quartz rain raven reed ridge river robin sage shore sky slate "
+    "spring spruce star stone stream summit sunset thistle tide timber trail valley violet wave willow winter wren"
+).split()
+
+
+def draw_domain(draw: Draw, labels: int) -> str:
+    """Draw a domain.
+
+    draw (Draw): the stream of random numbers.
+    labels (int): number of labels of the original, such as 3 for "mail.hospital.es". The new domain has as many, but
+        at least two and at most four.
+    RETURNS (str): a domain in lower case.
+    """
+    labels = min(max(labels, 2), _MOST_LABELS)
+    end = draw.choice(_ENDS)
+    return ".".join([*draw.shuffled(_WORDS)[: labels - end.count(".") - 1], end])
 
 
 def read_address(text: str) -> "Address | None":
@@ -43,19 +68,12 @@ def read_address(text: str) -> "Address | None":
     RETURNS (Optional[Address]): the address, None if there is none.
     """
     for kind, pattern in (("mac", _MAC), ("mac", _MAC_DOTS), ("v4", _V4), ("v6", _V6)):
-        match = pattern.search(text)
-        if match and (kind == "mac" or _is_ip(match[0])):
-            return Address(text, match.span(), kind)
+        if match := pattern.search(text):
+            try:
+                return Address(text, match.span(), kind)
+            except ValueError:  # a part of an IP address is not in range
+                continue
     return None
-
-
-def _is_ip(text: str) -> bool:
-    """Whether the parts of an address are in range, leading zeros allowed."""
-    try:
-        ipaddress.ip_address(_bare(text))
-    except ValueError:
-        return False
-    return True
 
 
 def _bare(text: str) -> str:
@@ -69,6 +87,7 @@ class Address:
     text (str): the mention.
     span (tuple[int, int]): position of the address in it.
     kind (str): "v4", "v6" or "mac".
+    RAISES: ValueError if a part of an IP address is not in range.
     """
 
     def __init__(self, text: str, span: tuple[int, int], kind: str) -> None:
@@ -148,29 +167,25 @@ class WebAddress:
 
     def candidates(self, cipher: FormatPreservingCipher, variant: int) -> Iterator[str]:
         """Yield surrogates, the preferred first: host, port and path."""
-        host = self._match["host"].casefold()
+        host, rest = self._match["host"].casefold(), self._match["rest"].rstrip("/")
+        ending = re.search(r"\.([A-Za-z0-9]{2,4})(?=$|[?#])", rest)
+        kept = ending.start(1) if ending and ending[1].casefold() in _FILES else -1
         for attempt in range(_WEB_TRIES):
             context = (str(variant), str(attempt))
-            yield _draw_host(cipher.draw("host", host, *context)) + self._match["port"] + self._path(cipher, context)
+            for_host, for_path = cipher.draw("host", host, *context), cipher.draw("path", rest.casefold(), *context)
+            new_host = f"{for_host.choice(_WORDS)}-{for_host.choice(_WORDS)}.{for_host.choice(_HOSTS)}"
+            pieces, last = [], 0
+            for piece in _PIECE.finditer(rest):
+                new = piece[0] if piece.start() == kept else _redraw_piece(piece[0], for_path)
+                pieces += [rest[last : piece.start()], new]
+                last = piece.end()
+            yield new_host + self._match["port"] + "".join([*pieces, rest[last:]])
 
     def write(self, value: str) -> str:
         """Write a surrogate in the place of the original."""
         slash = self._match["rest"][len(self._match["rest"].rstrip("/")) :]
         shout = self._match["host"].isupper() and self._match["rest"].upper() == self._match["rest"]
         return self._match["scheme"] + self._match["www"] + (value.upper() if shout else value) + slash
-
-    def _path(self, cipher: FormatPreservingCipher, context: tuple[str, str]) -> str:
-        """Draw a path of the same shape."""
-        rest = self._match["rest"].rstrip("/")
-        draw = cipher.draw("path", rest.casefold(), *context)
-        ending = re.search(r"\.([A-Za-z0-9]{2,4})(?=$|[?#])", rest)
-        kept = ending.start(1) if ending and ending[1].casefold() in _FILES else -1
-        return _PIECE.sub(lambda m: m[0] if m.start() == kept else _redraw_piece(m[0], draw), rest)
-
-
-def _draw_host(draw: Draw) -> str:
-    """Draw a host of a reserved domain."""
-    return f"{draw.choice(WORDS)}-{draw.choice(WORDS)}.{draw.choice(_HOSTS)}"
 
 
 def _redraw_piece(piece: str, draw: Draw) -> str:
@@ -181,5 +196,5 @@ def _redraw_piece(piece: str, draw: Draw) -> str:
         return "".join(draw.choice(DIGITS) for _ in piece)
     if len(piece) == 1:
         return draw.choice("bcdfghjkmnpqrstvwxz")
-    word = draw.choice(WORDS)
+    word = draw.choice(_WORDS)
     return word.upper() if piece.isupper() else word.title() if piece[0].isupper() else word

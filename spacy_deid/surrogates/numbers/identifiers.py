@@ -14,7 +14,7 @@ from functools import cache
 from ...lang import all_languages, get_language
 from ...lang.identifiers import INTERNATIONAL, BirthNumber, IdentifierKind, MoveDate, Parts, spread
 from ...lang.text import DIGITS, LETTERS
-from .cipher import LEAST, FormatPreservingCipher, decode, encode
+from ..keys import SMALLEST_DOMAIN, FormatPreservingCipher
 
 CONSONANTS = "BCDFGHJKLMNPQRSTVWXZ"
 _CONSONANT_RUN = re.compile(f"[{CONSONANTS}]{{3,}}")
@@ -43,9 +43,17 @@ class Layout:
 
     def __init__(self, text: str, *spans: tuple[int, int]) -> None:
         self.text = text
-        kept = {i for first, last in _kept(text) for i in range(first, last)}
+        words, conjunction = _words_of_numbers()
+        # These stay: names of numbers, words between two numbers, masked digits ("xxx-xx-1234").
+        spans_kept = [m.span() for m in _TOKEN.finditer(text) if m[0].casefold() in words]
+        if any(char.isdecimal() for char in text):
+            spans_kept += [m.span() for pattern in (_MASK, conjunction) for m in pattern.finditer(text)]
+        kept = {i for first, last in spans_kept for i in range(first, last)}
         inside = (i for first, last in spans or ((0, len(text)),) for i in range(first, last))
-        self.positions = [i for i in inside if i not in kept and _is_of_code(text[i])]
+        # Unicode calls the marks of "1º" and "2ª" letters.
+        self.positions = [
+            i for i in inside if i not in kept and (text[i].isdecimal() or (text[i].isalpha() and text[i] not in "ªº"))
+        ]
         self.code = "".join(_plain(text[i]) for i in self.positions)
 
     def __repr__(self) -> str:
@@ -66,18 +74,15 @@ class Layout:
         """
         small = self.text.islower()
         out = list(self.text)
-        for i, char in zip(self.positions, code, strict=True):
-            out[i] = _match_character(self.text[i], char, small)
+        for i, new in zip(self.positions, code, strict=True):
+            old = self.text[i]
+            if old.isdecimal() and new.isdecimal():
+                out[i] = chr(ord(old) - int(old) + int(new))  # in the script of the old digit
+            elif not new.isdecimal() and (old.islower() or (small and old.isdecimal())):
+                out[i] = new.lower()
+            else:
+                out[i] = new
         return "".join(out)
-
-
-def _kept(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans that stay: names of numbers, words between two numbers, masked digits ("xxx-xx-1234")."""
-    words, conjunction = _words_of_numbers()
-    yield from (m.span() for m in _TOKEN.finditer(text) if m[0].casefold() in words)
-    if any(char.isdecimal() for char in text):
-        yield from (m.span() for m in _MASK.finditer(text))
-        yield from (m.span() for m in conjunction.finditer(text))
 
 
 @cache
@@ -90,24 +95,12 @@ def _words_of_numbers() -> tuple[frozenset[str], re.Pattern[str]]:
     )
 
 
-def _is_of_code(char: str) -> bool:
-    """Whether a character belongs to a code. Unicode calls the marks of "1º" and "2ª" letters."""
-    return char.isdecimal() or (char.isalpha() and char not in "ªº")
-
-
 def _plain(char: str) -> str:
     """Return a character of a code; a letter outside A to Z without an accent is mapped to one of them."""
     if char.isdecimal():
         return str(int(char))
     base = unicodedata.normalize("NFKD", char)[0].upper()[0]
     return base if "A" <= base <= "Z" else chr(ord("A") + ord(base) % 26)
-
-
-def _match_character(old: str, new: str, small: bool) -> str:
-    """Write a new character in the case, or in the script of digits, of the old one."""
-    if new.isdecimal():
-        return chr(ord(old) - int(old) + int(new)) if old.isdecimal() else new
-    return new.lower() if old.islower() or (small and old.isdecimal()) else new
 
 
 def move_birth(days: int, latest: int) -> MoveDate:
@@ -233,26 +226,51 @@ class Identifier:
         YIELDS (str): codes.
         """
         shape = "".join("#" if char.isdecimal() else "@" for char in self.identity)
-        for attempt in range(_TRIES):
-            code = self._propose(cipher, self._kind.name, shape, str(variant), str(attempt))
-            if code is not None:
-                yield code
-
-    def _propose(self, cipher: FormatPreservingCipher, *context: str) -> str | None:
-        """Make one surrogate; None if every code that was tried is never issued."""
         parts = self._kind.parts(self.identity)
-        if self._kind.drawn:
-            draw = cipher.draw(*context, self.identity)
-            return self._finish("".join(draw.choice(options) for options in parts))
-        number, size = encode(self.identity, parts)
-        # Cycle walking: an unusable code is permuted again, so that the surrogates of two originals still differ.
-        for _ in range(_STEPS if size >= LEAST else 1):
-            number = cipher.permute(number, size, *context)
-            if (code := self._finish(decode(number, parts))) is not None:
-                return code
-        return None
+        number, size = (0, 0) if self._kind.drawn else encode(self.identity, parts)
+        for attempt in range(_TRIES):
+            context = (self._kind.name, shape, str(variant), str(attempt))
+            if self._kind.drawn:
+                draw = cipher.draw(*context, self.identity)
+                if (code := self._finish("".join(draw.choice(options) for options in parts))) is not None:
+                    yield code
+                continue
+            # Cycle walking: an unusable code is permuted again, so that the surrogates of two originals still differ.
+            permuted = number
+            for _ in range(_STEPS if size >= SMALLEST_DOMAIN else 1):
+                permuted = cipher.permute(permuted, size, *context)
+                if (code := self._finish(decode(permuted, parts))) is not None:
+                    yield code
+                    break
 
     def _finish(self, code: str) -> str | None:
         """Put check digits into a code; None if it is never issued or its letters may be read as a word."""
         finished = self._kind.finish(code)
         return None if finished is None or any(map(_RUDE.search, _RUN.findall(finished))) else finished
+
+
+def encode(code: str, parts: Parts) -> tuple[int, int]:
+    """Return the position of a code among all codes of its kind.
+
+    code (str): letters and digits.
+    parts (Parts): possible values of each part of the code.
+    RETURNS (tuple[int, int]): (position, number of codes).
+    RAISES: ValueError if a part of the code is not one of its possible values.
+    """
+    number, size, at = 0, 1, 0
+    for options in parts:
+        width = len(options[0])
+        if len(options) > 1:
+            number = number * len(options) + options.index(code[at : at + width])
+            size *= len(options)
+        at += width
+    return number, size
+
+
+def decode(number: int, parts: Parts) -> str:
+    """Return the code at a position: the inverse of `encode`."""
+    out = []
+    for options in reversed(parts):
+        number, i = divmod(number, len(options)) if len(options) > 1 else (number, 0)
+        out.append(options[i])
+    return "".join(reversed(out))

@@ -14,8 +14,7 @@ import phonenumbers
 from ...lang import all_languages, get_language
 from ...lang.phones import NumberingPlan, NumberRange
 from ...lang.text import DIGITS
-from ..keys import Draw
-from .cipher import FormatPreservingCipher
+from ..keys import Draw, FormatPreservingCipher
 from .identifiers import Layout
 
 _COUNTRY = re.compile(r"[\s(]*(?:\+|00(?!0))\s*\(?")

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from unicodedata import normalize
 
+from ...lang import shared_words
 from ...lang.text import fold
-from ..domains import draw_domain
 from ..keys import IdentityKey
 from ..mention import Mention
+from ..numbers.addresses import draw_domain
 from .assignment import NameAssignment
 from .identities import Person, name_type_of
 from .name_lists import NameLists
@@ -64,8 +65,11 @@ def read_address(mention: Mention, persons: Sequence[Person], names: NameLists) 
     local, _ = _split(mention.text)
     runs = [(found.span(), fold(found.group())) for found in _RUN.finditer(local) if not found.group().isdigit()]
     best, best_score = Address(Person()), 0
+    fixed = [("", word) for word in shared_words("people.toml", "particles", "addresses")]  # titles and particles
     for person in persons:
-        words = _words(person)
+        words = [part for part in person.parts if part[1].isalpha()]
+        # "b.okane" and its beginning once more: "bokaneoka"
+        words += [*(words if len(words) <= _MOST_REPEATED else []), *fixed]
         found = {span: pieces for span, run in runs if (pieces := _parse(run, words))}
         score = sum(
             length**2 for pieces in found.values() for kind, lemma, length in pieces if kind and (kind, lemma) in words
@@ -105,7 +109,12 @@ def write_address(mention: Mention, address: Address, assignment: NameAssignment
         out += [local[last : found.start()], new]
         last = found.end()
     out.append(local[last:])
-    return "".join(out) + (_replace_domain(domain, assignment.key, mention.variant) if domain else "")
+    if domain:  # line breaks and blanks of the original stay in front
+        old = fold(domain[1:])
+        draw = assignment.key.draw("person", "domain", old, str(mention.variant))
+        new_domain = next(name for _ in count() if (name := draw_domain(draw, old.count(".") + 1)) != old)
+        out += [domain[0], *(c for c in domain[1:] if c in " \r\n"), like(domain[1:], new_domain)]
+    return "".join(out)
 
 
 def replace_digits(text: str, key: IdentityKey, variant: int) -> str:
@@ -136,16 +145,9 @@ def like(text: str, name: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The local part and the domain with its "@"; a user name has no domain."""
+    """Return the local part and the domain with its "@"; a user name has no domain."""
     local = text.rpartition("@")[0] if "@" in text[1:] else text
     return local, text[len(local) :]
-
-
-def _words(person: Person) -> list[tuple[str, str]]:
-    """Kinds and words that an address of a person may contain: parts of the name, and titles and particles."""
-    parts = [part for part in person.parts if part[1].isalpha()]
-    again = parts if len(parts) <= _MOST_REPEATED else []  # "b.okane" and its beginning once more: "bokaneoka"
-    return [*parts, *again, ("", "dra"), ("", "dr"), ("", "de"), ("", "del"), ("", "dela")]
 
 
 def _parse(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
@@ -158,25 +160,19 @@ def _parse(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
     best = _parse_completely(run, words)
     if not best and len(run) > _LEAST_LISTED and (rest := _parse_completely(run[1:], words)):
         best = [("given", run[0], 1), *rest] if rest[0][2] >= _LEAST_LISTED else []
-    return best or _parse_around_name(run, words)
-
-
-def _parse_around_name(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]:
-    """Parse a run by the longest name in it. The rest becomes unknown names or initials.
-
-    "lhcandebat" is two initials and Candebat, "kticamorales" an unknown name and Morales.
-    """
     inside = [(n, kind, word) for kind, word in words if kind for n in range(len(word), 0, -1) if word[:n] in run]
     found = [row for row in inside if row[0] >= _LEAST_INSIDE or row[0] == len(row[2]) >= _LEAST_LISTED]
-    if not found or len(run) > _LONGEST_RUN:
-        return []
+    if best or not found or len(run) > _LONGEST_RUN:
+        return best
+    # The rest around the longest name becomes unknown names or initials: "lhcandebat" is two initials and Candebat,
+    # "kticamorales" an unknown name and Morales.
     length, kind, word = max(found, key=lambda row: row[0])
     start = run.index(word[:length])
     return [*_unknown(run[:start]), (kind, word, length), *_unknown(run[start + length :])]
 
 
 def _unknown(run: str) -> list[Piece]:
-    """Letters of unknown names: initials, or a surname if there are more than three."""
+    """Return letters of unknown names: initials, or a surname if there are more than three."""
     if len(run) > _LEAST_LETTERS:
         return [("surname", run, len(run))]
     return [("given", letter, 1) for letter in run]
@@ -198,7 +194,7 @@ def _parse_completely(run: str, words: Sequence[tuple[str, str]]) -> list[Piece]
 
 
 def _parses(run: str, words: tuple[tuple[str, str], ...]) -> Iterator[list[Piece]]:
-    """All ways to parse a run, the longest beginnings first."""
+    """Yield all ways to parse a run, the longest beginnings first."""
     if not run:
         yield []
         return
@@ -255,11 +251,3 @@ def _write_run(
         else:
             out += plain.upper() if original.isupper() else plain.lower()
     return out
-
-
-def _replace_domain(text: str, key: IdentityKey, variant: int) -> str:
-    """Draw another domain for "@" and what follows it. Line breaks and blanks of the original stay in front."""
-    domain = fold(text[1:])
-    draw = key.draw("person", "domain", domain, str(variant))
-    new = next(name for _ in count() if (name := draw_domain(draw, domain.count(".") + 1)) != domain)
-    return text[0] + "".join(c for c in text[1:] if c in " \r\n") + like(text[1:], new)

@@ -16,7 +16,6 @@ from ...lang.inflection import case_forms, inflects
 from ...lang.text import fold
 from ..keys import IdentityKey
 from ..strategies import Suggest, nothing
-from .conventions import NamingConventions
 from .identities import Person, name_type_of
 from .name_lists import NameLists
 from .name_parts import NameParts
@@ -35,9 +34,7 @@ class NameAssignment:
     """The surrogates of the parts of names in one note.
 
     key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code.
     names (NameLists): the name lists of the language.
-    conventions (NamingConventions): the naming conventions of the language.
     taken (frozenset[str]): folded words of the note that no surrogate may be.
     forbidden (Callable[[str], bool]): whether a name must not be a surrogate.
     suggest (Suggest): a source of names that are preferred to drawn ones, for mentions of the variant 0.
@@ -46,14 +43,12 @@ class NameAssignment:
     def __init__(
         self,
         key: IdentityKey,
-        lang: str,
         names: NameLists,
-        conventions: NamingConventions,
         taken: frozenset[str],
         forbidden: Callable[[str], bool],
         suggest: Suggest = nothing,
     ) -> None:
-        self.key, self.lang, self.names, self.conventions = key, lang, names, conventions
+        self.key, self.names, self.lang, self.conventions = key, names, names.lang, names.conventions
         self.forbidden, self.suggest = forbidden, suggest
         self._taken = taken
         self._starts = frozenset(word[:_SHARED_LETTERS] for word in taken)
@@ -76,7 +71,7 @@ class NameAssignment:
         """
         part = (name_type, lemma, variant)
         if part not in self._assigned:
-            candidates = self._candidates(name_type, lemma, variant)
+            candidates = self._candidates(*part)
             self._assigned[part] = chosen = next((name for name in candidates if self._is_allowed(name, lemma)), None)
             if chosen:
                 self._used.add(fold(chosen))
@@ -127,7 +122,7 @@ class NameAssignment:
         return self._letters.get(part)
 
     def _candidates(self, name_type: str, lemma: str, variant: int) -> Iterator[str]:
-        """The suggested name, then draws from the stratum, then the whole list from a drawn position on."""
+        """Yield the suggested name, then draws from the stratum, then the whole list from a drawn position on."""
         redraws = self._redraws[name_type, lemma, variant]
         draw = self.key.draw("person", name_type, lemma, str(variant), *(("again", str(redraws)) if redraws else ()))
         pool = self.names.pool(self.names.stratum(name_type, lemma))
@@ -187,11 +182,12 @@ def is_forbidden(parts: NameParts, person: Person, variant: int, assignment: Nam
 
 
 def _named(parts: NameParts) -> FullName:
+    """Return kind and lemma of the names in a mention."""
     return tuple((part.kind, part.lemma) for part in parts if part.role == "name")
 
 
 def _orders(name: FullName) -> list[FullName]:
-    """A name as written, and with the surnames last; nothing for a single word, which identifies nobody."""
+    """Return a name as written, and with the surnames last; nothing for a single word, which identifies nobody."""
     surnames_last = tuple(sorted(name, key=lambda part: part[0] == "surname"))
     return [] if len(name) < 2 else [name] if surnames_last == name else [name, surnames_last]
 

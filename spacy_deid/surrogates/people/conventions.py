@@ -57,6 +57,7 @@ def load_conventions(lang: str) -> NamingConventions:
     language = get_language(lang)
     own, nicknames = language.read_toml("people.toml"), language.read_toml("expansion.toml").get("nicknames", {})
     order, titles, context = own.get("order", {}), own.get("titles", {}), own.get("context", {})
+    markers = sorted(own.get("markers", {}).get("maiden", ()), key=len, reverse=True)
     folded_nicknames = {fold(name): tuple(given) for name, given in nicknames.items()}
     full_names: dict[str, tuple[str, ...]] = {}
     for name, given in folded_nicknames.items():
@@ -71,7 +72,8 @@ def load_conventions(lang: str) -> NamingConventions:
         context={fold(word): sex for sex in ("female", "male") for word in context.get(sex, ())},
         particles=frozenset(load_name_words("particles")),
         suffixes=frozenset((*load_name_words("suffixes"), *load_name_words("credentials"))),
-        marker=_any_of(own.get("markers", {}).get("maiden", ())),
+        # as written, because "O. S." are initials; a pattern that never matches if there are no markers
+        marker=re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, markers))})(?!\w)" if markers else r"(?!)"),
         short={fold_word(word): full for word, full in own.get("short", {}).items()},
         nicknames=folded_nicknames,
         full_names=full_names,
@@ -99,9 +101,3 @@ def fold_word(word: str) -> str:
     RETURNS (str): folded.
     """
     return fold(word.replace("ª", "").replace(".", "")) + "ª" if "ª" in word else fold(word)
-
-
-def _any_of(words: Sequence[str]) -> re.Pattern[str]:
-    """A pattern that matches any of the words as written ("O. S." are initials); for no words, one that never does."""
-    longest = sorted(words, key=len, reverse=True)
-    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)" if words else r"(?!)")

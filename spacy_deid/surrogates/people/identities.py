@@ -1,22 +1,33 @@
-"""Finds the persons of a note: which mentions name the same person, and the sex of each person."""
+"""Finds the persons of a note: the lemma of each word of their names, who is mentioned where, and the sex of each.
+
+A lemma is the same for all cases, spellings and spelling mistakes of a name.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log
 
+from rapidfuzz.distance import OSA
+
+from ...lang import get_language
+from ...lang.inflection import Analysis, Inflector
 from ...lang.text import fold
-from ..mention import Mention
-from ..persons import number_persons
-from .conventions import NamingConventions
-from .lemmas import find_lemmas
+from ..mention import Mention, number_persons
 from .name_lists import NameLists
-from .name_parts import NameParts, read_parts, set_kinds, title_before
+from .name_parts import NamePart, NameParts, read_parts, set_kinds, title_before
 
 _CLEAR = 0.9  # share of the bearers of a given name that makes its sex clear
 _NICKNAME_ONLY = 100  # ratio of bearers from which a nickname is not a name of its own
 _NAME_AND_NICKNAME = 3000  # bearers from which a nickname is a name of its own
 # Votes for the sex of a person.
 _FACTS, _TITLE, _TITLE_AGAINST_NAME, _FIRST_NAME, _OTHER_NAME, _WORD_BEFORE = 200, 100, 5, 10, 1, 1
+
+_SHORTEST_MISSPELLED, _LONGEST_MISSPELLED = 5, 60  # letters of a word that may be misspelled
+# Shares of forms among the proper nouns of running text.
+_RARE_CASE, _PLURAL_OR_POSSESSIVE = 0.01, 0.002
+_POSSESSIVE_BEARERS = 5000  # bearers of a given name that may have a possessive suffix without other evidence
+_LISTED = 20  # nats by which a listed nominative is preferred to an unlisted one
 
 
 @dataclass(slots=True)
@@ -55,33 +66,35 @@ class NotePersons:
         return f"NotePersons(mentions={len(self.mentions)}, persons={len(self.persons)})"
 
 
-def find_identities(
-    mentions: Sequence[Mention],
-    lang: str,
-    conventions: NamingConventions,
-    names: NameLists,
-    facts: Mapping[str, str],
-) -> NotePersons:
+def find_identities(mentions: Sequence[Mention], names: NameLists, facts: Mapping[str, str]) -> NotePersons:
     """Find the persons of a note.
 
     mentions (Sequence[Mention]): mentions of persons, in the order of the text.
-    lang (str): ISO 639-1 code.
-    conventions (NamingConventions): the naming conventions of the language.
     names (NameLists): the name lists of the language.
     facts (Mapping[str, str]): what is known about the patient: "name" (the full name), "sex" ("female" or "male").
     RETURNS (NotePersons): the persons.
     """
     known = [Mention(facts["name"], "PATIENT")] if facts.get("name") else []
     everyone = [*known, *mentions]
-    read = [read_parts(mention, conventions, names) for mention in everyone]
-    taken = find_lemmas(read, lang, conventions, names)
+    read = [read_parts(mention, names) for mention in everyone]
+    taken = find_lemmas(read, names)
     for parts, mention in zip(read, everyone, strict=True):
-        set_kinds(parts, mention, conventions, names)
-    _resolve_nicknames(read, conventions, names)
-    owners, persons = _group_mentions(read, everyone)
+        set_kinds(parts, mention, names)
+    _resolve_nicknames(read, names)
+    # A maiden name counts like any other part.
+    canonical = [
+        " ".join(part.lemma if part.role == "name" else part.folded for part in parts if part.kind) for parts in read
+    ]
+    named = [i for i, name in enumerate(canonical) if name]
+    numbers = number_persons([canonical[i] for i in named])
+    persons = [Person() for _ in range(max(numbers, default=0))]
+    owners: list[Person | None] = [None] * len(read)
+    for i, number in zip(named, numbers, strict=True):
+        owners[i] = persons[number - 1]
+        persons[number - 1].labels[everyone[i].label] += 1
     for person in persons:
         _settle_kinds(person, [parts for parts, owner in zip(read, owners, strict=True) if owner is person])
-    _find_sexes(read, everyone, owners, conventions, names, facts)
+    _find_sexes(read, everyone, owners, names, facts)
     initials = {part.folded for parts in read for part in parts if part.role == "initial"}
     return NotePersons(read[len(known) :], owners[len(known) :], persons, taken | initials)
 
@@ -108,7 +121,7 @@ def name_type_of(kind: str, lemma: str, person: Person, names: NameLists) -> str
     return names.sex_of_ending(lemma) or ("female" if lemma.endswith("a") else "male")
 
 
-def _resolve_nicknames(read: Sequence[NameParts], conventions: NamingConventions, names: NameLists) -> None:
+def _resolve_nicknames(read: Sequence[NameParts], names: NameLists) -> None:
     """Replace the lemma of a nickname by that of the given name.
 
     That is the given name in the note. If the note has none, it is the most frequent one, unless the nickname is
@@ -122,36 +135,18 @@ def _resolve_nicknames(read: Sequence[NameParts], conventions: NamingConventions
         for part in parts
         if part.kind == "given" and any(other.kind == "surname" for other in parts)
     }
-    for parts in read:
-        for part in parts:
-            if part.role != "name" or part.kind != "given" or part.lemma in surnames:
-                continue
-            full = conventions.full_names.get(part.lemma, ())
-            here = [name for name in full if given.issuperset(name.split()) and name != part.lemma]
-            bearers = names.count("given", part.lemma)
-            if len(here) == 1 and not (part.lemma in with_surname and bearers >= _NAME_AND_NICKNAME):
-                part.known_as, part.lemma = part.lemma, here[0].split()[0]
-            elif full and not here:
-                first = full[0].replace("-", " ").split()[0]  # of a double name, its first part
-                if _NICKNAME_ONLY * bearers < names.count("given", first) + 1:
-                    part.known_as, part.lemma = part.lemma, first
-
-
-def _group_mentions(
-    read: Sequence[NameParts], mentions: Sequence[Mention]
-) -> tuple[list[Person | None], list[Person]]:
-    """Group mentions into persons by their lemmas and initials. A maiden name counts like any other part."""
-    canonical = [
-        " ".join(part.lemma if part.role == "name" else part.folded for part in parts if part.kind) for parts in read
-    ]
-    places = [i for i, name in enumerate(canonical) if name]
-    numbers = number_persons([canonical[i] for i in places])
-    persons = [Person() for _ in range(max(numbers, default=0))]
-    owners: list[Person | None] = [None] * len(read)
-    for place, number in zip(places, numbers, strict=True):
-        owners[place] = persons[number - 1]
-        persons[number - 1].labels[mentions[place].label] += 1
-    return owners, persons
+    for part in (part for parts in read for part in parts):
+        if part.role != "name" or part.kind != "given" or part.lemma in surnames:
+            continue
+        full = names.conventions.full_names.get(part.lemma, ())
+        here = [name for name in full if given.issuperset(name.split()) and name != part.lemma]
+        bearers = names.count("given", part.lemma)
+        if len(here) == 1 and not (part.lemma in with_surname and bearers >= _NAME_AND_NICKNAME):
+            part.known_as, part.lemma = part.lemma, here[0].split()[0]
+        elif full and not here:
+            first = full[0].replace("-", " ").split()[0]  # of a double name, its first part
+            if _NICKNAME_ONLY * bearers < names.count("given", first) + 1:
+                part.known_as, part.lemma = part.lemma, first
 
 
 def _settle_kinds(person: Person, read: Sequence[NameParts]) -> None:
@@ -179,11 +174,11 @@ def _find_sexes(
     read: Sequence[NameParts],
     mentions: Sequence[Mention],
     owners: Sequence[Person | None],
-    conventions: NamingConventions,
     names: NameLists,
     facts: Mapping[str, str],
 ) -> None:
     """Set the sex of each person by a vote of titles, known facts, given names and the words before mentions."""
+    conventions = names.conventions
     votes: dict[int, Counter[str]] = defaultdict(Counter)
     for parts, mention, owner in zip(read, mentions, owners, strict=True):
         if owner is None:
@@ -208,10 +203,142 @@ def _find_sexes(
 
 
 def _clear_sex(lemma: str, names: NameLists) -> str:
-    """The sex of at least 90 % of the bearers of a given name; "" if there is no such majority."""
+    """Return the sex of at least 90 % of the bearers of a given name; "" if there is no such majority."""
     female, male = names.count("female", lemma), names.count("male", lemma)
     if female + male == 0:
         female, male = (int(lemma in names.proper[sex]) for sex in ("female", "male"))
     if female + male and max(female, male) >= _CLEAR * (female + male):
         return "female" if female > male else "male"
     return ""
+
+
+# --- lemmas ---
+
+
+def find_lemmas(mentions: Sequence[NameParts], names: NameLists) -> frozenset[str]:
+    """Set the lemma of every name in a note.
+
+    mentions (Sequence[list[NamePart]]): the words of each mention; `lemma`, `analysis` and `ending` are set.
+    names (NameLists): the name lists of the language.
+    RETURNS (frozenset[str]): all folded words that a word of the note may be a form of.
+    """
+    words = [part for parts in mentions for part in parts if part.role == "name"]
+    for part in words:
+        short = names.conventions.short.get(part.folded)
+        part.lemma = fold(short) if short else part.folded
+    possible = {part.lemma for part in words} | {part.folded for part in words}
+    if inflector := get_language(names.lang).inflector:
+        possible |= _find_nominatives(mentions, words, names, inflector)
+    _correct_spelling(mentions, words, names)
+    return frozenset(possible)
+
+
+def _find_nominatives(
+    mentions: Sequence[NameParts], words: NameParts, names: NameLists, inflector: Inflector
+) -> set[str]:
+    """Set the nominative of each inflected form: the one that most forms of the note share, then the most probable.
+
+    RETURNS (set[str]): all nominatives that the forms may have, folded.
+    """
+    analyses: dict[str, list[Analysis]] = {}
+    clitics: dict[str, str] = {}
+    for form in dict.fromkeys(map(_form, words)):
+        analyses[form] = inflector.analyze(form, names.known.__contains__)
+        bare, clitic = inflector.split_clitic(form)
+        if clitic and not any(analysis.nominative in names.known for analysis in analyses[form]):
+            found = inflector.analyze(bare, names.known.__contains__)
+            if any(analysis.nominative in names.known for analysis in found):
+                analyses[form], clitics[form] = found, clitic
+    support = Counter(name for found in analyses.values() for name in {analysis.nominative for analysis in found})
+    nominatives: set[int] = set()  # names that are followed by another one: only the last one is inflected
+    within: set[str] = set()  # forms that occur within a longer name; a form alone may be of either kind
+    for parts in mentions:
+        named = [part for part in parts if part.role in ("name", "initial")]
+        nominatives.update(map(id, named[:-1]))
+        if len(named) != 1:
+            within.update(_form(part) for part in named if part.role == "name")
+    for part in words:
+        form = _form(part)
+        kinds = ("surname",) if form in within else ("surname", "given")
+        found = analyses[form]
+        itself = found[-1]  # the form as a nominative
+        if id(part) in nominatives and (itself.nominative in names.known or len(found) == 1):
+            part.analysis = itself
+        else:
+            possible = [
+                analysis
+                for analysis in found
+                if not analysis.possessive
+                or support[analysis.nominative] > 1
+                or names.count("given", fold(analysis.nominative)) >= _POSSESSIVE_BEARERS
+            ]
+            scores = [(support[one.nominative], _likelihood(one, names, kinds, inflector)) for one in possible]
+            part.analysis = possible[scores.index(max(scores))]
+        part.lemma = fold(part.analysis.nominative)
+        part.ending = part.ending or clitics.get(form, "")
+    return {fold(analysis.nominative) for found in analyses.values() for analysis in found}
+
+
+def _form(part: NamePart) -> str:
+    """Return a word in lower case, without a line break in it."""
+    return "".join(part.text.lower().split()).replace("-", "")
+
+
+def _likelihood(analysis: Analysis, names: NameLists, kinds: Sequence[str], inflector: Inflector) -> float:
+    """Return the log likelihood (nats) of an analysis, from its case and the bearers of its nominative or its ending.
+
+    A form is analysed as that of a surname first. Where a given name has the same form, `kinds` decides whether the
+    bearers of the given name count too.
+    """
+    name, case, number, possessive, own_kind = analysis
+    folded = fold(name)
+    share = log(
+        _PLURAL_OR_POSSESSIVE if possessive or number == "plur" else inflector.case_shares.get(case, _RARE_CASE)
+    )
+    if not names.is_listed(folded):
+        return share + names.ending_likelihood(name)
+    if case == "nom":
+        counted = ["given", "surname"]
+    else:
+        forms = {
+            kind: inflector.inflect(name, case, kind=kind, number=number, possessive=possessive)
+            for kind in {own_kind, *kinds}
+        }
+        counted = [kind for kind in kinds if forms[kind] == forms[own_kind]] or [own_kind]
+    return share + log(1 + sum(names.count(kind, folded) for kind in counted)) + _LISTED
+
+
+def _correct_spelling(mentions: Sequence[NameParts], words: NameParts, names: NameLists) -> None:
+    """Give an unlisted word the lemma of a word in the note that is one edit away (optimal string alignment)."""
+    counts = Counter(part.lemma for part in words)
+    unlisted = [
+        word
+        for word in counts
+        if _SHORTEST_MISSPELLED <= len(word) <= _LONGEST_MISSPELLED and not names.is_listed(word)
+    ]
+    if not unlisted:
+        return
+    near: dict[str, set[str]] = defaultdict(set)
+    for word in counts:
+        if _SHORTEST_MISSPELLED - 1 <= len(word) <= _LONGEST_MISSPELLED:
+            for deletion in _deletions(word):
+                near[deletion].add(word)
+    together = {frozenset((a.lemma, b.lemma)) for parts in mentions for a in parts for b in parts if a is not b}
+    alike: dict[str, list[str]] = {}
+    for word in unlisted:  # words that occur together in one name are different names
+        others = {other for deletion in _deletions(word) for other in near[deletion]} - {word}
+        alike[word] = [o for o in others if OSA.distance(word, o) == 1 and frozenset((word, o)) not in together]
+
+    def weight(word: str) -> tuple[bool, int, int, str]:
+        return names.is_listed(word), counts[word], len(alike.get(word, ())), word
+
+    best = {word: max(others, key=weight) for word, others in alike.items() if others}
+    corrected = {word: other for word, other in best.items() if weight(other) > weight(word)}
+    for part in words:
+        while part.lemma in corrected:  # each correction has a greater weight, so this ends
+            part.lemma = corrected[part.lemma]
+
+
+def _deletions(word: str) -> set[str]:
+    """Return a word and the word without each of its letters. Words that are one edit apart share one of these."""
+    return {word} | {word[:i] + word[i + 1 :] for i in range(len(word))}

@@ -1,32 +1,39 @@
 """The name lists of a language, divided into strata: what a surrogate has in common with the name it replaces.
 
+Files of the language: ``names/{female,male,surname}.csv`` (name, count; most frequent first), the groups of origin in
+``names/origins.toml``, and the decades in which the bearers of given names were born in ``names/decades.csv``.
+
 A stratum is defined by name type (given name of a sex, or surname), group of origin, particles ("de la Fuente", "María
 del Pilar"), use in double names ("Juan Carlos"), shape ("-nen"), frequency, length and the years in which most bearers
 were born. A stratum with too few names is widened, because a surrogate from a small stratum would reveal the original.
-
 The years of birth are those of the name, not of the patient: a patient's notes would otherwise get different
 surrogates depending on whether a note mentions the age.
+
+A country's list has the names of everyone who lives there. A rare listed name that looks like those of a group of
+origin must not replace a rare name of the country's own. Such names are found by comparing trigrams of letters (naive
+Bayes) with integer scores, so that all machines agree.
 """
 
+import csv
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, product
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from ...lang import get_language, shared_words
 from ...lang.text import fold
+from .conventions import NamingConventions, load_conventions, load_name_words
 
 NAME_TYPES = ("female", "male", "surname")
 """Name types; the first two are given names."""
 
-ENOUGH = 25
-"""Candidates that a stratum must have. One with fewer is widened."""
-
+_ENOUGH = 25  # candidates that a stratum must have; one with fewer is widened
 _ENOUGH_WITH_PARTICLE = 8  # the same for names with a particle, which are rare
-_PARTICLE_GROUPS = dict.fromkeys(("de", "del", "la", "las", "los"), "de") | dict.fromkeys(("el", "al", "ben"), "el")
 _FREQUENCY_BANDS = (0.025, 0.1, 0.35)  # upper borders as shares of the ranks of a list
 _UNLISTED_BAND = 1  # index of the border where a name that is on no list is placed
 _LENGTH_BANDS = (5, 7, 9)  # letters at which the next band begins
@@ -35,6 +42,17 @@ _LEAST_ALIKE = 4  # listed names with the same ending that are needed for a conc
 _CLEAR_MAJORITY = 0.75  # share of the names with an ending that have one sex
 _COST_PER_LETTER = 2.3  # nats, for each letter before the shared ending
 _OTHER_SEX = 10  # ratio of frequencies above which a given name counts as one of the other sex
+
+_ERA = 20  # years
+_FREQUENT = 600  # names at the head of a list are the country's own, whatever they look like
+_ABROAD = 0.2  # bearers abroad for each bearer at home above which a surname comes from abroad
+_TAKES_PARTICLE = 0.05  # share of bearers with particles above which a name takes them
+_LEAST_HEADED = 4  # double names that a name must begin to count as their first part
+_MARGIN = 500  # thousandths of a nat per trigram by which a group must be likelier
+_SMOOTHING = 0.3
+_TRIGRAMS = 2000  # assumed number of different trigrams
+
+T = TypeVar("T")
 
 
 class Stratum(NamedTuple):
@@ -61,10 +79,17 @@ class Stratum(NamedTuple):
     era: int = 0
 
 
+def _by_type(make: Callable[[], T]) -> dict[str, T]:
+    """Map each name type to an empty value."""
+    return {name_type: make() for name_type in NAME_TYPES}
+
+
 @dataclass
 class NameLists:
     """The name lists of a language. Outer keys are name types; inner keys are folded names.
 
+    lang (str): language code.
+    conventions (NamingConventions): the naming conventions of the language.
     proper (dict): the name as it is written.
     counts (dict): number of bearers.
     totals (dict): number of bearers of all names of a type.
@@ -81,22 +106,22 @@ class NameLists:
     members (dict): group of origin → its names as they are written.
     """
 
-    proper: dict[str, dict[str, str]] = field(default_factory=lambda: {name_type: {} for name_type in NAME_TYPES})
-    counts: dict[str, Counter[str]] = field(default_factory=lambda: {name_type: Counter() for name_type in NAME_TYPES})
+    lang: str
+    conventions: NamingConventions
+    proper: dict[str, dict[str, str]] = field(default_factory=partial(_by_type, dict))
+    counts: dict[str, Counter[str]] = field(default_factory=partial(_by_type, Counter))
     totals: dict[str, int] = field(default_factory=dict)
-    particles: dict[str, dict[str, tuple[str, ...]]] = field(
-        default_factory=lambda: {name_type: {} for name_type in NAME_TYPES}
-    )
-    linked: dict[str, Counter[str]] = field(default_factory=lambda: {name_type: Counter() for name_type in NAME_TYPES})
+    particles: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=partial(_by_type, dict))
+    linked: dict[str, Counter[str]] = field(default_factory=partial(_by_type, Counter))
     links: frozenset[str] = frozenset()
-    alone: dict[str, set[str]] = field(default_factory=lambda: {name_type: set() for name_type in NAME_TYPES})
-    heads: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(NAME_TYPES, frozenset()))
+    alone: dict[str, set[str]] = field(default_factory=partial(_by_type, set))
+    heads: dict[str, frozenset[str]] = field(default_factory=partial(_by_type, frozenset))
     shapes: tuple[re.Pattern[str], ...] = ()
-    groups: dict[str, dict[str, str]] = field(default_factory=lambda: {name_type: {} for name_type in NAME_TYPES})
-    eras: dict[str, dict[str, int]] = field(default_factory=lambda: {name_type: {} for name_type in NAME_TYPES})
+    groups: dict[str, dict[str, str]] = field(default_factory=partial(_by_type, dict))
+    eras: dict[str, dict[str, int]] = field(default_factory=partial(_by_type, dict))
     known: frozenset[str] = frozenset()
-    foreign: dict[str, frozenset[str]] = field(default_factory=lambda: dict.fromkeys(NAME_TYPES, frozenset()))
-    members: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    foreign: dict[str, frozenset[str]] = field(default_factory=partial(_by_type, frozenset))
+    members: dict[str, dict[str, list[str]]] = field(default_factory=partial(_by_type, dict))
     _ranks: dict[str, dict[str, int]] = field(default_factory=dict)
     _strata: dict[Stratum, list[str]] = field(default_factory=lambda: defaultdict(list))
     _pools: dict[Stratum, tuple[str, ...]] = field(default_factory=dict)
@@ -121,10 +146,6 @@ class NameLists:
         """Whether a name is on any list."""
         return folded in self.known
 
-    def write(self, name_type: str, folded: str) -> str | None:
-        """Return a listed name with its capitals and accents; None if it is not listed."""
-        return self.proper[name_type].get(folded)
-
     def stratum(self, name_type: str, folded: str) -> Stratum:
         """Return the stratum of a name. A name that is on no list counts as rare.
 
@@ -140,7 +161,7 @@ class NameLists:
         return Stratum(
             name_type,
             self.groups[name_type].get(folded, ""),
-            _PARTICLE_GROUPS.get(particle, particle),
+            _particle_groups().get(particle, particle),
             self.is_alone(name_type, folded),
             folded in self.heads[listed_as],
             next((place for place, shape in enumerate(self.shapes, 1) if shape.search(lower)), 0),
@@ -150,11 +171,7 @@ class NameLists:
         )
 
     def pool(self, stratum: Stratum) -> tuple[str, ...]:
-        """Return the candidates of a stratum, or of a wider one if it has too few.
-
-        stratum (Stratum): from `stratum`.
-        RETURNS (tuple[str, ...]): names as they are written.
-        """
+        """Return the candidates of a stratum, as they are written; those of a wider one if it has too few."""
         if stratum not in self._pools:
             self._pools[stratum] = tuple(self._widen(stratum))
         return self._pools[stratum]
@@ -187,9 +204,8 @@ class NameLists:
         return ""
 
     def ending_likelihood(self, name: str) -> float:
-        """Score an unlisted name by the number of listed names with the same ending.
+        """Score an unlisted name in lower case by the number of listed names with the same ending.
 
-        name (str): in lower case.
         RETURNS (float): log likelihood in nats; each letter before the shared ending has a fixed cost.
         """
         for length in range(min(_LONGEST_ENDING, len(name)), 0, -1):
@@ -210,22 +226,21 @@ class NameLists:
 
     @cached_property
     def _endings(self) -> Counter[str]:
-        """Ending → number of listed names that have it."""
+        """Map endings to the number of listed names that have them."""
         listed = (name.lower() for name_type in NAME_TYPES for name in self.proper[name_type].values())
         return Counter(name[-length:] for name in listed for length in range(1, _LONGEST_ENDING + 1))
 
     @cached_property
     def _endings_by_sex(self) -> dict[str, Counter[str]]:
-        """Sex → ending → number of listed given names that have it."""
+        """Map each sex and ending to the number of listed given names that have it."""
         lengths = range(2, _LONGEST_ENDING + 1)
         return {sex: Counter(name[-n:] for name in self.counts[sex] for n in lengths) for sex in NAME_TYPES[:2]}
 
     def _listed_as(self, name_type: str, folded: str, times: int = _OTHER_SEX) -> str:
-        """The type that a name mostly has: María may be a man's name, but only his second one."""
+        """Return the type that a name mostly has: María may be a man's name, but only his second one."""
         other = {"female": "male", "male": "female"}.get(name_type, name_type)
-        return (
-            other if self.counts[other].get(folded, 0) > times * self.counts[name_type].get(folded, 0) else name_type
-        )
+        mostly_other = self.counts[other].get(folded, 0) > times * self.counts[name_type].get(folded, 0)
+        return other if mostly_other else name_type
 
     def _is_own(self, name_type: str, folded: str) -> bool:
         """Whether a name may be drawn for its type, and is not mostly of another type or origin."""
@@ -236,7 +251,7 @@ class NameLists:
         return folded not in self.foreign[name_type]
 
     def _widen(self, stratum: Stratum) -> list[str]:
-        """The names of the narrowest stratum with enough names: widen length first, then frequency, era and shape."""
+        """Return the narrowest stratum with enough names: widen length first, then frequency, era and shape."""
         if stratum.group:
             return [name for name in self.members[stratum.name_type].get(stratum.group, []) if _may_be_drawn(name, 2)]
         if stratum.particle:
@@ -255,11 +270,167 @@ class NameLists:
                 for shape, era, frequent, long in product(*width)
                 for name in self._strata.get(stratum._replace(frequent=frequent, long=long, shape=shape, era=era), ())
             ]
-            if len(found) >= ENOUGH:
+            if len(found) >= _ENOUGH:
                 return found
         return found or list(self.everything(stratum.name_type))
+
+
+@lru_cache
+def _particle_groups() -> Mapping[str, str]:
+    """Map the particles that surnames of one origin take to the first of them, for all languages together."""
+    groups = map(str.split, shared_words("people.toml", "particles", "groups"))
+    return {particle: group[0] for group in groups for particle in group}
 
 
 def _may_be_drawn(name: str, least: int = 3) -> bool:
     """Whether a name can be a surrogate: a single word of letters that cannot be mistaken for an initial."""
     return len(name) >= least and name.replace("'", "").isalpha() and name[0].isupper()
+
+
+# --- reading ---
+
+
+@lru_cache(maxsize=16)
+def load_names(lang: str) -> NameLists:
+    """Read the name lists of a language, once per process. They are public lists; nothing of a note is cached.
+
+    lang (str): ISO 639-1 code.
+    RETURNS (NameLists): the lists; empty ones for a language that has none.
+    """
+    names, language = NameLists(lang, load_conventions(lang)), get_language(lang)
+    people = language.read_toml("people.toml")
+    for name_type in NAME_TYPES:
+        _read_names(names, name_type)
+    names.links = frozenset(phrase.rpartition(" ")[0] for phrase in names.linked["surname"])
+    names.shapes = tuple(map(re.compile, people.get("order", {}).get("shapes", ())))
+    _read_groups(names, people)
+    for line in language.read_lines("names/decades.csv")[1:]:
+        name_type, decade, listed = line.split(",")
+        names.eras[name_type].update(dict.fromkeys(map(fold, listed.split("|")), int(decade) // _ERA))
+    for name_type in NAME_TYPES[:2]:
+        groups = {title: map(fold, members) for title, members in names.members[name_type].items()}
+        names.foreign[name_type] = find_foreign(list(names.proper[name_type]), groups, names.groups[name_type])
+    if ending := people.get("origins", {}).get("elsewhere"):
+        rare = list(names.proper["surname"])[_FREQUENT:]
+        names.foreign["surname"] = frozenset(name for name in rare if re.search(ending, name))
+    names.settle()
+    return names
+
+
+def _read_list(lang: str, name_type: str) -> Iterator[tuple[str, int]]:
+    """Yield the names of one list with the number of their bearers."""
+    rows = csv.DictReader(get_language(lang).read_text(f"names/{name_type}.csv").splitlines())
+    yield from ((row["name"], int(row["count"])) for row in rows)
+
+
+def _read_names(names: NameLists, name_type: str) -> None:
+    """Read one list: single names, names with particles, and double names."""
+    particles = frozenset(load_name_words("particles"))
+    heads: Counter[str] = Counter()
+    headed: Counter[str] = Counter()
+    taking: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    proper, counts = names.proper[name_type], names.counts[name_type]
+    for name, count in _read_list(names.lang, name_type):
+        words = name.split()
+        linked = [i for i, word in enumerate(words) if fold(word) in particles and i < len(words) - 1]
+        single = name if len(words) == 1 else ""
+        if single:
+            names.alone[name_type].add(fold(name))
+        elif linked:
+            taking[fold(words[-1])][tuple(words[i] for i in linked)] += count
+            for phrase in {fold(" ".join(words)), fold(" ".join(words[linked[0] :]))}:
+                names.linked[name_type][phrase] += count
+            counts.setdefault(fold(words[-1]), 0)
+            single = words[-1] if len(words) == len(linked) + 1 else ""
+        if single:  # of two spellings that fold to one, the first is the more frequent
+            proper.setdefault(fold(single), single)
+            counts[fold(single)] += count
+        if not linked and (len(words) > 1 or "-" in name):
+            head = fold(name.replace("-", " ").split()[0])
+            heads[head] += 1
+            headed[head] += count
+    names.particles[name_type] = {
+        core: found.most_common(1)[0][0]
+        for core, found in taking.items()
+        if core in proper and found.total() >= _TAKES_PARTICLE * counts[core]
+    }
+    names.heads[name_type] = frozenset(
+        name
+        for name, number in heads.items()
+        # the first part of a double surname ("Ala-") is rarely a surname of its own
+        if number >= _LEAST_HEADED and name in proper and (name_type != "surname" or headed[name] > counts[name])
+    )
+
+
+def _read_groups(names: NameLists, people: Mapping[str, Any]) -> None:
+    """Assign each name to the first group of origin that has it. The first listed group is the country's own.
+
+    people (Mapping[str, Any]): the content of ``people.toml``.
+    """
+    groups = list(get_language(names.lang).read_toml("names/origins.toml").get("groups", {}).items())
+    origins = people.get("origins", {})
+    for name_type in NAME_TYPES:
+        own = {word for _, group in groups[:1] for name in group.get(name_type, ()) for word in fold(name).split()}
+        own.update(map(fold, people.get("shared", {}).get(name_type, ())), map(fold, origins.get("everybody", ())))
+        holders: dict[str, list[str]] = defaultdict(list)
+        names.members[name_type] = {title: list(group.get(name_type, ())) for title, group in groups[1:]}
+        for title, members in names.members[name_type].items():
+            for name in members:
+                holders[fold(name)].append(title)
+                if " " not in name and "-" not in name:  # a name that the country's list lacks becomes known
+                    names.proper[name_type].setdefault(fold(name), name)
+                    names.alone[name_type].add(fold(name))
+        # Listed surnames that are frequent in another country belong to the group of origin that comes from there.
+        for title, country in origins.get("countries", {}).items() if name_type == "surname" else ():
+            others = frozenset(country["except"].split())
+            for name, count in _read_list(country["list"], "surname"):
+                here = names.counts["surname"][fold(name)]
+                if here and count >= _ABROAD * here and fold(name) not in others:
+                    holders[fold(name)].append(title)
+        for folded, titles in holders.items():
+            if folded not in own and len(names.members[name_type][titles[0]]) >= _ENOUGH:
+                names.groups[name_type][folded] = titles[0]
+
+
+TrigramModel = tuple[Mapping[str, int], int]  # scores of trigrams, score of an unseen one
+
+
+def find_foreign(
+    names: Sequence[str], groups: Mapping[str, Iterable[str]], known: Mapping[str, str]
+) -> frozenset[str]:
+    """Find rare names that look more like those of a group of origin than like the country's own.
+
+    names (Sequence[str]): folded names, most frequent first.
+    groups (Mapping[str, Iterable[str]]): group of origin → its folded names.
+    known (Mapping[str, str]): folded name → its group, for names that are in one.
+    RETURNS (frozenset[str]): names that are in no group and not among the most frequent.
+    """
+    others = [name for name in names if name not in known]
+    own = _fit(others[:_FREQUENT])
+    models = [_fit(word for name in group for word in name.split()) for group in groups.values()]
+
+    def looks_foreign(trigrams: Sequence[str]) -> bool:
+        least = _score(trigrams, own) + _MARGIN * len(trigrams)
+        return any(_score(trigrams, model) > least for model in models)
+
+    return frozenset(name for name in others[_FREQUENT:] if looks_foreign(_trigrams(name))) if models else frozenset()
+
+
+def _trigrams(name: str) -> list[str]:
+    """Return the trigrams of a name, with marks for its beginning and end."""
+    framed = f"^{name}$"
+    return [framed[i : i + 3] for i in range(len(framed) - 2)]
+
+
+def _fit(names: Iterable[str]) -> TrigramModel:
+    """Return log probabilities of trigrams in thousandths of a nat, with additive smoothing."""
+    counts = Counter(trigram for name in names for trigram in _trigrams(name))
+    total = sum(counts.values()) + _SMOOTHING * _TRIGRAMS
+    scores = {trigram: round(1000 * log((count + _SMOOTHING) / total)) for trigram, count in counts.items()}
+    return scores, round(1000 * log(_SMOOTHING / total))
+
+
+def _score(trigrams: Sequence[str], model: TrigramModel) -> int:
+    """Return the log probability of a name in thousandths of a nat."""
+    scores, unseen = model
+    return sum(scores.get(trigram, unseen) for trigram in trigrams)

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from math import log
 
+from ...lang import shared_words
 from ...lang.inflection import Analysis
 from ...lang.text import fold
 from ..mention import Mention
@@ -17,7 +18,6 @@ _WORD = re.compile(rf"[Mm]\.?ª|(?:{_LETTERS})+(?:['’´](?:{_LETTERS})+)*{_CUT
 _BREAK = re.compile(r"-[ \t]*\r?\n[ \t]*")
 _POSSESSIVE = re.compile(r"['’´]s$", re.I)
 _COLON = re.compile(r":[^\W\d_]{1,6}(?!\w)")
-_GENERATIONS = ("jr", "sr", "ii", "iii", "iv")
 _MOST_INITIALS = 4  # letters of "JACM"
 _GIVEN_NOT_PARTICLE = 300  # bearers from which a word such as "Ben" is a given name rather than a particle
 _NAME_NOT_TITLE = 2000  # bearers from which a word is a name rather than a title
@@ -43,7 +43,7 @@ class NamePart:
     text (str): as written.
     start, end (int): character offsets in the mention.
     role (str): "name", "initial", "particle", "kin", "number", or "kept".
-    folded (str): the word, folded by `persons.fold`.
+    folded (str): the word, folded.
     kind (str): "given" or "surname", for names and initials.
     maiden (bool): whether it follows a marker such as "née".
     link (str): the particles right before it, folded ("de la").
@@ -73,14 +73,14 @@ class NamePart:
 NameParts = list[NamePart]
 
 
-def read_parts(mention: Mention, conventions: NamingConventions, names: NameLists) -> NameParts:
+def read_parts(mention: Mention, names: NameLists) -> NameParts:
     """Split a mention into words and set the role of each.
 
     mention (Mention): the mention.
-    conventions (NamingConventions): the naming conventions of the language.
     names (NameLists): the name lists of the language.
     RETURNS (list[NamePart]): the words in the order of the text.
     """
+    conventions = names.conventions
     text = mention.text
     markers = [found.span() for found in conventions.marker.finditer(text)]
     parts: NameParts = []
@@ -103,15 +103,15 @@ def read_parts(mention: Mention, conventions: NamingConventions, names: NameList
         parts.append(part)
     for place, part in enumerate(parts):
         if part.folded:
-            part.role = _role(parts, place, mention, conventions, names)
+            part.role = _role(parts, place, mention, names)
     for place, part in enumerate(parts):
         part.link = " ".join(_particles_before(parts, place))
     return _split_initials(parts, names)
 
 
-def _role(parts: NameParts, place: int, mention: Mention, conventions: NamingConventions, names: NameLists) -> str:
-    """The role of a word, given the roles of the words before it."""
-    part, text = parts[place], mention.text
+def _role(parts: NameParts, place: int, mention: Mention, names: NameLists) -> str:
+    """Return the role of a word, given the roles of the words before it."""
+    part, text, conventions = parts[place], mention.text, names.conventions
     word, after = part.folded, text[part.end : part.end + 1]
     following = parts[place + 1].folded if place < len(parts) - 1 else ""
     followed = place < len(parts) - 1
@@ -140,7 +140,9 @@ def _role(parts: NameParts, place: int, mention: Mention, conventions: NamingCon
             return "kept"
     if place and word in conventions.suffixes:  # "Jr.", "III", ", MD"
         between = text[parts[place - 1].end : part.start]
-        if "," in between or (word in _GENERATIONS and part.text[0].isupper()):
+        if "," in between or (
+            word in shared_words("people.toml", "suffixes", "generations") and part.text[0].isupper()
+        ):
             return "kept"
     if followed and word in conventions.particles:
         given = first and part.text[0].isupper() and names.count("given", word) >= _GIVEN_NOT_PARTICLE  # "Ben Smith"
@@ -150,7 +152,7 @@ def _role(parts: NameParts, place: int, mention: Mention, conventions: NamingCon
 
 
 def _particles_before(parts: NameParts, place: int) -> list[str]:
-    """The folded particles right before a word."""
+    """Return the folded particles right before a word."""
     first = place
     while first and parts[first - 1].role == "particle":
         first -= 1
@@ -179,14 +181,13 @@ def _split_initials(parts: NameParts, names: NameLists) -> NameParts:
     return out
 
 
-def set_kinds(parts: NameParts, mention: Mention, conventions: NamingConventions, names: NameLists) -> None:
+def set_kinds(parts: NameParts, mention: Mention, names: NameLists) -> None:
     """Set the kind of each name and initial of a mention: "given" or "surname".
 
     Choose the most probable sequence, given the name lists, the comma, the title and the conventions of the language.
 
     parts (list[NamePart]): the words of the mention, with lemmas; `kind` is set.
     mention (Mention): the mention.
-    conventions (NamingConventions): the naming conventions of the language.
     names (NameLists): the name lists of the language.
     """
     words = [part for part in parts if part.role in ("name", "initial")]
@@ -196,8 +197,15 @@ def set_kinds(parts: NameParts, mention: Mention, conventions: NamingConventions
     words = [part for part in words if not part.maiden]
     if not words:
         return
-    units = _group_into_units(words, mention.text, conventions, names)
-    for unit, kind in zip(units, _best_kinds(units, mention, parts, conventions, names), strict=True):
+    # Units are of one kind: words joined by a hyphen, and given names with a particle ("María del Carmen").
+    units: list[NameParts] = []
+    for part in words:
+        hyphen = bool(units) and mention.text[units[-1][-1].end : part.start].strip() == "-"
+        if hyphen or (units and part.link and _continues_given_name(units[-1], part, part is words[-1], names)):
+            units[-1].append(part)
+        else:
+            units.append([part])
+    for unit, kind in zip(units, _best_kinds(units, mention, parts, names), strict=True):
         for part in unit:
             part.kind = kind
 
@@ -212,32 +220,13 @@ def title_before(mention: Mention, parts: NameParts, conventions: NamingConventi
     return words[-1] if words and words[-1] in titles else ""
 
 
-def _group_into_units(
-    words: NameParts, text: str, conventions: NamingConventions, names: NameLists
-) -> list[NameParts]:
-    """Group words of one kind: words joined by a hyphen, and given names with a particle ("María del Carmen")."""
-    units: list[NameParts] = []
-    for part in words:
-        hyphen = bool(units) and text[units[-1][-1].end : part.start].strip() == "-"
-        linked = bool(units and part.link) and _continues_given_name(
-            units[-1], part, part is words[-1], conventions, names
-        )
-        if hyphen or linked:
-            units[-1].append(part)
-        else:
-            units.append([part])
-    return units
-
-
-def _continues_given_name(
-    unit: NameParts, part: NamePart, last: bool, conventions: NamingConventions, names: NameLists
-) -> bool:
+def _continues_given_name(unit: NameParts, part: NamePart, last: bool, names: NameLists) -> bool:
     """Whether a word after a particle belongs to the given name before it: "María del Carmen García".
 
     The last word of a mention is rather a surname, so that "Juan de la Cruz" has one.
     """
     phrase = f"{part.link} {part.folded}"
-    head = fold(conventions.short.get(unit[-1].folded, unit[-1].folded))
+    head = fold(names.conventions.short.get(unit[-1].folded, unit[-1].folded))
     listed = names.linked["female" if names.counts["female"][head] > names.counts["male"][head] else "male"]
     surname, given, whole = names.linked["surname"][phrase], listed[phrase], listed[f"{head} {phrase}"]
     if last:
@@ -245,10 +234,9 @@ def _continues_given_name(
     return whole > 0 or given > surname
 
 
-def _best_kinds(
-    units: list[NameParts], mention: Mention, parts: NameParts, conventions: NamingConventions, names: NameLists
-) -> list[str]:
-    """The most probable kinds of the units of a mention."""
+def _best_kinds(units: list[NameParts], mention: Mention, parts: NameParts, names: NameLists) -> list[str]:
+    """Return the most probable kinds of the units of a mention."""
+    conventions = names.conventions
     size = len(units)
     for place in range(1, size):
         if "," in mention.text[units[place - 1][-1].end : units[place][0].start]:
@@ -257,8 +245,13 @@ def _best_kinds(
         return ["surname"] * size
     if conventions.surname_cues and fold(mention.after).lstrip(" .,;:-").startswith(conventions.surname_cues):
         return ["given"] * size  # a field of given names, before the field of surnames
-    scores = [_score(unit, conventions, names) for unit in units]
-    prior = _surname_prior(mention, parts, conventions) if size == 1 else 0.0
+    scores = [_score(unit, names) for unit in units]
+    # The log odds that a single name is a surname follow from its title, the word before it, and its label.
+    prior = _CLINICIAN if mention.label == "CLINICIAN" else -_CLINICIAN
+    if title := title_before(mention, parts, conventions):
+        prior = -_TITLE if title in conventions.before_given else _TITLE
+    elif fold(mention.before).rpartition(" ")[2] in conventions.context:  # "äiti Meri"
+        prior = -_TITLE
     best, kinds = -1e9, ["surname"] * size
     for first in ("given", "surname"):
         for number in range(size + 1) if first == "given" else range(1, size):
@@ -269,14 +262,14 @@ def _best_kinds(
             score += _SURNAMES[conventions.surnames].get(size - given, _OTHER_NUMBER)
             score += _NO_SURNAME if given == size > 1 == conventions.surnames else 0.0
             score += conventions.reversed if first == "surname" else 0.0
-            score += prior if order == ["surname"] else 0.0
+            score += prior if order == ["surname"] and size == 1 else 0.0
             if score > best:
                 best, kinds = score, order
     return kinds
 
 
-def _score(unit: NameParts, conventions: NamingConventions, names: NameLists) -> tuple[float, float]:
-    """Log probabilities (nats) of a unit as a given name and as a surname."""
+def _score(unit: NameParts, names: NameLists) -> tuple[float, float]:
+    """Return the log probabilities (nats) of a unit as a given name and as a surname."""
     given = surname = 0.0
     for part in unit:
         if part.role == "initial":
@@ -284,29 +277,16 @@ def _score(unit: NameParts, conventions: NamingConventions, names: NameLists) ->
             surname += log(1 - _INITIAL_GIVEN)
             continue
         key = part.lemma or part.folded
-        full = (names.count("given", name) for name in conventions.full_names.get(key, ()))
-        as_given = _bearers(names, "given", key) + max(full, default=0) * _NICKNAME_SHARE
-        # "Carmen" is a surname only as "del Carmen"
-        as_surname = _bearers(names, "surname", key) if part.link or names.is_alone("surname", key) else 0
+        full = (names.count("given", name) for name in names.conventions.full_names.get(key, ()))
+        in_group = key in names.proper["female"] or key in names.proper["male"]  # listed without a number
+        as_given = float(names.count("given", key) or (_GROUP_BEARERS if in_group else 0))
+        as_given += max(full, default=0) * _NICKNAME_SHARE
+        as_surname = 0.0
+        if part.link or names.is_alone("surname", key):  # "Carmen" is a surname only as "del Carmen"
+            in_group = key in names.proper["surname"]
+            as_surname = names.count("surname", key) or (_GROUP_BEARERS if in_group else 0)
         if part.link in names.links:  # "San Pablo" is a surname, although many people are called Pablo
-            as_given, as_surname = (0.0, as_surname) if part is unit[0] else (as_given, 0)
+            as_given, as_surname = (0.0, as_surname) if part is unit[0] else (as_given, 0.0)
         given += log(_UNLISTED_BEARERS + as_given) - log(names.totals["female"] + names.totals["male"])
         surname += log(_UNLISTED_BEARERS + as_surname) - log(names.totals["surname"])
     return given, surname
-
-
-def _bearers(names: NameLists, kind: str, key: str) -> int:
-    """The number of bearers of a name, with an assumed number for a name that is listed without one."""
-    name_types = ("female", "male") if kind == "given" else (kind,)
-    listed = any(key in names.proper[name_type] for name_type in name_types)
-    return names.count(kind, key) or (_GROUP_BEARERS if listed else 0)
-
-
-def _surname_prior(mention: Mention, parts: NameParts, conventions: NamingConventions) -> float:
-    """Log odds (nats) that a single name is a surname, from its title, the word before it, and its label."""
-    title = title_before(mention, parts, conventions)
-    if title:
-        return -_TITLE if title in conventions.before_given else _TITLE
-    if fold(mention.before).rpartition(" ")[2] in conventions.context:  # "äiti Meri"
-        return -_TITLE
-    return _CLINICIAN if mention.label == "CLINICIAN" else -_CLINICIAN

@@ -1,4 +1,4 @@
-"""Surrogates of places, institutions and professions.
+"""Surrogates of places, institutions, professions, and words that describe a person.
 
 `replace_places` changes what identifies a place and keeps what a reader needs:
 
@@ -7,21 +7,19 @@
   where the lists say so: Spain in Spanish notes.
 - STREET, ROOM, ZIP: names and numbers are drawn; the kind of street and the punctuation stay (`addresses`).
 - HOSPITAL, HEALTH_CENTER, ORGANIZATION, DEPARTMENT: the words for the kind stay (`institutions`).
-- PROFESSION: another one of the same sector (`descriptions`).
-- OTHER: nationalities are replaced, stages of life stay (`descriptions`).
+- PROFESSION, OTHER: another profession of the sector, another nationality; stages of life stay (`descriptions`).
 
 Equal values have equal surrogates in all notes of a patient, different values of a note different ones. A surrogate is
 never a value of the note. Grammar comes from the language (`spacy_deid.lang.places`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...lang.inflection import inflect_like
 from ...lang.text import fold, match_style, split_marks, tokens
 from ..keys import IdentityKey
 from ..mention import Mention, NameOccurrence
-from ..numbers.cipher import FormatPreservingCipher
 from ..strategies import Suggest, nothing
 from .addresses import (
     is_mixed,
@@ -53,12 +51,12 @@ def replace_places(
     forbidden: Callable[[str], bool],
     suggest: Suggest = nothing,
 ) -> list[str | None]:
-    """Replace the places, institutions and professions of a note.
+    """Replace the places, institutions, professions and descriptions of a note.
 
     mentions (Sequence[Mention]): all mentions with a label of `LABELS`, in the order of the text.
     key (IdentityKey): key of the patient.
     lang (str): language code.
-    forbidden (Callable[[str], bool]): whether a value may not be a surrogate.
+    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
     suggest (Suggest): suggests towns, which are preferred.
     RETURNS (list[Optional[str]]): for each mention a surrogate in its style, None where there is none.
     """
@@ -68,14 +66,44 @@ def replace_places(
     for place in [found[0] for found in map(geography.find, named) if found]:
         geography.context.add(place)
     for mention in mentions:
-        for value in _basic_forms(mention, geography) if len(mention.text) <= _LONGEST else ():
-            state.avoid(value)
-    cipher = FormatPreservingCipher(key)
-    made = [_replace(mention, state, geography, cipher) for mention in mentions]
-    return [
-        mention.text if new == mention.text and _stays(mention, geography) else _check(mention, new)
-        for mention, new in zip(mentions, made, strict=True)
-    ]
+        if len(mention.text) > _LONGEST:
+            continue
+        if mention.label in _PLACES and (found := geography.find(split_marks(mention.text)[1], mention.label)):
+            state.avoid(found[0].name)
+        elif mention.label in _INSTITUTIONS:
+            for _, word in tokens(mention.text):
+                if len(word) > _SHORTEST and fold(word) not in institution_words(lang):
+                    state.avoid(word)
+    return [_replace(mention, geography) if len(mention.text) <= _LONGEST else None for mention in mentions]
+
+
+def _replace(mention: Mention, geography: Geography) -> str | None:
+    """Replace one mention by its label, with the line breaks of the original; None for an unchanged one."""
+    label, made = mention.label, None
+    if label in _PLACES or (label == "ZIP" and geography.provinces):
+        made = replace_mixed(mention, geography) if is_mixed(mention, geography) else geography.replace(mention)
+    elif label in _INSTITUTIONS:
+        made = replace_institution(mention, geography)
+    elif label == "OTHER":
+        made = replace_description(mention, geography.state, geography.region)
+    elif label == "DEPARTMENT":
+        made = replace_department(mention, geography)
+    elif label == "ZIP":
+        made = replace_postal_code(mention, geography)
+    elif label == "STREET":
+        made = replace_street(mention, geography)
+    elif label == "ROOM":
+        made = replace_room(mention, geography)
+    elif label == "PROFESSION":
+        made = replace_profession(mention, geography.state)
+    if made == mention.text:  # the country of the towns and some descriptions stay
+        found = geography.find(split_marks(mention.text)[1], label) if label in MAY_STAY else None
+        if label == "OTHER" or (found and geography.context.stays(found[0])):
+            return made
+    if made is None or not made.strip() or fold(made) == fold(mention.text):
+        return None
+    breaks = "".join(c for c in mention.text if c in _BREAKS)
+    return made + breaks[sum(c in _BREAKS for c in made) :]
 
 
 def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict[str, NameOccurrence]:
@@ -93,61 +121,11 @@ def find_towns(mentions: Sequence[Mention], key: IdentityKey, lang: str) -> dict
         place, case = geography.find(core, mention.label) or (None, "")
         if place is not None and place.kind == "city" and fold(place.name) not in found:
             write = partial(_write_town, lang=lang, like=core, case=case)
-            at = len(before)
-            found[fold(place.name)] = NameOccurrence.of(mention, [(at, at + len(core))], 0, write)
+            span = (len(before), len(before) + len(core))
+            found[fold(place.name)] = NameOccurrence.of(mention, [span], 0, write)
     return found
 
 
 def _write_town(name: str, lang: str, like: str, case: str) -> str:
     """Write a town in the capitals and the case of another one."""
     return match_style(inflect_like(name, lang, case), like)
-
-
-def _stays(mention: Mention, geography: Geography) -> bool:
-    """Whether an unchanged mention may stay: the country of the towns, or a description."""
-    if mention.label == "OTHER":
-        return True
-    found = geography.find(split_marks(mention.text)[1], mention.label) if mention.label in MAY_STAY else None
-    return found is not None and geography.context.stays(found[0])
-
-
-def _basic_forms(mention: Mention, geography: Geography) -> Iterator[str]:
-    """Yield the nominative of a place, or the proper words of an institution."""
-    if mention.label in _PLACES:
-        found = geography.find(split_marks(mention.text)[1], mention.label)
-        if found:
-            yield found[0].name
-    elif mention.label in _INSTITUTIONS:
-        known = institution_words(geography.lang)
-        yield from (word for _, word in tokens(mention.text) if len(word) > _SHORTEST and fold(word) not in known)
-
-
-def _replace(mention: Mention, state: NoteState, geography: Geography, cipher: FormatPreservingCipher) -> str | None:
-    """Replace one mention by its label."""
-    label = mention.label
-    if len(mention.text) > _LONGEST:
-        return None
-    if label in _PLACES or (label == "ZIP" and geography.provinces):
-        mixed = is_mixed(mention, geography)
-        return replace_mixed(mention, state, geography, cipher) if mixed else geography.replace(mention)
-    if label in _INSTITUTIONS:
-        return replace_institution(mention, state, geography)
-    if label == "OTHER":
-        return replace_description(mention, state, geography.region)
-    if label == "DEPARTMENT":
-        return replace_department(mention, state, geography)
-    if label == "ZIP":
-        return replace_postal_code(mention, state, geography, cipher)
-    if label == "STREET":
-        return replace_street(mention, state)
-    if label == "ROOM":
-        return replace_room(mention, state)
-    return replace_profession(mention, state) if label == "PROFESSION" else None
-
-
-def _check(mention: Mention, made: str | None) -> str | None:
-    """Return a surrogate with the line breaks of the original; None for an empty or an unchanged one."""
-    if made is None or not made.strip() or fold(made) == fold(mention.text):
-        return None
-    breaks = "".join(c for c in mention.text if c in _BREAKS)
-    return made + breaks[sum(c in _BREAKS for c in made) :]

@@ -14,12 +14,10 @@ from ...lang import get_language
 from ...lang.text import fold, match_style, redraw, split_marks, tokens
 from ..keys import Draw
 from ..mention import Mention
-from ..numbers.cipher import FormatPreservingCipher
 from ..numbers.identifiers import Layout
 from .gazetteer import Place, load_gazetteer
 from .geography import Geography
 from .institutions import institution_words, is_institution, replace_acronym, replace_institution
-from .state import NoteState
 
 _SHORT = 4  # letters of a code beside a number, such as NW4
 _LONGEST_CODE = 7  # letters of a room's name that is replaced like an acronym
@@ -31,88 +29,69 @@ _ZIP = r"\d{5}(?:-\d{4})?\b"
 _GAPS = re.compile(rf"(\s*[,;()\n]+\s*|\s+-\s+|\s+(?={_ZIP})|(?<=\d{{5}})\s+|\s+(?=[A-Z]{{2}}\b))")
 
 
-def replace_street(mention: Mention, state: NoteState) -> str | None:
-    """Replace a street address.
-
-    mention (Mention): mention with the label STREET.
-    state (NoteState): state of the note's surrogates.
-    RETURNS (Optional[str]): surrogate in the style of the mention, None if the language has no streets.
-    """
+def replace_street(mention: Mention, geography: Geography) -> str | None:
+    """Replace a street address in the style of the mention; None if the language has no streets."""
     before, core, after = split_marks(mention.text)
-    draw_street = get_language(state.lang).places.street
+    draw_street = get_language(geography.lang).places.street
     if not core or draw_street is None:
         return None
     context = (fold(core), str(mention.variant))
-    made = state.retry("street", lambda draw: draw_street(core, draw), *context)
+    made = geography.state.retry("street", lambda draw: draw_street(core, draw), *context)
     return before + made + after if made else None
 
 
-def replace_room(mention: Mention, state: NoteState) -> str | None:
+def replace_room(mention: Mention, geography: Geography) -> str | None:
     """Replace the number of a room or bed.
 
-    mention (Mention): mention with the label ROOM.
-    state (NoteState): state of the note's surrogates.
     RETURNS (Optional[str]): as many digits as before; another acronym for a short name; None for words, and for words
         beside a number in a language that lists no words for institutions.
     """
     before, core, after = split_marks(mention.text)
     letters = sum(c.isalpha() for c in core)
-    if letters > _LONGEST_CODE and not institution_words(state.lang):
+    if letters > _LONGEST_CODE and not institution_words(geography.lang):
         return None
     if not any(c.isdigit() for c in core) and letters != 1:
         short = letters <= _LONGEST_CODE and core.isalpha()
-        made = replace_acronym(core.upper(), state, mention.variant) if short else None
+        made = replace_acronym(core.upper(), geography.state, mention.variant) if short else None
         return before + match_style(made, core) + after if made else None
-    made = state.retry("room", lambda draw: redraw(core, draw), "room", fold(core), str(mention.variant))
+    context = ("room", fold(core), str(mention.variant))
+    made = geography.state.retry("room", lambda draw: redraw(core, draw), *context)
     return before + made + after if made else None
 
 
-def replace_department(mention: Mention, state: NoteState, geography: Geography) -> str | None:
-    """Replace a ward: its number if it has one, else as an institution.
+def replace_department(mention: Mention, geography: Geography) -> str | None:
+    """Replace the numbers, single letters and names of a numbered ward; any other ward like an institution.
 
-    mention (Mention): mention with the label DEPARTMENT.
-    state (NoteState): state of the note's surrogates.
-    geography (Geography): places of the note.
-    RETURNS (Optional[str]): surrogate in the style of the mention, None if there is none.
+    RETURNS (Optional[str]): surrogate in the style of the mention; None if there is none, or if the language has no
+        list that tells the words for wards from names.
     """
     before, core, after = split_marks(mention.text)
     if not any(c.isdigit() for c in core):
-        return replace_institution(mention, state, geography)
-    if not institution_words(state.lang):  # a name could stand beside the number
+        return replace_institution(mention, geography)
+    kinds, names = institution_words(geography.lang), get_language(geography.lang).places.ward_names
+    if not kinds:
         return None
-    context = ("ward", fold(core), str(mention.variant))
-    made = state.retry("ward", lambda draw: _redraw_ward(core, draw, state.lang), *context)
+
+    def redraw_ward(draw: Draw) -> str:
+        out = []
+        for gap, word in tokens(redraw(core, draw, letters="ABCDEF")):
+            proper = names and word.isalpha() and len(word) > _SHORT and fold(word) not in kinds
+            out.append(gap + (match_style(draw.choice(names), word) if proper else word))
+        return "".join(out)
+
+    made = geography.state.retry("ward", redraw_ward, "ward", fold(core), str(mention.variant))
     return before + made + after if made else None
-
-
-def _redraw_ward(core: str, draw: Draw, lang: str) -> str:
-    """Draw numbers and single letters anew, replace names, and keep the words for wards."""
-    names, kinds, out = get_language(lang).places.ward_names, institution_words(lang), []
-    for gap, word in tokens(redraw(core, draw, letters="ABCDEF")):
-        proper = names and word.isalpha() and len(word) > _SHORT and fold(word) not in kinds
-        out.append(gap + (match_style(draw.choice(names), word) if proper else word))
-    return "".join(out)
 
 
 # --- postal codes ---
 
 
-def replace_postal_code(
-    mention: Mention, state: NoteState, geography: Geography, cipher: FormatPreservingCipher
-) -> str | None:
-    """Replace a postal code.
-
-    mention (Mention): mention with the label ZIP.
-    state (NoteState): state of the note's surrogates.
-    geography (Geography): places of the note, whose language decides on the system of codes.
-    cipher (FormatPreservingCipher): cipher of the patient.
-    RETURNS (Optional[str]): code in the style of the mention; None for words.
-    """
-    layout = Layout(mention.text)
+def replace_postal_code(mention: Mention, geography: Geography) -> str | None:
+    """Replace a postal code in the style of the mention; None for words."""
+    layout, state = Layout(mention.text), geography.state
     if layout.has_words or not any(char.isdecimal() for char in layout.code):
         return None
-    areas = _find_areas(layout.code, mention, geography)
-    options = _draw_codes(layout.code, areas, geography.lang, cipher, str(mention.variant))
+    options = _draw_codes(layout.code, _find_areas(layout.code, mention, geography), geography, str(mention.variant))
     decision = ("zip", layout.code, mention.variant)
     made = state.once(decision, lambda: next((new for new in options if state.take("zip", layout.write(new))), None))
     return None if made is None else layout.write(made)
@@ -124,7 +103,11 @@ def _find_areas(code: str, mention: Mention, geography: Geography) -> Sequence[s
     if not postal.has_area(code):
         return ()
     if towns := postal.towns():
-        return _areas_of_town(code, mention, geography, towns, postal.area_digits)
+        town = _find_town(code, mention, geography, towns)
+        made = geography.place(town, mention.variant) if town else None
+        found = geography.find(made) if made else None
+        areas = _areas_by_place(geography.lang)
+        return areas.get(found[0].name) or areas.get(found[0].region, ()) if found else ()
     before = postal.region_before.search(mention.before) if postal.region_before else None
     named = geography.find(before[1], "STATE") if before else None
     regions = postal.regions()
@@ -132,41 +115,20 @@ def _find_areas(code: str, mention: Mention, geography: Geography) -> Sequence[s
         named[0].region if named and named[0].region in regions.values() else regions.get(code[: postal.area_digits])
     )
     other = geography.region(region, mention.variant) if region else None
-    return [area for area, found in regions.items() if found == other and not postal.is_small(area)]
+    return [area for area, name in regions.items() if name == other and not postal.is_small(area)]
 
 
-def _areas_of_town(
-    code: str, mention: Mention, geography: Geography, towns: Mapping[str, Sequence[str]], digits: int
-) -> Sequence[str]:
-    """Return the areas of the town that replaces that of a code, or of its region for a town without codes."""
-    town = _town_behind(mention, geography) or _town_of(code, geography, towns, digits)
-    made = geography.place(town, mention.variant) if town else None
-    found = geography.find(made) if made else None
-    if found is None:
-        return ()
-    areas = _areas_by_place(geography.lang)
-    return areas.get(found[0].name) or areas.get(found[0].region, ())
-
-
-def _town_behind(mention: Mention, geography: Geography) -> Place | None:
-    """Return the first town behind a code: "02100 Espoo", "Postinumero: 02100   Postitoimipaikka: Espoo"."""
+def _find_town(code: str, mention: Mention, geography: Geography, towns: Mapping[str, Sequence[str]]) -> Place | None:
+    """Return the first town behind a code ("02100 Espoo"), else one that has the code, or a code of the same area."""
     for word in _WORD.findall(mention.after[:_NEAR].partition("\n")[0]):
         found = geography.find(word)
         if found and found[0].kind == "city":
             return found[0]
+    for part in (code, code[: get_language(geography.lang).postal_codes.area_digits]):
+        for name, codes in towns.items():
+            if any(own.startswith(part) for own in codes) and (found := geography.find(name)):
+                return found[0]
     return None
-
-
-def _town_of(code: str, geography: Geography, towns: Mapping[str, Sequence[str]], digits: int) -> Place | None:
-    """Return the town that has a code, or else a code of the same area."""
-    names = (
-        name
-        for part in (code, code[:digits])
-        for name, codes in towns.items()
-        if any(own.startswith(part) for own in codes)
-    )
-    found = (geography.find(name) for name in names)
-    return next((place[0] for place in found if place), None)
 
 
 @cache
@@ -183,14 +145,16 @@ def _areas_by_place(lang: str) -> Mapping[str, Sequence[str]]:
     return {name: tuple(sorted(found)) for name, found in areas.items()}
 
 
-def _draw_codes(
-    code: str, areas: Sequence[str], lang: str, cipher: FormatPreservingCipher, variant: str
-) -> Iterator[str]:
+def _draw_codes(code: str, areas: Sequence[str], geography: Geography, variant: str) -> Iterator[str]:
     """Yield codes that can replace a code. All codes of one area get the same area."""
-    postal = get_language(lang).postal_codes
+    postal, cipher = get_language(geography.lang).postal_codes, geography.state.cipher
 
     def exchange(area: str, all_areas: Sequence[str]) -> str:
-        return _exchange(area, all_areas, cipher, variant)
+        """Replace an area by the next one in a keyed order of all areas, so that no two become the same."""
+        if area not in all_areas:
+            return cipher.draw("areas", area, variant).choice(all_areas)
+        order = cipher.draw("areas", str(len(all_areas)), variant).shuffled(all_areas)
+        return order[(order.index(area) + 1) % len(order)]
 
     for attempt in range(_TRIES):
         draw = cipher.draw("postal code", code, variant, str(attempt))
@@ -199,59 +163,39 @@ def _draw_codes(
         yield postal.rewrite(code, area, draw, exchange)
 
 
-def _exchange(area: str, areas: Sequence[str], cipher: FormatPreservingCipher, variant: str) -> str:
-    """Replace an area by another one: the next in a keyed order of all areas, so that no two become the same."""
-    if area not in areas:
-        return cipher.draw("areas", area, variant).choice(areas)
-    order = cipher.draw("areas", str(len(areas)), variant).shuffled(areas)
-    return order[(order.index(area) + 1) % len(order)]
-
-
 # --- several parts in one mention ---
 
 
 def is_mixed(mention: Mention, geography: Geography) -> bool:
-    """Whether a mention of a place holds words and numbers, or names an institution.
-
-    mention (Mention): mention with the label of a place.
-    geography (Geography): places of the note.
-    """
+    """Whether a mention of a place holds words and numbers, or names an institution."""
     if any(char.isdecimal() for char in mention.text):
         return mention.label != "COUNTRY" and _LETTERS.search(mention.text) is not None
     return is_institution(mention.text, geography.lang) and geography.find(mention.text.strip()) is None
 
 
-def replace_mixed(
-    mention: Mention, state: NoteState, geography: Geography, cipher: FormatPreservingCipher
-) -> str | None:
+def replace_mixed(mention: Mention, geography: Geography) -> str | None:
     """Replace a mention such as "12 Oak St., Fresno, CA 93701" part by part.
 
-    mention (Mention): mention with the label of a place.
-    state (NoteState): state of the note's surrogates.
-    geography (Geography): places of the note.
-    cipher (FormatPreservingCipher): cipher of the patient.
     RETURNS (Optional[str]): surrogate in the style of the mention; None if a part has none, because it must not stay.
     """
     if not any(char.isdecimal() for char in mention.text):
-        return replace_institution(mention, state, geography)
+        return replace_institution(mention, geography)
+    in_address = get_language(geography.lang).postal_codes.in_address
     out, before = [], mention.before
     for i, piece in enumerate(_GAPS.split(mention.text)):
-        part = mention._replace(text=piece, before=before)
-        made = piece if i % 2 or not piece else _replace_part(part, state, geography, cipher)
+        part, words, made = mention._replace(text=piece, before=before), _LETTERS.search(piece), None
+        if i % 2 or not piece:
+            made = piece
+        elif not any(char.isdecimal() for char in piece):
+            made = geography.replace(part) if words or piece.isupper() else piece
+        elif words:
+            made = replace_street(part, geography)
+        elif in_address and in_address.fullmatch(piece):
+            made = replace_postal_code(part, geography)
+        else:
+            made = geography.replace(part)
         if made is None:
             return None
         out.append(made)
         before += piece
     return "".join(out)
-
-
-def _replace_part(part: Mention, state: NoteState, geography: Geography, cipher: FormatPreservingCipher) -> str | None:
-    """Replace one part: a place, a street or a postal code."""
-    if not any(char.isdecimal() for char in part.text):
-        return geography.replace(part) if _LETTERS.search(part.text) or part.text.isupper() else part.text
-    if _LETTERS.search(part.text):
-        return replace_street(part, state)
-    in_address = get_language(state.lang).postal_codes.in_address
-    if in_address and in_address.fullmatch(part.text):
-        return replace_postal_code(part, state, geography, cipher)
-    return geography.replace(part)

@@ -1,12 +1,23 @@
-"""Surrogates of words that describe a person: professions (PROFESSION), nationalities and others (OTHER).
+"""Surrogates of words that describe a person: professions (PROFESSION), the sex (SEX), nationalities, others (OTHER).
 
 A profession becomes another one of its sector, in the grammatical form of the original. A nationality becomes that of
 the country that replaces its own, in the same gender and number. Stages of life and words of kinship stay, because
 they show neither an age over 89 nor a name. Other descriptions (descent, civil status, looks) have no surrogate,
 because any other word would be another fact.
+
+Words for the sex become words that fit both sexes, such as "paciente" for "varón". Another word for the same sex would
+reveal it, one for the other sex would be wrong, and a tag would disturb the text. The sentence remains grammatical:
+
+- In a field, the value is unspecified: "Sexo: no especificado". A letter becomes X, as in passports (ICAO 9303).
+- Beside a word for the patient, the word is removed: "paciente varón de 40 años" becomes "paciente de 40 años".
+- A word that is on no list has no surrogate.
+
+The grammar of a note may still reveal the sex ("ingresada"): only values are replaced, a note is not rewritten.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +30,10 @@ from .state import NoteState
 
 RegionMap = Callable[[str, int], str | None]
 """(region or country key, variant) → the region or country that replaces it, None if there is none."""
+
+_LETTER = "x"
+_BEFORE = re.compile(r"([^\W\d_]+)[ \t]*([:=.,;()\[\]*-]*)[ \t]*\Z")
+_AFTER = re.compile(r" ([^\W\d_]+)")
 
 
 class _Form(NamedTuple):
@@ -51,58 +66,47 @@ def replace_description(mention: Mention, state: NoteState, region: RegionMap) -
 
 
 def replace_nationality(core: str, variant: int, state: NoteState, region: RegionMap) -> str | None:
-    """Replace an adjective of nationality.
+    """Replace an adjective of nationality by another one in the same gender and number.
 
     core (str): as written, without punctuation around it.
     variant (int): variant of the surrogate.
     state (NoteState): state of the note's surrogates.
     region (RegionMap): the countries that replace others.
-    RETURNS (Optional[str]): another adjective in the same gender and number; None if the text is no listed
-        nationality, or none is free.
+    RETURNS (Optional[str]): the adjective; None if the text is no listed nationality, or none is free.
     """
-    form = _forms(state.lang).get(fold(core))
+    form = _nationality_forms(state.lang).get(fold(core))
     if form is None:
         return None
-    table, agrees = _table(state.lang), get_language(state.lang).places.nationality_agrees
+    table: Mapping[str, Sequence[str]] = place_words(state.lang)["nationalities"]
+    agrees = get_language(state.lang).places.nationality_agrees
     other = region(ABROAD + form.code, variant)
     pool = [code for code in table if code != form.code and agrees(table[code], table[form.code], form.plural)]
     if other is not None and other[1:] in pool:
-        return _write(table[other[1:]], form, state.lang)
-    names = [_write(table[code], form, state.lang) for code in pool]
+        return _write_nationality(table[other[1:]], form, state.lang)
+    names = [_write_nationality(table[code], form, state.lang) for code in pool]
     return state.pick(f"adjective {variant}", names, "adjective", *map(str, form), str(variant))
 
 
-def _write(forms: Sequence[str], form: _Form, lang: str) -> str:
+def _write_nationality(forms: Sequence[str], form: _Form, lang: str) -> str:
     """Write an adjective in a gender and number."""
     name = forms[form.gender]
     return get_language(lang).places.nationality_plural(name) if form.plural else name
 
 
 @cache
-def _table(lang: str) -> Mapping[str, Sequence[str]]:
-    """Map country codes to the masculine and the feminine adjective."""
-    return dict(place_words(lang).get("nationalities", {}))
-
-
-@cache
-def _forms(lang: str) -> Mapping[str, _Form]:
-    """Map folded adjectives to their forms."""
+def _nationality_forms(lang: str) -> Mapping[str, _Form]:
+    """Map folded adjectives of nationality to their forms."""
     found: dict[str, _Form] = {}
     for plural in (False, True):
-        for code, forms in _table(lang).items():
+        for code, forms in place_words(lang).get("nationalities", {}).items():
             for gender in range(len(forms)):
                 form = _Form(code, gender, plural)
-                found.setdefault(fold(_write(forms, form, lang)), form)
+                found.setdefault(fold(_write_nationality(forms, form, lang)), form)
     return found
 
 
 def replace_profession(mention: Mention, state: NoteState) -> str | None:
-    """Replace a profession, or an activity ("mantenimiento de calderas").
-
-    mention (Mention): mention with the label PROFESSION.
-    state (NoteState): state of the note's surrogates.
-    RETURNS (Optional[str]): surrogate in the style of the mention, None if the language has no professions.
-    """
+    """Replace a profession, or an activity ("mantenimiento de calderas"); None if the language has no professions."""
     before, core, after = split_marks(mention.text)
     find = get_language(state.lang).replace_profession
     if not core or find is None:
@@ -111,3 +115,99 @@ def replace_profession(mention: Mention, state: NoteState) -> str | None:
     state.avoid(found.name)
     made = state.pick("profession", found.options, found.name, str(mention.variant))
     return before + match_style(found.inflect(made), core, noun=True) + after if made else None
+
+
+# --- sex ---
+
+
+@dataclass(frozen=True, slots=True)
+class SexWords:
+    """The words for the sex in a language. Keys are folded.
+
+    neutral (Mapping[str, str]): word for a sex → word for both.
+    fields (frozenset[str]): names of a field for the sex.
+    beside (frozenset[str]): words for a patient.
+    letters (str): letters for a sex.
+    unstated, unstated_before (str): value after the name of a field, and before it ("of unspecified sex").
+    opening (str): word at the beginning of a sentence before a word for a patient; "" if a language needs none.
+    """
+
+    neutral: Mapping[str, str]
+    fields: frozenset[str]
+    beside: frozenset[str]
+    letters: str
+    unstated: str
+    unstated_before: str
+    opening: str
+
+
+def replace_sex(mentions: Sequence[Mention], lang: str) -> list[str | None]:
+    """Replace words for the sex, in the capitals of the original.
+
+    mentions (Sequence[Mention]): the mentions with their context.
+    lang (str): ISO 639-1 code.
+    RETURNS (list[Optional[str]]): the replacement of each mention; "" to remove it, None for an unknown word.
+    """
+    words = _load_sex_words(lang)
+    if words is None:
+        return [None] * len(mentions)
+    made: list[str | None] = []
+    for mention in mentions:
+        new = _replace_sex(mention, words)
+        if new and mention.text.isupper():
+            new = new.upper()
+        elif new and mention.text[:1].isupper():
+            new = new[:1].upper() + new[1:]
+        made.append(new)
+    return made
+
+
+def _replace_sex(mention: Mention, words: SexWords) -> str | None:
+    """Choose the replacement of one word from the words beside it."""
+    folded = fold(mention.text)
+    if len(folded) == 1 and folded in words.letters:
+        return _LETTER
+    neutral = words.neutral.get(folded) or words.neutral.get(folded.replace(" ", ""))  # "N iño", cut by a line
+    if neutral is None:
+        return None
+    left, right = _BEFORE.search(mention.before), _AFTER.match(mention.after)
+    before, mark = (fold(left[1]), left[2]) if left else ("", "")
+    after = fold(right[1]) if right else ""
+    if before in words.fields and mark != ",":
+        return words.unstated
+    if after in words.fields:
+        return words.unstated_before
+    if before in words.beside and not mark:
+        return ""
+    if after in words.beside:
+        inside = mention.before.endswith(" ") and not mention.text[:1].isupper()
+        return "" if inside else words.opening
+    return neutral
+
+
+@cache
+def _load_sex_words(lang: str) -> SexWords | None:
+    """Read ``sex.toml`` of a language; None if it has none."""
+    language = get_language(lang)
+    data = language.read_toml("sex.toml")
+    if not data:
+        return None
+
+    def forms(word: str | Sequence[str]) -> list[str]:
+        return [word] if isinstance(word, str) else language.decline(word)
+
+    neutral = {
+        fold(form): to
+        for group in data["neutral"]
+        for word in group["of"]
+        for form, to in zip(forms(word), forms(group["word"]), strict=True)
+    }
+    return SexWords(
+        neutral,
+        frozenset(data["fields"]),
+        frozenset(data["beside"]),
+        data["letters"],
+        data["unstated"],
+        data.get("unstated_before", data["unstated"]),
+        data.get("opening", ""),
+    )

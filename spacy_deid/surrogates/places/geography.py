@@ -19,7 +19,7 @@ from ...lang.text import fold, match_style, redraw, split_marks
 from ..mention import Mention
 from ..strategies import Suggest, nothing
 from .descriptions import replace_nationality
-from .gazetteer import ABROAD, Gazetteer, Place, load_gazetteer
+from .gazetteer import ABROAD, Place, load_gazetteer
 from .state import NoteState
 
 MAY_STAY = frozenset({"COUNTRY", "TERRITORY", "LOCATION_OTHER"})
@@ -82,21 +82,15 @@ class PlaceContext:
     def resolve(self, name: str) -> Place | None:
         """Find the town of the note that a name abbreviates or misspells: "Santiago" for "Santiago de Compostela".
 
-        name (str): as written.
         RETURNS (Optional[Place]): the town; None if there is none, or more than one.
         """
         word = fold(name)
-        found = {p for town, p in self._towns.items() if town.startswith(word + " ") or self._is_typo(word, town)}
+        found = set()
+        for town, place in self._towns.items():
+            long = word != town and min(len(word), len(town)) >= _SHORTEST_TYPO
+            if town.startswith(word + " ") or (long and OSA.distance(word, town, score_cutoff=1) == 1):
+                found.add(place)
         return found.pop() if len(found) == 1 else None
-
-    @staticmethod
-    def _is_typo(word: str, town: str) -> bool:
-        """Whether a word is at an edit distance of 1 from a town."""
-        return (
-            word != town
-            and min(len(word), len(town)) >= _SHORTEST_TYPO
-            and OSA.distance(word, town, score_cutoff=1) == 1
-        )
 
 
 class Geography:
@@ -107,11 +101,9 @@ class Geography:
     """
 
     def __init__(self, state: NoteState, suggest: Suggest = nothing) -> None:
-        self._state, self._suggest = state, suggest
-        self.lang = state.lang
+        self.state, self.lang, self._suggest = state, state.lang, suggest
         self._conventions = get_language(state.lang).places
-        self._postal_codes = get_language(state.lang).postal_codes
-        self._gazetteer: Gazetteer = load_gazetteer(state.lang)
+        self._gazetteer = load_gazetteer(state.lang)
         self._words = place_words(state.lang)
         self.context = PlaceContext(self._words.get("stays", ()))
         self._short_countries = {fold(name) for name in self._words.get("aliases", {}) if name.isupper()}
@@ -119,13 +111,14 @@ class Geography:
     def replace(self, mention: Mention) -> str | None:
         """Replace a mention of a place.
 
-        mention (Mention): label CITY, STATE, COUNTRY, TERRITORY or LOCATION_OTHER.
+        mention (Mention): label CITY, STATE, COUNTRY, TERRITORY or LOCATION_OTHER, or a ZIP of a province.
         RETURNS (Optional[str]): surrogate in the style of the mention, None if there is none.
         """
         before, core, after = split_marks(mention.text)
         if not core:
             return None
-        made = self._numbers(core, mention) if any(c.isdigit() for c in core) else self._named(core, mention)
+        numbers = any(c.isdigit() for c in core)
+        made = self._replace_postal_code(core, mention) if numbers else self._replace_name(core, mention)
         if made is None:
             return None
         if after.startswith(".") and ("." in core or self._is_code(core)):
@@ -140,7 +133,7 @@ class Geography:
         label (str): label of the mention, which distinguishes a town from a region of the same name.
         RETURNS (Optional[tuple[Place, str]]): the place and its case, None if it is not known.
         """
-        name, case = self._nominative(text)
+        name, case = place_forms(self.lang).get(fold(text), ("", "")) if inflects(self.lang) else (text, "nom")
         abroad = self.context.abroad
         found = sorted(self._gazetteer.find(name), key=lambda place: bool(abroad) and place.region != abroad)
         best = next((p for kind in _KINDS.get(label, _ANY) for p in found if p.kind == kind), None)
@@ -149,191 +142,161 @@ class Geography:
         meant = self.context.resolve(name) if best.region.startswith(ABROAD) else None
         return meant or best, case
 
-    def _nominative(self, text: str) -> tuple[str, str]:
-        """Return the nominative of a place and its case; ("", "") if a language that inflects does not list it."""
-        if not inflects(self.lang):
-            return text, "nom"
-        return place_forms(self.lang).get(fold(text), ("", ""))
+    # --- names ---
 
-    def place(self, place: Place, variant: int = 0) -> str | None:
-        """Return the surrogate of a known place, in the nominative. It is the same in the whole note."""
-        return self._state.once(("place", place, variant), lambda: self._place(place, variant))
-
-    def unknown(self, name: str, variant: int = 0) -> str | None:
-        """Return the surrogate of an unlisted place, a small town or village, in the nominative."""
-        return self._state.once(("unknown", fold(name), variant), lambda: self._unknown(fold(name), variant))
-
-    def _unknown(self, name: str, variant: int) -> str | None:
-        """Draw a town of the foreign country that the note is from, else a small town in the region of the note."""
-        family, context = f"city {variant}", (name, str(variant))
-        if made := self._state.pick(family, self._abroad(variant), "abroad", *context):
-            return made
-        region = self.region(self.context.region, variant) if self.context.region else None
-        for near in self._gazetteer.towns(region, _SMALL) if region else ():
-            if made := self._state.pick(family, near, "near", str(len(near)), *context):
-                return made
-        pool = self._gazetteer.small or list(self._gazetteer.countries.values())
-        return self._state.pick(family, pool, "unknown", *context)
-
-    def _abroad(self, variant: int) -> Sequence[str]:
-        """Return the large towns of the country that replaces that of a note from abroad; [] for one from home."""
-        country = self.region(self.context.abroad, variant) if self.context.abroad else None
-        return self._large(country or "")
-
-    def _large(self, country: str) -> Sequence[str]:
-        """Return the large towns of a country."""
-        return [town for band in (_LARGE, _LARGE + 1) for town in self._gazetteer.cities.get((country, band), ())]
-
-    def _named(self, core: str, mention: Mention) -> str | None:
-        """Replace a place without numbers."""
+    def _replace_name(self, core: str, mention: Mention) -> str | None:
+        """Replace a place without numbers: a known one, a nationality, several places, or an unlisted place."""
         found = self.find(core, mention.label)
         if found is None and (meant := self.context.resolve(core)):
             found = meant, "nom"
-        if found is not None and mention.label in MAY_STAY and self.context.stays(found[0]):
-            return core
         if found is not None:
-            return self._known(core, self._hinted(found[0], core, mention), found[1], mention)
-        if (adjective := replace_nationality(core, mention.variant, self._state, self.region)) is not None:
+            stays = mention.label in MAY_STAY and self.context.stays(found[0])
+            return core if stays else self._replace_known(core, *found, mention)
+        if (adjective := replace_nationality(core, mention.variant, self.state, self.region)) is not None:
             return adjective
         pieces = _PARTS.split(core)
         if len(pieces) > 1:
-            parts = [self._named(p, mention) if i % 2 == 0 and p else p for i, p in enumerate(pieces)]
+            parts = [self._replace_name(p, mention) if i % 2 == 0 and p else p for i, p in enumerate(pieces)]
             return None if None in parts else "".join(part or "" for part in parts)
         before, after = _generic_words()
         for pattern, find in ((before, before.match), (after, after.search)):
             around = find(core)
             if around and around.group() != core:
-                rest = self._named(core[: around.start()] + core[around.end() :], mention)
+                rest = self._replace_name(core[: around.start()] + core[around.end() :], mention)
                 return rest and (around.group() + rest if pattern is before else rest + around.group())
-        return self._guessed(core, mention)
-
-    def _guessed(self, core: str, mention: Mention) -> str | None:
-        """Replace an unlisted place, in the case that its ending suggests."""
         if mention.label == "COUNTRY":
             names = sorted(self._gazetteer.countries.values())
-            made = self._state.pick(f"region {mention.variant}", names, "country", fold(core), str(mention.variant))
+            made = self.state.pick(f"region {mention.variant}", names, "country", fold(core), str(mention.variant))
         else:
             made = self.unknown(core, mention.variant)
         inflector = get_language(self.lang).inflector
         return inflect_like(made, self.lang, inflector.guess_case(core)) if made and inflector else made
 
-    def _known(self, core: str, place: Place, case: str, mention: Mention) -> str | None:
+    def _replace_known(self, core: str, place: Place, case: str, mention: Mention) -> str | None:
         """Replace a known place: a short form by a short form, without an article if the text before ends in one."""
-        article = self._conventions.article(mention.before)
-        if article and self._gazetteer.find(f"{article} {core}"):
-            return self._after_article(article, core, mention.variant)
-        made = self.place(place, mention.variant)
-        if made is None:
-            return None
-        if place.kind == "region" and self._is_code(core):
-            return self._code(made)
-        return inflect_like(made, self.lang, case)
-
-    def _after_article(self, article: str, core: str, variant: int) -> str | None:
-        """Replace a town behind its article by one with the same article: "la [Coruña]" by "la [Carolina]"."""
-        pool = [name[len(article) + 1 :] for name in self._gazetteer.small if fold(name).startswith(article + " ")]
-        return self._state.pick(f"city {variant}", pool, "article", article, fold(core), str(variant))
-
-    def _hinted(self, place: Place, core: str, mention: Mention) -> Place:
-        """Of several towns of one name, choose that of the region that follows the mention."""
         others = [other for other in self._gazetteer.find(place.name) if other.kind == place.kind == "city"]
         hint = _REGION_BEHIND.match(mention.after) if len(others) > 1 else None
-        if hint is None:
-            return self._state.once(("city", fold(core)), lambda: place)
-        words = hint[1].split()
-        named = {p.region for n in (3, 2, 1) for p in self._gazetteer.find(" ".join(words[:n])) if p.kind == "region"}
-        keys = {region for region, name in self._gazetteer.regions.items() if named & {region, name}}
-        best = next((other for other in others if other.region in keys), place)
-        return self._state.once(("city", fold(core)), lambda: best)
-
-    def _place(self, place: Place, variant: int) -> str | None:
-        """Choose the surrogate of a known place."""
-        region = self.region(self._region_of(place), variant)
-        if place.kind != "city":
-            return region and self._gazetteer.regions.get(region, self._gazetteer.countries.get(region))
-        family, capitals = f"city {variant}", self._gazetteer.capitals
-        if region is None:
-            return self.unknown(place.name, variant)
-        if (
-            capitals.get(place.region) == place.name
-            and region in capitals
-            and self._state.take(family, capitals[region])
-        ):
-            return capitals[region]
-        for near, towns in enumerate(self._gazetteer.towns(region, place.band)):
-            free = partial(self._state.is_free, family)
-            suggested = None if variant else self._suggest("city", fold(place.name), towns, free)
-            if suggested and self._state.take(family, suggested):
-                return suggested
-            if made := self._state.pick(family, towns, *place[:3], str(near), str(variant)):
-                return made
-        return self.unknown(place.name, variant)
-
-    def region(self, region: str, variant: int = 0) -> str | None:
-        """Return the region that replaces a region, the same in the whole note; None if there is none."""
-        return self._state.once(("region", region, variant), lambda: self._region(region, variant))
-
-    def _region(self, region: str, variant: int) -> str | None:
-        """Choose the next free region in the keyed cycle of its kind."""
-        cycle = self._gazetteer.cycles.get(region, ())
-        order = self._state.once(
-            ("circle", tuple(cycle), variant),
-            lambda: self._state.draw("circle", *cycle, str(variant)).shuffled(cycle),
-        )
-        if region not in order:
-            return None
-        start = order.index(region)
-        others = [*order[start + 1 :], *order[:start]]
-        if region == self.context.abroad:  # its towns need as many others
-            others.sort(key=lambda country: len(self._large(country)) < _ENOUGH)
-        names = {**self._gazetteer.regions, **self._gazetteer.countries}
-        for other in others:
-            if (
-                other[1:] not in self._words.get("stays", ())
-                and names[other] != names[region]
-                and self._state.take(f"region {variant}", names[other])
-            ):
-                return other
-        return None
-
-    def _region_of(self, place: Place) -> str:
-        """Return the key of a place's region."""
-        if place.kind == "city" or place.region in self._gazetteer.cycles:
-            return place.region
-        return next(key for key, name in self._gazetteer.regions.items() if name == place.name)
+        if hint is not None:  # of several towns of one name, that of the region that follows the mention
+            words = hint[1].split()
+            named = {
+                p.region for n in (3, 2, 1) for p in self._gazetteer.find(" ".join(words[:n])) if p.kind == "region"
+            }
+            keys = {region for region, name in self._gazetteer.regions.items() if named & {region, name}}
+            place = next((other for other in others if other.region in keys), place)
+        meant = place
+        place = self.state.once(("city", fold(core)), lambda: meant)
+        article = self._conventions.article(mention.before)
+        if article and self._gazetteer.find(f"{article} {core}"):  # "la [Coruña]" becomes "la [Carolina]"
+            pool = [name[len(article) + 1 :] for name in self._gazetteer.small if fold(name).startswith(article + " ")]
+            context = ("article", article, fold(core), str(mention.variant))
+            return self.state.pick(f"city {mention.variant}", pool, *context)
+        made = self.place(place, mention.variant)
+        if made is not None and place.kind == "region" and self._is_code(core):
+            codes = {full: code for code, full in self._words.get("region_names", {}).items()}
+            return str(codes.get(made) or self._words["region_codes"].get(made, made))
+        return made and inflect_like(made, self.lang, case)
 
     def _is_code(self, core: str) -> bool:
         """Whether a text is the short form of a region."""
         return len(core) <= _LONGEST_CODE and "region_codes" in self._words and self.find(core, "STATE") is not None
 
-    def _code(self, name: str) -> str:
-        """Return the short form of a region."""
-        codes = {full: code for code, full in self._words.get("region_names", {}).items()}
-        return str(codes.get(name) or self._words["region_codes"].get(name, name))
+    def unknown(self, name: str, variant: int = 0) -> str | None:
+        """Return the surrogate of an unlisted place, in the nominative.
 
-    def _numbers(self, core: str, mention: Mention) -> str | None:
-        """Replace a postal code: the province as elsewhere in the note, the other digits by drawn ones."""
-        if mention.label == "COUNTRY":
+        It is a town of the foreign country that the note is from, else a small town in the region of the note.
+        """
+
+        def make() -> str | None:
+            family, context = f"city {variant}", (fold(name), str(variant))
+            country = self.region(self.context.abroad, variant) if self.context.abroad else None
+            if made := self.state.pick(family, self._large_towns(country or ""), "abroad", *context):
+                return made
+            region = self.region(self.context.region, variant) if self.context.region else None
+            for near in self._gazetteer.towns(region, _SMALL) if region else ():
+                if made := self.state.pick(family, near, "near", str(len(near)), *context):
+                    return made
+            pool = self._gazetteer.small or list(self._gazetteer.countries.values())
+            return self.state.pick(family, pool, "unknown", *context)
+
+        return self.state.once(("unknown", fold(name), variant), make)
+
+    def _large_towns(self, country: str) -> Sequence[str]:
+        """Return the large towns of a country."""
+        return [town for band in (_LARGE, _LARGE + 1) for town in self._gazetteer.cities.get((country, band), ())]
+
+    def place(self, place: Place, variant: int = 0) -> str | None:
+        """Return the surrogate of a known place, in the nominative. It is the same in the whole note."""
+        return self.state.once(("place", place, variant), lambda: self._draw_place(place, variant))
+
+    def _draw_place(self, place: Place, variant: int) -> str | None:
+        """Choose the surrogate of a known place in the region that replaces its own."""
+        own = place.region
+        if place.kind != "city" and own not in self._gazetteer.cycles:
+            own = next(key for key, name in self._gazetteer.regions.items() if name == place.name)
+        region = self.region(own, variant)
+        if place.kind != "city":
+            return region and self._gazetteer.regions.get(region, self._gazetteer.countries.get(region))
+        if region is None:
+            return self.unknown(place.name, variant)
+        family, capitals = f"city {variant}", self._gazetteer.capitals
+        is_capital = capitals.get(place.region) == place.name and region in capitals
+        if is_capital and self.state.take(family, capitals[region]):
+            return capitals[region]
+        for near, towns in enumerate(self._gazetteer.towns(region, place.band)):
+            free = partial(self.state.is_free, family)
+            suggested = None if variant else self._suggest("city", fold(place.name), towns, free)
+            if suggested and self.state.take(family, suggested):
+                return suggested
+            if made := self.state.pick(family, towns, *place[:3], str(near), str(variant)):
+                return made
+        return self.unknown(place.name, variant)
+
+    def region(self, region: str, variant: int = 0) -> str | None:
+        """Return the region that replaces a region, the same in the whole note; None if there is none."""
+        return self.state.once(("region", region, variant), lambda: self._draw_region(region, variant))
+
+    def _draw_region(self, region: str, variant: int) -> str | None:
+        """Choose the next free region in the keyed cycle of its kind."""
+        cycle = self._gazetteer.cycles.get(region, ())
+        if region not in cycle:
             return None
-        context = ("zip", fold(core), str(mention.variant))
-        postal = self._postal_codes.province.fullmatch(core) if self._postal_codes.province else None
-        codes: dict[str, str] = self._words.get("zip", {})
-        region = next((r for r, code in codes.items() if postal and code == postal[1]), None)
-        other = self.region(region, mention.variant) if region else None
-        if postal is None or other not in codes:
-            return self._state.retry("zip", lambda draw: redraw(core, draw), *context)
-        start, rest = postal.start(1), postal.group()[postal.end(1) :]
-        gap = rest[:-3]
-        return self._state.retry(
-            "zip",
-            lambda draw: core[:start] + codes[other or ""] + gap + self._postal_codes.local_part(rest[-3:], draw),
-            *context,
-        )
+        order = self.state.draw("circle", *cycle, str(variant)).shuffled(cycle)
+        start = order.index(region)
+        others = [*order[start + 1 :], *order[:start]]
+        if region == self.context.abroad:  # its towns need as many others
+            others.sort(key=lambda country: len(self._large_towns(country)) < _ENOUGH)
+        names = {**self._gazetteer.regions, **self._gazetteer.countries}
+        for other in others:
+            if (
+                other[1:] not in self._words.get("stays", ())
+                and names[other] != names[region]
+                and self.state.take(f"region {variant}", names[other])
+            ):
+                return other
+        return None
+
+    # --- postal codes of provinces ---
 
     @property
     def provinces(self) -> bool:
         """Whether the postal codes of the language begin with the number of a province."""
         return "zip" in self._words
+
+    def _replace_postal_code(self, core: str, mention: Mention) -> str | None:
+        """Replace a postal code: the province as elsewhere in the note, the other digits by drawn ones."""
+        if mention.label == "COUNTRY":
+            return None
+        context = ("zip", fold(core), str(mention.variant))
+        conventions = get_language(self.lang).postal_codes
+        postal = conventions.province.fullmatch(core) if conventions.province else None
+        codes: dict[str, str] = self._words.get("zip", {})
+        region = next((r for r, code in codes.items() if postal and code == postal[1]), None)
+        other = self.region(region, mention.variant) if region else None
+        if postal is None or other not in codes:
+            return self.state.retry("zip", lambda draw: redraw(core, draw), *context)
+        rest = postal.group()[postal.end(1) :]
+        head = core[: postal.start(1)] + codes[other or ""] + rest[:-3]
+        return self.state.retry("zip", lambda draw: head + conventions.local_part(rest[-3:], draw), *context)
 
 
 @cache

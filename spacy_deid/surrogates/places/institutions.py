@@ -8,12 +8,12 @@ Comarcal"). Acronyms become acronyms. A language whose grammar needs more replac
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from ...lang import get_language
+from ...lang import all_languages, get_language
 from ...lang.places import place_words, word_set
 from ...lang.text import fold, match_style, redraw, split_marks, tokens
 from ..keys import Draw
@@ -30,14 +30,11 @@ _ROMAN_NUMERALS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", 
 _ROMAN = re.compile(r"[IVX]{1,5}")
 _LONGEST_PLACE = 5  # words
 _LARGE = 3  # band of a town of 30,000
-_BEFORE_PLACES = frozenset("de d en of at in".split())
 
 _ACRONYM = re.compile(r"(?:[A-ZÁÉÍÓÚÄÖÅ][.\d]*){2,7}|[A-ZÁÉÍÓÚÄÖÅ](?:&|-)[A-Z]{1,4}|[A-ZÄÖÅ]{2,4}[a-z]?[A-ZÄÖ]+")
 _VOWELS = "AOUEIÄÖYÅÁÉÍÓÚ"
 _CONSONANTS = "BCDFGHLMNPRST"
 _LONGEST_ACRONYM = 6  # letters
-# Short words, abbreviations of diseases and offensive words that an acronym must not be.
-_NO_ACRONYMS = frozenset("pis pes sex ass tit fag gay kkk ss sa poo pee die eta hiv sida".split())
 
 
 @dataclass(slots=True)
@@ -57,11 +54,10 @@ class Part:
     place: Place | None = None
 
 
-def replace_institution(mention: Mention, state: NoteState, geography: Geography) -> str | None:
+def replace_institution(mention: Mention, geography: Geography) -> str | None:
     """Replace the name of an institution.
 
     mention (Mention): label HOSPITAL, HEALTH_CENTER, ORGANIZATION or DEPARTMENT.
-    state (NoteState): state of the note's surrogates.
     geography (Geography): places of the note.
     RETURNS (Optional[str]): surrogate in the style of the mention, None if there is none.
     """
@@ -69,19 +65,20 @@ def replace_institution(mention: Mention, state: NoteState, geography: Geography
     if not core:
         return None
     decision = ("institution", fold(core), mention.label, mention.variant)
-    made = state.once(decision, lambda: _replace(core, mention, state, geography))
+    made = geography.state.once(decision, lambda: _replace(core, mention, geography))
     return before + match_style(made, core) + after if made else None
 
 
-def _replace(core: str, mention: Mention, state: NoteState, geography: Geography) -> str | None:
+def _replace(core: str, mention: Mention, geography: Geography) -> str | None:
     """Replace a name without punctuation around it."""
-    conventions = get_language(state.lang).places
+    state, conventions = geography.state, get_language(geography.lang).places
     if conventions.replace_institution is not None:
         surrogates = _VariantSurrogates(state, geography, mention.variant)
         return conventions.replace_institution(core, mention.label, mention.variant, surrogates)
     if is_acronym(core):
         return replace_acronym(core, state, mention.variant)
-    if "institutions" not in place_words(state.lang):
+    words = place_words(state.lang).get("institutions")
+    if words is None:
         return None
     parts = split_name(core, geography)
     if all(part.type in _STAY for part in parts):
@@ -91,10 +88,13 @@ def _replace(core: str, mention: Mention, state: NoteState, geography: Geography
             return made
         kind.type = "proper"  # "Station Physicians"
     if mention.label == "ORGANIZATION" and all(part.type in ("proper", "small", "place") for part in parts):
-        options = _companies(core, mention, state.lang)
+        # a maker of drugs or devices is replaced by another one: a listed one, or one in brackets
+        makers = words.get("makers", ())
+        is_maker = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in map(fold, makers)
+        options = makers if is_maker and makers else words.get("companies", ())
         return state.pick("institution", options, "company", fold(core), str(mention.variant))
     for attempt in range(_TRIES):
-        made = _rewrite(parts, state, geography, mention.variant, attempt)
+        made = _rewrite(parts, geography, mention.variant, attempt)
         if made is None or state.take("institution", made):
             return made
     return None
@@ -128,67 +128,45 @@ class _VariantSurrogates:
         return self.geography.unknown(text, self.variant)
 
 
-def _companies(core: str, mention: Mention, lang: str) -> Sequence[str]:
-    """Return the companies of the sector: makers of drugs and devices for a listed one, or for one in brackets."""
-    words = place_words(lang)["institutions"]
-    makers: Sequence[str] = words.get("makers", ())
-    is_maker = mention.before.rstrip().endswith(("(", "®", "™")) or fold(core) in map(fold, makers)
-    return makers if is_maker and makers else words.get("companies", ())
-
-
-def _rewrite(parts: Sequence[Part], state: NoteState, geography: Geography, variant: int, attempt: int) -> str | None:
+def _rewrite(parts: Sequence[Part], geography: Geography, variant: int, attempt: int) -> str | None:
     """Replace the parts of a name that do not stay; None if one of them has no surrogate."""
-    out = []
+    out, state = [], geography.state
     for i, part in enumerate(parts):
         if part.type in _STAY:
             out.append(part.gap + part.text)
             continue
-        new = _replace_part(part, [earlier.text for earlier in parts[:i]], state, geography, variant, attempt)
+        context, new = (fold(part.text), str(attempt), str(variant)), None
+        if part.type == "place" and part.place is not None:
+            new = geography.place(part.place, variant + attempt)
+        elif part.type == "acronym":
+            new = replace_acronym(part.text, state, variant)
+        elif part.type == "number":
+            draw = state.draw("number", *context)
+            if part.text[0] in "IVX" and part.text.isupper() and len(part.text) > 1:
+                new = draw.choice([number for number in _ROMAN_NUMERALS if number != part.text])
+            else:
+                new = next((new for _ in range(20) if (new := redraw(part.text, draw)) != part.text), None)
+        else:
+            before = [earlier.text for earlier in parts[:i]]
+            names = get_language(state.lang).places.institution_names(part.text, before)
+            new = state.pick("proper", names, *context) if names is not None else geography.unknown(part.text, variant)
         if new is None:
             return None
         out.append(part.gap + match_style(new, part.text))
     return "".join(out)
 
 
-def _replace_part(
-    part: Part, before: Sequence[str], state: NoteState, geography: Geography, variant: int, attempt: int
-) -> str | None:
-    """Replace one part of a name."""
-    context = (fold(part.text), str(attempt), str(variant))
-    if part.type == "place" and part.place is not None:
-        return geography.place(part.place, variant + attempt)
-    if part.type == "acronym":
-        return replace_acronym(part.text, state, variant)
-    if part.type == "number":
-        draw = state.draw("number", *context)
-        if part.text[0] in "IVX" and part.text.isupper() and len(part.text) > 1:
-            return draw.choice([number for number in _ROMAN_NUMERALS if number != part.text])
-        return next((new for _ in range(20) if (new := redraw(part.text, draw)) != part.text), None)
-    names = get_language(state.lang).places.institution_names(part.text, before)
-    if names is None:
-        return geography.unknown(part.text, variant)
-    return state.pick("proper", names, *context)
-
-
 def _replace_kind(core: str, state: NoteState, variant: int) -> str | None:
     """Replace the last word of a name that has siblings in places.toml: "Hospital General" by "Hospital Comarcal"."""
-    groups, words, options = _siblings(state.lang), tokens(core), []
+    lines = [line.split() for line in place_words(state.lang)["institutions"].get("siblings", [])]
+    words = tokens(core)
     for i, (gap, word) in reversed(list(enumerate(words))):
-        others = [match_style(other, word) for other in groups.get(fold(word), ()) if fold(other) != fold(word)]
+        group = next((line for line in lines if fold(word) in map(fold, line)), ())
+        others = [match_style(other, word) for other in group if fold(other) != fold(word)]
         options = ["".join(g + w for g, w in (*words[:i], (gap, other), *words[i + 1 :])) for other in others]
         if options:
-            break
-    return state.pick("institution", options, "sibling", fold(core), str(variant))
-
-
-@cache
-def _siblings(lang: str) -> Mapping[str, Sequence[str]]:
-    """Map folded words to the words that can replace them, themselves among them."""
-    found: dict[str, Sequence[str]] = {}
-    for line in place_words(lang).get("institutions", {}).get("siblings", []):
-        for word in line.split():
-            found.setdefault(fold(word), line.split())
-    return found
+            return state.pick("institution", options, "sibling", fold(core), str(variant))
+    return None
 
 
 def institution_words(lang: str, key: str = "kinds") -> frozenset[str]:
@@ -217,41 +195,43 @@ def split_name(core: str, geography: Geography) -> list[Part]:
     RETURNS (list[Part]): in order; joined they give the name again.
     """
     words = tokens(core)
-    mixed = not (core.isupper() or core.islower())
+    mixed = not (core.isupper() or core.islower())  # then a place must begin with a capital
     parts: list[Part] = []
     i = 0
     while i < len(words):
-        found = _find_place(words, i, geography, mixed)
-        if found and _is_meant_as_place(found[1], words[i][1], parts, geography.lang):
-            length, place = found
-            parts.append(Part(words[i][0], _join(words[i : i + length]), "place", place))
+        gap, word = words[i]
+        possible = word[:1].isalpha() and (word[0].isupper() or not mixed)
+        for length in range(min(_LONGEST_PLACE, len(words) - i) if possible else 0, 0, -1):
+            text = _join(words[i : i + length])
+            if len(text) > 2 and (found := geography.find(text)):
+                break
+        else:
+            found = None
+        if found and _is_meant_as_place(found[0], word, parts, geography.lang):
+            parts.append(Part(gap, text, "place", found[0]))
             i += length
             continue
         following = words[i + 1][1] if i + 1 < len(words) else ""
-        parts.append(Part(*words[i], _type_of(words[i][1], following, geography.lang, mixed)))
+        parts.append(Part(gap, word, _type_of(word, following, geography.lang, mixed)))
         i += 1
     return list(_join_proper(parts))
+
+
+@cache
+def _words_before_places() -> frozenset[str]:
+    """Return the prepositions of all languages before a place: "de", "of"."""
+    return frozenset().union(*(language.places.before_places for language in all_languages()))
+
+
+@cache
+def _words_after_titles() -> frozenset[str]:
+    """Return the words of all languages that may follow a title within a proper name: "Marqués de Valdecilla"."""
+    return frozenset().union(*(language.places.after_titles for language in all_languages()))
 
 
 def _join(words: Sequence[tuple[str, str]]) -> str:
     """Join words with the text between them."""
     return words[0][1] + "".join(gap + word for gap, word in words[1:])
-
-
-def _find_place(
-    words: Sequence[tuple[str, str]], start: int, geography: Geography, mixed: bool
-) -> tuple[int, Place] | None:
-    """Find the longest place that begins at a word: (number of words, place).
-
-    mixed (bool): whether the name has capitals and small letters, so that a place must begin with a capital.
-    """
-    if not words[start][1][:1].isalpha() or (mixed and not words[start][1][0].isupper()):
-        return None
-    for length in range(min(_LONGEST_PLACE, len(words) - start), 0, -1):
-        text = _join(words[start : start + length])
-        if len(text) > 2 and (found := geography.find(text)):
-            return length, found[0]
-    return None
 
 
 def _is_meant_as_place(place: Place, word: str, parts: Sequence[Part], lang: str) -> bool:
@@ -264,7 +244,7 @@ def _is_meant_as_place(place: Place, word: str, parts: Sequence[Part], lang: str
     last = parts[-1] if parts else None
     named = next((part for part in reversed(parts) if part.type != "small"), None)
     large = place.band >= _LARGE and not place.region.startswith(ABROAD)
-    if last is not None and last.type == "small" and fold(last.text) in _BEFORE_PLACES:
+    if last is not None and last.type == "small" and fold(last.text) in _words_before_places():
         return named is None or named.type != "proper" or large
     if (last is not None and last.type in ("proper", "small")) or fold(word) in institution_words(lang) | titles:
         return False
@@ -282,7 +262,7 @@ def _type_of(word: str, following: str, lang: str, mixed: bool) -> PartType:
     """
     folded, kinds, small = fold(word), institution_words(lang), institution_words(lang, "small")
     if folded in institution_words(lang, "titles"):
-        named = fold(following) not in kinds | small or fold(following) in ("de", "del")
+        named = fold(following) not in kinds | small or fold(following) in _words_after_titles()
         return "kind" if following and named else "proper"
     if not word or folded in small:
         return "small"
@@ -343,23 +323,21 @@ def replace_acronym(word: str, state: NoteState, variant: int) -> str | None:
     vowels, fixed = conventions.acronym_vowels(word), len(word) - 1 if conventions.acronym_keeps_last else -1
 
     def make(draw: Draw) -> str:
-        letters = [_draw_letter(c, vowels, draw, keep=i == fixed) for i, c in enumerate(word)]
-        return "" if fold(new := "".join(letters)) in _known_acronyms(state.lang) | _NO_ACRONYMS else new
+        letters = []
+        for i, letter in enumerate(word):
+            new = letter
+            if letter.isdigit():
+                new = str(1 + draw.below(9))
+            elif i != fixed and letter.isalpha():
+                new = draw.choice(vowels if letter.upper() in _VOWELS else _CONSONANTS)
+            letters.append(new if letter.isupper() else new.lower())
+        return "" if fold(new := "".join(letters)) in _excluded_acronyms(state.lang) else new
 
     return state.retry("acronym", make, "acronym", fold(word), str(variant))
 
 
-def _draw_letter(letter: str, vowels: str, draw: Draw, *, keep: bool) -> str:
-    """Draw a vowel for a vowel, a consonant for a consonant, a digit for a digit."""
-    if letter.isdigit():
-        return str(1 + draw.below(9))
-    if keep or not letter.isalpha():
-        return letter
-    new = draw.choice(vowels if letter.upper() in _VOWELS else _CONSONANTS)
-    return new if letter.isupper() else new.lower()
-
-
 @cache
-def _known_acronyms(lang: str) -> frozenset[str]:
-    """Return the listed acronyms, folded; no surrogate may be one of them."""
-    return frozenset(fold(name) for name in place_words(lang).get("institutions", {}).get("acronyms", "").split())
+def _excluded_acronyms(lang: str) -> frozenset[str]:
+    """Return the listed acronyms, and the short, offensive or medical words of all languages, folded."""
+    listed = str(place_words(lang).get("institutions", {}).get("acronyms", ""))
+    return frozenset(map(fold, listed.split())).union(*(each.places.not_acronyms for each in all_languages()))

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from spacy_deid.errors import ConfigError
 from spacy_deid.patient_ids import normal_id
 from spacy_deid.patterns.validators import get_validator
-from spacy_deid.surrogates.calendar import DateRules, Shift
-from spacy_deid.surrogates.keys import ProjectKey
+from spacy_deid.surrogates.calendar.shifting import DateRules, Shift
+from spacy_deid.surrogates.keys import FormatPreservingCipher, ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.numbers import replace_ids
-from spacy_deid.surrogates.numbers.cipher import FormatPreservingCipher, decode, encode
-from spacy_deid.surrogates.numbers.identifiers import identifier_kinds, plain_parts
+from spacy_deid.surrogates.numbers.identifiers import decode, encode, identifier_kinds, plain_parts
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("4711")

@@ -13,9 +13,9 @@ from spacy_deid.lang.inflection import case_forms
 from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
+from spacy_deid.surrogates.people import replace_persons
 from spacy_deid.surrogates.people.assignment import REDRAWS
 from spacy_deid.surrogates.people.conventions import load_conventions
-from spacy_deid.surrogates.people.replace import replace_persons
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("1")

@@ -12,8 +12,8 @@ from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.text import fold
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
-from spacy_deid.surrogates.people.load_names import load_names
-from spacy_deid.surrogates.people.replace import replace_persons
+from spacy_deid.surrogates.people import replace_persons
+from spacy_deid.surrogates.people.name_lists import load_names
 
 KEYS = [ProjectKey(bytes(range(32))).patient(str(n)) for n in range(2)]
 EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=range(2))

@@ -128,8 +128,8 @@ def make_surrogate_style(
     default (Union[str, Strategy]): strategy of all labels that are not in `labels`: "consistent", "random", "keep",
         "tag", "generalize", or a config block of the registry ``deid_strategies``.
     labels (Optional[dict]): canonical label → strategy.
-    dates (Optional[dict]): settings of `surrogates.calendar.shifting.DateRules`, which shift dates and ages; None for a
-        shift of at most three years into the past.
+    dates (Optional[dict]): settings of `surrogates.calendar.shifting.DateRules`, which shift dates and ages; None for
+        a shift of at most three years into the past.
     RETURNS (SurrogateStyle): the style.
     RAISES: ConfigError for an unknown label (D692), strategy (D697, D698), date setting (D837) or date style (D660),
         or if no date offset satisfies the rules (D661).

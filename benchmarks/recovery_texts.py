@@ -17,9 +17,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from spacy_deid.dictionaries.normalise import normal_form
-from spacy_deid.dictionaries.person_names import name_words
+from spacy_deid.dictionaries.terms import name_words
 from spacy_deid.medical.build import is_place
-from spacy_deid.medical.name_words import given_names
+from spacy_deid.medical.name_context import given_names
 
 ROOT = Path(__file__).parents[1]
 SEED = 4

@@ -25,9 +25,17 @@ import typer
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.masked_lm.masking import make_same_word_masking, make_uncommon_candidates
 from spacy_deid.masked_lm.model import load_masked_lm
-from spacy_deid.masked_lm.modes import Mode, make_exact_mode, make_spread_mode, make_unmasked_mode
-from spacy_deid.masked_lm.scoring import score_words
-from spacy_deid.masked_lm.windows import NoteWords, align_words, cut_windows, half_overlap
+from spacy_deid.masked_lm.scoring import (
+    Mode,
+    NoteWords,
+    align_words,
+    cut_windows,
+    half_overlap,
+    make_exact_mode,
+    make_spread_mode,
+    make_unmasked_mode,
+    score_words,
+)
 
 app = typer.Typer(pretty_exceptions_enable=False)
 

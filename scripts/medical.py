@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spacy_deid.dictionaries.normalise import normal_form
-from spacy_deid.dictionaries.person_names import is_person_name
+from spacy_deid.dictionaries.terms import is_person_name
 from spacy_deid.io import write_whole
-from spacy_deid.medical.build import build_dictionary, eponym_terms
+from spacy_deid.medical.build import Eponym, build_dictionary, eponym_terms, expand_eponyms, read_heads
 from spacy_deid.medical.dictionary import MedicalTerm
-from spacy_deid.medical.eponyms import Eponym, expand_eponyms, read_heads
 from spacy_deid.medical.terminologies import TerminologySource, read_terminology
 
 PACKAGE = Path(__file__).parents[1] / "spacy_deid"

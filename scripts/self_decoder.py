@@ -27,9 +27,8 @@ from spacy_deid.evaluation.surrogate_table import (
     format_surrogate_table,
     surrogate_figures,
 )
-from spacy_deid.medical.name_words import unfit_words
-from spacy_deid.ml.self_decoder import SelfDecoder
-from spacy_deid.ml.self_decoder_model import Plan, build_model, decoder_states, load_encoder, replaced_states
+from spacy_deid.medical.name_context import unfit_words
+from spacy_deid.ml.self_decoder import Plan, SelfDecoder, build_model, decoder_states, load_encoder, replaced_states
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.self_decoded import SelfDecoded

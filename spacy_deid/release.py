@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .evaluation.documents import AnnotatedText, Entity
-from .medical.name_words import unfit_words
+from .medical.name_context import unfit_words
 from .offsets import Edit, apply_edits, move_spans
 from .surrogates.forbidden import Forbidden
 from .surrogates.keys import IdentityKey

@@ -11,7 +11,7 @@ import pytest
 import spacy_deid
 from spacy_deid.evaluation import evaluate, from_doc, read_folder
 from spacy_deid.loading import shipped_pipelines
-from spacy_deid.ml.operating_point import OperatingPoint
+from spacy_deid.ml.decoding import OperatingPoint
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 LANGUAGES = ("es", "en", "fi")

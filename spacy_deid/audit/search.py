@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dictionaries.fuzzy import FUZZY, CandidateWords, FuzzyNames, fuzzy_names
 from ..dictionaries.matcher import Match
 from ..dictionaries.normalise import Normalised, classify, code_points, normal_form, normalise
-from ..dictionaries.patients import PatientTerms
+from ..dictionaries.patients import FUZZY, CandidateWords, FuzzyNames, PatientTerms, fuzzy_names
 from ..dictionaries.store import LocalStore
 from ..dictionaries.terms import LocalEntry, Tag
 

@@ -16,8 +16,6 @@ from typing import Any, BinaryIO
 
 from ..errors import Errors, InputError
 
-__all__ = ["SUFFIXES", "CorpusReader", "Row"]
-
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _LONGEST = 1 << 20  # bytes of a line that are read at once
 SUFFIXES = (".txt", ".jsonl", ".csv")

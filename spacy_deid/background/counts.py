@@ -24,8 +24,7 @@ import srsly
 from numpy.typing import NDArray
 
 from ..dictionaries.normalise import normal_form
-from ..dictionaries.person_names import name_words
-from ..dictionaries.terms import function_words
+from ..dictionaries.terms import function_words, name_words
 from ..errors import ConfigError, Errors
 from ..io import write_whole
 from ..lang import all_languages, get_language, language_codes
@@ -334,10 +333,7 @@ class Ambiguity:
         return cls(load_background(lang) if lang in background_languages() else None, limit)
 
     def _is_common(self, phrase: str) -> bool:
-        """Return whether a phrase is more frequent than the limit, or consists of function words.
-
-        phrase (str): in normalized form.
-        """
+        """Return whether a phrase is more frequent than the limit, or consists of function words."""
         words = phrase.split()
         if all(word in function_words() for word in words):
             return True
@@ -346,11 +342,7 @@ class Ambiguity:
         return self.counts.per_million(phrase) > self.limit * _bonus(words)
 
     def _is_weak_name(self, form: str) -> bool:
-        """Return whether a form of a name requires the context of a name.
-
-        form (str): in normalized form. Two whole words ("lumi kivi"), and forms with punctuation of names ("a. kivi",
-            "kivi, l."), do not; "a kivi" does, as "kivi" does.
-        """
+        """Return whether a form of a name requires the context of a name."""
         words = [word.strip(".,") for word in form.split()]
         whole = [word for word in words if len(word) >= _SHORT and word not in function_words()]
         if not whole:

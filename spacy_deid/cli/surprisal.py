@@ -29,8 +29,8 @@ from ..evaluation.score_store import FACTORY, score_corpus
 from ..evaluation.score_views import format_scores, format_tsv, measure, measure_rules, render_note, score_rows
 from ..evaluation.scored_tokens import ScoredTokens, read_record
 from ..io import check_encoding, decode, read_bytes, write_whole
-from ..masked_lm.modes import PLAIN_MODES
 from ..masked_lm.scores import PLAIN_SCORES
+from ..masked_lm.scoring import PLAIN_MODES
 from ..registries import registry
 from .console import progress, reporting, say
 from .measure import check_output, read_gold

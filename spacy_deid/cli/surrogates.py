@@ -15,9 +15,8 @@ from spacy.language import Language
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, MetricRow, read_folder, write_rows
 from ..evaluation.surrogate_table import BETTER, Embed, Floats, Pair, format_surrogate_table, surrogate_figures
-from ..llm import open_backend
-from ..llm.backends import Backend
-from ..llm.replacing import replace_values
+from ..llm.backends import Backend, open_backend
+from ..llm.prompts import replace_values
 from ..loading import load
 from ..masked_lm.in_place import WordsInPlace
 from ..masked_lm.model import load_masked_lm

@@ -194,9 +194,21 @@ class InstitutionWriter:
         return [tuple(self._tags.known[number - 1] for number in numbers) for numbers in sets]
 
     def _hash(self) -> None:
-        """Convert the buffered terms to nodes."""
+        """Convert the buffered terms to nodes: one for each end of a word. The last one has the tag."""
         if self._terms:
-            self.add_rows(*_make_nodes(self._terms, self._numbers))
+            codes = code_points("\n".join(self._terms) + "\n")  # normal forms contain no line break
+            words = WordHashes(codes)
+            lengths = np.fromiter(map(len, self._terms), dtype=np.int64)
+            lasts = np.cumsum(lengths + 1) - 1
+            starts = lasts - lengths
+            ends = words.ends[codes.take(words.ends - 1) != ord("\n")]
+            owners = np.searchsorted(lasts, ends)
+            marks = np.full(len(ends), CONTINUES, dtype=np.uint32)
+            last = ends == lasts.take(owners)
+            marks[last] = np.array(self._numbers, dtype=np.uint32).take(owners[last])
+            keys = words.hash(starts.take(owners), ends)
+            first = np.flatnonzero(np.diff(owners, prepend=-1))
+            self.add_rows(np.concatenate((keys, keys.take(first))), np.append(marks, np.full(len(first), FIRST)))
             self._terms, self._numbers = [], []
 
     def _spill(self) -> None:
@@ -248,26 +260,6 @@ def map_file(path: Path, kind: type[Number]) -> NDArray[Number]:
     if not path.stat().st_size:
         return np.zeros(0, dtype=kind)
     return np.asarray(np.memmap(path, dtype=kind, mode="r"))
-
-
-def _make_nodes(terms: list[str], numbers: list[int]) -> tuple[Hashes, Marks]:
-    """Make the nodes of terms: one for each end of a word; the last one has the tag.
-
-    The terms are joined by line breaks, which do not occur in normal forms.
-    """
-    codes = code_points("\n".join(terms) + "\n")
-    words = WordHashes(codes)
-    lengths = np.fromiter(map(len, terms), dtype=np.int64)
-    lasts = np.cumsum(lengths + 1) - 1
-    starts = lasts - lengths
-    ends = words.ends[codes.take(words.ends - 1) != ord("\n")]
-    owners = np.searchsorted(lasts, ends)
-    marks = np.full(len(ends), CONTINUES, dtype=np.uint32)
-    last = ends == lasts.take(owners)
-    marks[last] = np.array(numbers, dtype=np.uint32).take(owners[last])
-    keys = words.hash(starts.take(owners), ends)
-    first = np.flatnonzero(np.diff(owners, prepend=-1))
-    return np.concatenate((keys, keys.take(first))), np.append(marks, np.full(len(first), FIRST))
 
 
 def _sort_rows(pieces: Sequence[tuple[Hashes, Marks]]) -> tuple[Hashes, Marks]:
@@ -365,7 +357,10 @@ class Institution:
             far = np.flatnonzero(on[:, -1])
             starts, steps = starts.take(far), steps.take(far) + len(_AHEAD)
             starts, steps = starts[steps < len(words.ends)], steps[steps < len(words.ends)]
-        return _join(found)
+        if not found:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+        columns = zip(*found, strict=True)
+        return np.concatenate(next(columns)), np.concatenate(next(columns)), np.concatenate(next(columns))
 
     def _may_begin(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Whether words can be the first of a term; a few false positives remain."""
@@ -411,11 +406,3 @@ class Institution:
             counts = np.array([len(tags) for tags in several], dtype=np.int64).take(sets.take(at))
             tags = np.array([tag for i in sets.take(at).tolist() for tag in several[i]], dtype=np.uint32)
             yield keys.take(np.repeat(at, counts)), tags
-
-
-def _join(found: list[tuple[Integers, Integers, Marks]]) -> tuple[Integers, Integers, Marks]:
-    """Concatenate the results of all steps."""
-    if not found:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-    starts, ends, values = zip(*found, strict=True)
-    return np.concatenate(starts), np.concatenate(ends), np.concatenate(values)

@@ -150,11 +150,7 @@ class TermMatcher:
         return [text.startswith(self._joined[offset:end], start) for start, offset, end in triples]
 
     def _build(self, tagged: dict[str, Tags]) -> None:
-        """Build the automaton: prefix of a term → number of the term and length of the prefix.
-
-        tagged (dict[str, Tags]): term → tags. The dict is emptied to save memory.
-        RAISES: ConfigError (D159) if there are too many terms.
-        """
+        """Build the automaton: prefix of a term → number of the term and length of the prefix."""
         if len(tagged) > _MAX_TERMS:
             raise ConfigError(Errors.D159.format(limit=_MAX_TERMS))
         terms = sorted(tagged)
@@ -229,10 +225,8 @@ def find_outer(starts: Integers, ends: Integers) -> Integers:
 
 
 def _distinct(terms: Sequence[str]) -> Iterator[int]:
-    """Yield the length of each term's shortest prefix that no other term shares, or the whole length if there is none.
-
-    terms (Sequence[str]): distinct terms, sorted.
-    """
+    """Yield the length of each term's shortest prefix that no other term shares, or the whole length if there is
+    none."""
     before = 0
     for term, following in zip(terms, chain(islice(terms, 1, None), [""]), strict=False):
         after = _shared(term, following)

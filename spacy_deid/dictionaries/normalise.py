@@ -169,7 +169,15 @@ def normalise(text: str) -> Normalised:
     origin = np.flatnonzero(folded != _DROPPED)
     folded = folded.take(origin)
     if len(folded) and folded.max() >= _SEVERAL:
-        folded, origin = _spell_out(folded, origin, several)
+        at = np.flatnonzero(folded >= _SEVERAL)  # characters whose normal form has several characters
+        longer = [several[i] for i in (folded[at] - _SEVERAL).tolist()]
+        lengths = np.ones(len(folded), dtype=np.int64)
+        lengths[at] = [len(piece) for piece in longer]
+        ends = np.cumsum(lengths)
+        result = np.repeat(folded, lengths)
+        for end, piece in zip(ends[at].tolist(), longer, strict=True):
+            result[end - len(piece) : end] = [ord(char) for char in piece]
+        folded, origin = result, np.repeat(origin, lengths)
     spaces = folded == _SPACE
     kept = np.ones(len(folded), dtype=bool)
     kept[1:] = ~(spaces[1:] & spaces[:-1])
@@ -178,21 +186,6 @@ def normalise(text: str) -> Normalised:
     return Normalised(
         folded.tobytes().decode("utf-32-le", "surrogatepass"), np.append(origin, len(text)), edges, kinds
     )
-
-
-def _spell_out(
-    folded: NDArray[np.uint32], origin: NDArray[np.int64], several: list[str]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Replace the characters whose normal form has several characters."""
-    at = np.flatnonzero(folded >= _SEVERAL)
-    longer = [several[i] for i in (folded[at] - _SEVERAL).tolist()]
-    lengths = np.ones(len(folded), dtype=np.int64)
-    lengths[at] = [len(piece) for piece in longer]
-    ends = np.cumsum(lengths)
-    result = np.repeat(folded, lengths)
-    for end, piece in zip(ends[at].tolist(), longer, strict=True):
-        result[end - len(piece) : end] = [ord(char) for char in piece]
-    return result, np.repeat(origin, lengths)
 
 
 def _find_edges(kinds: NDArray[np.uint8], origin: NDArray[np.int64]) -> NDArray[np.bool_]:

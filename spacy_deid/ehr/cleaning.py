@@ -15,8 +15,7 @@ from typing import Any
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import MAX_LENGTH, function_words, is_too_general
 from ..lang import all_languages
-from .languages import load_language
-from .value_formats import read_phone
+from .value_formats import load_language, read_phone
 
 NAMES = frozenset({"given", "middle", "surname", "former", "nickname", "full", "clinician"})
 """Kinds of values that are names of persons."""

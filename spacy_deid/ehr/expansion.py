@@ -19,12 +19,13 @@ from unicodedata import normalize
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 from ..lang.inflection import case_forms, inflects
-from .languages import load_language, name_words
 from .value_formats import (
     city_forms,
     date_forms,
     email_forms,
     id_forms,
+    load_language,
+    name_words,
     phone_forms,
     phrase_forms,
     street_forms,
@@ -125,11 +126,7 @@ def _bare(word: str) -> str:
 
 
 def _find_surname(words: Sequence[str], surnames: int, *, surname_first: bool) -> int:
-    """Find the index at which the second part of a name without a comma starts. At least one given name remains.
-
-    words (Sequence[str]): two words at least.
-    surnames (int): the number of surnames by the naming convention.
-    """
+    """Find the index at which the second part of a name without a comma starts. At least one given name remains."""
     particles = name_words().particles
     names = [i for i, word in enumerate(words) if normal_form(word) not in particles] or list(range(len(words)))
     taken = min(surnames, max(1, len(names) - 1))

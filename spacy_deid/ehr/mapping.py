@@ -33,7 +33,7 @@ from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from .expansion import KINDS
-from .languages import load_language
+from .value_formats import load_language
 
 ROLES = MappingProxyType({"patient": "PATIENT", "relative": "RELATIVE", "clinician": "CLINICIAN", "person": "PERSON"})
 """The persons that a column can describe, with the label of their names. A number distinguishes several:

@@ -1,4 +1,8 @@
-"""The interface of a language model backend, and a backend that runs llama.cpp in this process (llama-cpp-python)."""
+"""Backends: the interface of a language model, and llama.cpp in this process (llama-cpp-python).
+
+Nothing remote is ever the default: a model is a file, or a server on this machine or on a host that is explicitly
+allowed. Error messages name the host or the file, never a question or an answer.
+"""
 
 import hashlib
 import json
@@ -71,7 +75,7 @@ class InProcess:
         threads: int | None = None,
         gpu_layers: int = 0,
     ) -> None:
-        """Load a model; see `llm.open_backend`.
+        """Load a model; see `open_backend`.
 
         RAISES: ConfigError if the model cannot be loaded (D733), the grammar is invalid (D738), or llama-cpp-python is
             not installed (D737).
@@ -105,10 +109,7 @@ class InProcess:
             return False
 
     def _read_grammar(self, text: str) -> Any:
-        """Compile a GBNF grammar. An invalid grammar would crash the process on use, so it is tested first.
-
-        RAISES: ConfigError (D738) if the grammar is invalid.
-        """
+        """Compile a GBNF grammar. An invalid grammar would crash the process on use, so it is tested first."""
         vocabulary = self._library.llama_model_get_vocab(self._llama.model)
         sampler = self._library.llama_sampler_init_grammar(vocabulary, text.encode("utf-8"), b"root")
         if not sampler:
@@ -182,3 +183,59 @@ def fingerprint(path: str | Path) -> str:
             file.seek(max(0, size - _SAMPLE) * i // (_SAMPLES - 1))
             found.update(file.read(_SAMPLE))
     return found.hexdigest()[:12]
+
+
+def open_backend(
+    location: str,
+    *,
+    allow: Sequence[str] = (),
+    model: str | None = None,
+    timeout: float = 300.0,
+    response_format: str = "auto",
+    temperature: float = 0.0,
+    grammar: str | None = None,
+    context: int = 8192,
+    threads: int | None = None,
+    gpu_layers: int = 0,
+    key_variable: str | None = None,
+    ca_file: str | None = None,
+) -> Backend:
+    """Open a language model. A file is loaded; a server gets no request yet.
+
+    location (str): path of a GGUF file, or address of a server ("http://127.0.0.1:8080").
+    allow (Sequence[str]): hosts other than this machine that may be contacted: names, addresses or networks
+        ("llm.hospital.example", "10.1.0.0/16").
+    model (Optional[str]): name of the model on the server; None if the server has only one.
+    timeout (float): time limit of a request to a server, in seconds.
+    response_format (str): how the schema is sent to a server: "json_schema" (OpenAI, vLLM, Ollama, llama-server),
+        "json_object" (llama-server, llama-cpp-python), or "auto" for the first one that the server accepts.
+    temperature (float): sampling temperature; 0 always takes the most probable token.
+    grammar (Optional[str]): GBNF grammar that constrains the answer instead of the schema; llama.cpp only.
+    context (int): maximum number of tokens of prompt and answer together, in process.
+    threads (Optional[int]): number of threads, in process; None for one per core.
+    gpu_layers (int): number of layers on a GPU, in process; -1 for all.
+    key_variable (Optional[str]): environment variable that contains the API key of the server.
+    ca_file (Optional[str]): certificates of accepted authorities (PEM); None for those of certifi.
+    RETURNS (Backend): the model.
+    RAISES: ConfigError if the address is invalid, or remote and not allowed (D731), a file cannot be loaded (D733), or
+        a package is missing (D737).
+    """
+    if "://" in location:
+        from .server import Server
+
+        return Server(
+            location,
+            allow=allow,
+            model=model,
+            timeout=timeout,
+            response_format=response_format,
+            temperature=temperature,
+            grammar=grammar,
+            key_variable=key_variable,
+            ca_file=ca_file,
+        )
+    if not Path(location).is_file():
+        raise ConfigError(Errors.D733.format(path=location, reason="no such file"))
+    return InProcess(
+        location, temperature=temperature, grammar=grammar, context=context, threads=threads, gpu_layers=gpu_layers
+    )

@@ -16,16 +16,17 @@ A prompt file is TOML::
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from ..lang import all_languages
-from .backends import Message
+from .backends import Backend, BackendError, Message
 
 _KEYS = {"id", "base", "system", "user", "labels", "canaries", "example"}
 # "<|im_end|>", "</s>", "[/INST]": a note with one could end the question and answer it itself
@@ -53,7 +54,7 @@ class Prompt:
     user (str): question with the placeholders {labels} and {text}, and optionally {mark}, where the question explains
         the lines around the text.
     labels (Mapping[str, str]): label → description.
-    canaries (Mapping[str, str]): label → sentence with the placeholder {} for a canary; see `llm.canaries`.
+    canaries (Mapping[str, str]): label → sentence with the placeholder {} for a canary; see `llm.extraction`.
     examples (tuple[Shot, ...]): examples; empty for zero-shot.
     """
 
@@ -257,3 +258,52 @@ def shape_name(value: object) -> str:
     """
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
+
+
+PROMPT = "replace.v1"
+_KEY = "value"
+_SCHEMA = {
+    "type": "object",
+    "properties": {_KEY: {"type": "string"}},
+    "required": [_KEY],
+    "additionalProperties": False,
+}
+_TOKENS = 128  # of an answer
+
+
+def load_replacing_prompt(name: str = PROMPT) -> dict[str, Any]:
+    """Load a prompt.
+
+    name (str): name of a prompt that ships.
+    RETURNS (dict): "id", "system", "user" with the placeholders {kind} and {value}, and "kinds": label → its name in
+        the prompt.
+    """
+    path = files("spacy_deid") / "resources" / "surrogates" / "llm" / f"{name}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def replace_values(backend: Backend, values: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str | None]:
+    """Ask for a replacement of each value.
+
+    backend (Backend): the model.
+    values (Iterable[tuple[str, str]]): canonical labels and values; duplicates are asked for once.
+    RETURNS (dict): (label, value) → the stripped replacement; None if the answer is not usable.
+    RAISES: ConfigError (D731) if the server of the model is neither this machine nor allowed.
+    """
+    prompt = load_replacing_prompt()
+    return {one: _ask(backend, prompt, *one) for one in dict.fromkeys(values)}
+
+
+def _ask(backend: Backend, prompt: dict[str, Any], label: str, value: str) -> str | None:
+    """Ask for one value. Placeholders are not filled with `str.format`, because a value may contain braces."""
+    head, _, tail = prompt["user"].replace("{kind}", prompt["kinds"].get(label, _KEY)).partition("{value}")
+    spoken: list[Message] = [
+        {"role": "system", "content": prompt["system"]},
+        {"role": "user", "content": f"{head}{value}{tail}"},
+    ]
+    try:
+        answer = json.loads(backend.complete(spoken, _SCHEMA, max_tokens=_TOKENS), strict=False)
+    except (BackendError, ValueError, RecursionError):
+        return None
+    said = answer.get(_KEY) if isinstance(answer, dict) else None
+    return said.strip() if isinstance(said, str) else None

@@ -83,10 +83,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _in_ascii(host: str) -> str:
-    """Return the ASCII form of a host name: "münchen.example" is "xn--mnchen-3ya.example".
-
-    RAISES: ConfigError (D731) for an invalid host name.
-    """
+    """Return the ASCII form of a host name: "münchen.example" is "xn--mnchen-3ya.example"."""
     try:
         return host.encode("idna").decode("ascii")
     except UnicodeError:
@@ -174,7 +171,7 @@ class Server:
         key_variable: str | None = None,
         ca_file: str | None = None,
     ) -> None:
-        """Set up the connection; see `llm.open_backend`.
+        """Set up the connection; see `backends.open_backend`.
 
         RAISES: ConfigError if the address is invalid or not allowed (D731), the response format is unknown (D738), the
             API key is missing (D731), the certificates cannot be read (D738), or the package httpx is missing (D737).

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import MaskedLM
-from .windows import align_words, room_of
-
-__all__ = ["WordsInPlace"]
+from .scoring import align_words, room_of
 
 _BATCH = 2048  # pieces that are read at once
 Row = tuple[list[int], int, int]  # pieces of a stretch of text, and from where to where the word stands in it

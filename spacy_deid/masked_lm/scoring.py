@@ -1,17 +1,298 @@
-"""Scoring: run jobs in batches and reduce the distributions to a few numbers per word."""
+"""Scoring of words: the windows of a note, the inputs of each mode, and the reduction of distributions to numbers.
 
-from collections.abc import Iterable, Iterator, Mapping
+A long note is split into overlapping windows, and each word is scored in the window in which it is furthest from an
+edge. The mode decides which inputs the model gets for the words of a window:
+
+exact: one word at a time, all pieces masked first, then revealed from left to right.
+spread: several words at a time, far enough apart that one mask hardly changes the distribution at the next.
+unmasked: no masks and one pass. The probability of a piece that the model can see is a different quantity.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import MaskedLM
-from .modes import Job, Mode
-from .windows import NoteWords, cut_windows, room_of
+from ..errors import ConfigError, Errors
+from ..registries import choose_part, registry
+from .model import Encoded, MaskedLM
 
-__all__ = ["BATCH", "WordScores", "score_words"]
+LEAST = 8  # pieces of text that a window must hold
+Ints = NDArray[np.int64]
+
+
+class NoteWords(NamedTuple):
+    """The words of a note as pieces.
+
+    ids (NDArray): vocabulary ids of the note, shape (pieces,).
+    first, last (NDArray): range of the pieces of each word, end exclusive, shape (words,).
+    aligned (NDArray): whether the model can read the word. It cannot if the word has no pieces, an unknown piece, or
+        more pieces than half a window, shape (words,).
+    same (Sequence): for each word the rising positions of the words that are masked with it, its own included.
+    wanted (NDArray): whether the word is scored, shape (words,).
+    """
+
+    ids: Ints
+    first: Ints
+    last: Ints
+    aligned: NDArray[np.bool_]
+    same: Sequence[Sequence[int]]
+    wanted: NDArray[np.bool_]
+
+
+class Window(NamedTuple):
+    """A window of a note.
+
+    start, end (int): range of its pieces.
+    first, last (int): range of the words with at least one piece in it.
+    words (NDArray): words that are scored in it, shape (words,).
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    words: Ints
+
+
+def half_overlap(length: int) -> int:
+    """Return the overlap of windows in Toivonen's thesis, ⌊k/2⌋ − 1: one less than half, for the piece before each
+    window.
+
+    length (int): maximum input length k in pieces.
+    RETURNS (int): number of pieces that two windows share.
+    """
+    return length // 2 - 1
+
+
+def room_of(length: int, around: int) -> int:
+    """Return the number of text pieces that fit into a window.
+
+    length (int): maximum input length in pieces.
+    around (int): number of special pieces around the text.
+    RETURNS (int): `length` − `around`.
+    RAISES: ConfigError (D808) if fewer than `LEAST` remain.
+    """
+    if length - around < LEAST:
+        raise ConfigError(Errors.D808.format(length=length, least=LEAST + around))
+    return length - around
+
+
+def align_words(
+    encoded: Encoded, starts: Ints, ends: Ints, unknown: int | None, longest: int
+) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Find the pieces of words.
+
+    encoded (Encoded): pieces of the text.
+    starts, ends (NDArray): character offsets of the words, rising, shape (words,).
+    unknown (Optional[int]): id of the unknown piece.
+    longest (int): maximum number of pieces of a word that can be scored.
+    RETURNS (tuple[NDArray, NDArray, NDArray]): first piece, end piece (exclusive), and whether the word can be scored.
+        A piece that covers two words belongs to both.
+    """
+    first = np.searchsorted(encoded.ends, starts, side="right")
+    last = np.maximum(np.searchsorted(encoded.starts, ends, side="left"), first)
+    strange = np.r_[0, np.cumsum(encoded.ids == (-1 if unknown is None else unknown))]
+    aligned = (last > first) & (strange[last] == strange[first]) & (last - first <= longest)
+    return first, last, aligned
+
+
+def cut_windows(note: NoteWords, room: int, overlap: int) -> list[Window]:
+    """Split a note into windows. Each word is scored in the window in which it is furthest from an edge.
+
+    note (NoteWords): the note.
+    room (int): number of text pieces per window.
+    overlap (int): minimum number of pieces that two windows share.
+    RETURNS (list[Window]): the windows that contain words to score; one window if the note fits.
+    """
+    total = len(note.ids)
+    step = max(1, room - overlap)
+    starts = np.arange(0, max(1, total - room + step), step)
+    starts[-1] = max(0, min(starts[-1], total - room))
+    ends = np.minimum(starts + room, total)
+    words = np.flatnonzero(note.aligned & note.wanted)
+    best = _most_central(note.first[words], note.last[words], starts, ends, total)
+    first, last = np.searchsorted(note.last, starts, side="right"), np.searchsorted(note.first, ends, side="left")
+    return [
+        Window(int(starts[n]), int(ends[n]), int(first[n]), int(last[n]), words[best == n]) for n in np.unique(best)
+    ]
+
+
+def _most_central(first: Ints, last: Ints, starts: Ints, ends: Ints, total: int) -> Ints:
+    """Return the best window of each word. The start and end of the note do not count as edges, because no context is
+    lost there.
+    """
+    left = np.where(starts == 0, -total, starts)
+    right = np.where(ends == total, 2 * total, ends)
+    guess = np.searchsorted(starts, first, side="right") - 1
+    best, margin = guess, np.full(len(first), np.iinfo(np.int64).min)
+    for back in range(int(np.ceil((ends[0] - starts[0]) / max(1, np.diff(starts).min(initial=total + 1)))) + 1):
+        tried = np.maximum(guess - back, 0)
+        inside = np.minimum(first - left[tried], right[tried] - last)
+        best = np.where(inside > margin, tried, best)
+        margin = np.maximum(inside, margin)
+    return best
+
+
+class Job(NamedTuple):
+    """One row of a batch.
+
+    start, end (int): pieces of the note that form the input.
+    masked (Sequence[int]): pieces that are masked.
+    asked (Sequence[tuple]): predictions to read, as (piece, word, step); step n is asked after n pieces of the word
+        were revealed.
+    """
+
+    start: int
+    end: int
+    masked: Sequence[int]
+    asked: Sequence[tuple[int, int, int]]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode.
+
+    name (str): name in results.
+    jobs (Callable): note and window → jobs.
+    overlap (Callable): maximum input length in pieces → number of pieces that two windows share.
+    precision (str): default precision of the model, "float" or "int8".
+    """
+
+    name: str
+    jobs: Callable[[NoteWords, Window], Iterator[Job]]
+    overlap: Callable[[int], int]
+    precision: str
+
+
+def make_exact_mode() -> Mode:
+    """Make the mode that follows the definition: P(word) = ∏ P(piece | its preceding pieces in the word, the
+    surrounding text).
+
+    RETURNS (Mode): the mode. It needs one row per piece.
+    """
+    return Mode("exact", _one_by_one, half_overlap, "float")
+
+
+@registry.deid_modes("spacy_deid.spread_mode.v1")
+def make_spread_mode(gap: int = 10) -> Mode:
+    """Make the mode that masks several words of a window at a time.
+
+    gap (int): number of visible pieces between two words that are masked at once.
+    RETURNS (Mode): the mode. It needs about `gap` rows per window and per piece of the longest words.
+    """
+
+    return Mode(f"spread-{gap}", partial(_apart, gap=gap), _quarter, "int8")
+
+
+def make_unmasked_mode() -> Mode:
+    """Make the mode that reads all words of a window at once, without masks.
+
+    RETURNS (Mode): the mode. It needs one row per window.
+    """
+    return Mode("unmasked", _all_at_once, _quarter, "int8")
+
+
+PLAIN_MODES = {"exact": make_exact_mode, "spread": make_spread_mode, "unmasked": make_unmasked_mode}
+"""Modes that a config can name by a plain string."""
+
+
+def choose_mode(mode: str | Mode) -> Mode:
+    """Return the mode that a setting names.
+
+    mode (Union[str, Mode]): "exact", "spread", "unmasked", a registered name, or a mode.
+    RETURNS (Mode): the mode.
+    RAISES: ConfigError (D697, D698) for an unknown name.
+    """
+    found: Mode = choose_part("deid_modes", mode, PLAIN_MODES, setting="mode")
+    return found
+
+
+def _quarter(length: int) -> int:
+    """Return a window overlap of a quarter, which gives every word some context with few windows."""
+    return length // 4
+
+
+def _one_by_one(note: NoteWords, window: Window) -> Iterator[Job]:
+    """Yield one job per piece of each word."""
+    for word in window.words:
+        others = _other_pieces(note, window, word)
+        first, last = int(note.first[word]), int(note.last[word])
+        for piece in range(first, last):
+            hidden = [*range(piece, last), *(other for other in others if not first <= other < last)]
+            yield Job(window.start, window.end, hidden, [(piece, int(word), piece - first)])
+
+
+def _apart(note: NoteWords, window: Window, gap: int) -> Iterator[Job]:
+    """Yield jobs of distant words. Words with several pieces are asked again for each further piece."""
+    waiting = [(int(word), _other_pieces(note, window, word)) for word in window.words]
+    step = 0
+    while waiting:
+        for group in _groups(note, waiting, step, gap):
+            masked, asked = set[int](), []
+            for word, others in group:
+                first, last = int(note.first[word]), int(note.last[word])
+                masked.update(range(first + step, last), (other for other in others if not first <= other < last))
+                asked.append((first + step, word, step))
+            yield Job(window.start, window.end, sorted(masked), asked)
+        step += 1
+        waiting = [(word, others) for word, others in waiting if note.last[word] - note.first[word] > step]
+
+
+Waiting = list[tuple[int, list[int]]]
+
+
+def _groups(note: NoteWords, waiting: Waiting, step: int, gap: int) -> list[Waiting]:
+    """Group words: each joins the first group whose last word is at least `gap` pieces before it, and which contains
+    no word that is masked together with it.
+    """
+    groups: list[Waiting] = []
+    ends: list[int] = []
+    kinds: list[set[int]] = []
+    for word, others in waiting:
+        first, kind = int(note.first[word]), int(note.same[word][0])
+        for number, end in enumerate(ends):
+            if first - end >= gap and kind not in kinds[number]:
+                break
+        else:
+            number = len(groups)
+            groups.append([])
+            ends.append(0)
+            kinds.append(set())
+        groups[number].append((word, others))
+        ends[number] = int(note.last[word])
+        kinds[number].add(kind)
+    return groups
+
+
+def _all_at_once(note: NoteWords, window: Window) -> Iterator[Job]:
+    """Yield one job for all words."""
+    asked = [
+        (piece, int(word), piece - int(note.first[word]))
+        for word in window.words
+        for piece in range(int(note.first[word]), int(note.last[word]))
+    ]
+    yield Job(window.start, window.end, [], asked)
+
+
+def _other_pieces(note: NoteWords, window: Window, word: int) -> list[int]:
+    """List the pieces of the other words in the window that are masked together with a word."""
+    same = note.same[word]
+    if len(same) < 2:
+        return []
+    near = same[bisect_left(same, window.first) : bisect_left(same, window.last)]
+    return [
+        piece
+        for other in near
+        if other != word
+        for piece in range(max(window.start, int(note.first[other])), min(window.end, int(note.last[other])))
+    ]
+
 
 BATCH = 1024  # pieces of a batch
 _BUFFERED = 64  # batches that are sorted by length together

@@ -23,8 +23,6 @@ from ..dictionaries.terms import MAX_LENGTH, Entry, is_too_general
 from ..errors import ConfigError, Errors
 from ..lang import get_language, language_codes
 
-__all__ = ["FORMS", "KINDS", "MedicalDictionary", "MedicalMatch", "MedicalTerm", "languages"]
-
 KINDS = (
     "anatomy",
     "device",

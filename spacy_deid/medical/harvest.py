@@ -14,12 +14,9 @@ from typing import NamedTuple
 
 from ..background.counts import PhraseCounts, stretches
 from ..dictionaries.matcher import Match
-from ..dictionaries.person_names import is_person_name
-from ..dictionaries.terms import function_words, is_too_general
+from ..dictionaries.terms import function_words, is_person_name, is_too_general
 from .build import is_place, never_medical
 from .dictionary import MedicalTerm
-
-__all__ = ["Harvest", "Harvested", "Note", "harvest"]
 
 _COLUMNS = ("term", "kind", "patients", "mentions", "science")
 _REMEMBERED = 1 << 20  # look-ups
@@ -180,10 +177,7 @@ def _cut(text: str, found: Iterable[Match]) -> str:
 
 
 def _phrases(text: str, science: PhraseCounts, least: int, common: dict[str, bool]) -> Iterator[str]:
-    """The phrases of a text that stand in scientific text too.
-
-    common (dict[str, bool]): what was looked up before. A phrase is looked up only if its words are common.
-    """
+    """The phrases of a text that stand in scientific text too."""
     if len(common) > _REMEMBERED:
         common.clear()
     for words in stretches(text):

@@ -1,22 +1,90 @@
-"""Whether a name in a note is a person's or a disease's, by the words around it.
+"""Whether a name in a note is a person's or a medical term, by the words around it, by lists and by a head word.
 
 "Parkinson" is a neurologist after "Dr.", a patient before "walked", a disease after "history of". The words are data:
 ``resources/recovery/context/common.toml`` for all languages and ``name_context.toml`` of each language. Where they
 decide nothing the name counts as a person's, because text that was released cannot be taken back.
+
+`UnlistedEponyms` finds eponyms that no dictionary lists, by their head word: "Xanthou syndrome".
 """
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
-from ..lang import FALLBACK, get_language
-from .name_words import given_names
+from ..lang import FALLBACK, all_languages, get_language
+from ..surrogates.forbidden import offensive_words
+from .build import never_medical
 from .use import MedicalUse, SpanIndex
+
+_MOST_FREQUENT = 2500  # per list of names; rarer given names are words, too: "Early", "Sign"
+
+
+@cache
+def given_names() -> frozenset[str]:
+    """The most frequent given names of all languages, in normal form, without function words."""
+    names: set[str] = set()
+    for language in all_languages("names"):
+        for part in ("female", "male"):
+            names |= _most_frequent(language.read_text(f"names/{part}.csv"))
+    return frozenset(names - function_words())
+
+
+@cache
+def common_words(lang: str) -> frozenset[str]:
+    """Function words, and surnames so frequent that a head word alone does not make an eponym of them.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms.
+    """
+    return function_words() | _most_frequent(get_language(lang).read_text("names/surname.csv"))
+
+
+@cache
+def eponym_words() -> frozenset[str]:
+    """The words of the listed eponyms, in normal form. Abbreviations ("St.") are left out."""
+    names = (name for name, _ in _eponyms())
+    return frozenset(normal_form(word) for name in names for word in re.findall(r"\b[^\W\d_]{2,}\b(?!\.)", name))
+
+
+@cache
+def eponym_names(lang: str) -> frozenset[str]:
+    """Names that readers take for an eponym: all words of eponyms except the most frequent surnames of a language,
+    and single names that are medical without a head word.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms.
+    """
+    alone = {normal_form(name) for name, kind in _eponyms() if kind != "never"}
+    return frozenset({name for name in alone if " " not in name} | (eponym_words() - common_words(lang)))
+
+
+@cache
+def unfit_words(lang: str) -> frozenset[str]:
+    """Words that no surrogate may be: eponyms and offensive words.
+
+    lang (str): language code.
+    RETURNS (frozenset[str]): normal forms.
+    """
+    return eponym_names(lang) | offensive_words(lang)
+
+
+@cache
+def _eponyms() -> tuple[tuple[str, str], ...]:
+    """The listed eponyms: name, and whether it is medical without a head word ("always", "context" or "never")."""
+    source = files("spacy_deid") / "resources" / "medical" / "eponyms.csv"
+    rows = (row.split(",") for row in source.read_text(encoding="utf8").splitlines()[1:])
+    return tuple((name, alone) for name, _, alone in rows)
+
+
+def _most_frequent(table: str) -> frozenset[str]:
+    """The first names of a table "name,count", which is sorted by count."""
+    return frozenset(normal_form(row.rpartition(",")[0]) for row in table.splitlines()[1 : _MOST_FREQUENT + 1])
+
 
 REACH = 70  # characters that are read on each side of a name
 UPPER = "A-ZÀ-ÖØ-ÞĀ-Ž"
@@ -252,3 +320,95 @@ def pattern_after(alternatives: Iterable[str]) -> re.Pattern[str]:
     RETURNS (re.Pattern): to be matched at the end of the name.
     """
     return re.compile(rf"(?:{'|'.join(alternatives)})", re.IGNORECASE)
+
+
+_OWNER = re.compile(r"['’]s|s['’]")
+_JOINED_BEFORE = re.compile(rf"(?<![\w-])({CAPITALISED})(?:['’]s)?(?:[ ]|[-–/]|[ ](?:and|or|y|e|ja)[ ])$")
+_JOINED_AFTER = re.compile(rf"(?:[ ]|[-–/]|[ ](?:y|e)[ ])({CAPITALISED})(?!\w)")
+_JOINED_NAMES = rf"{CAPITALISED}(?:[-–/]{CAPITALISED}){{1,3}}"
+_SUFFICIENT = ("chain", "organ")  # tiers that need no other evidence: two joined names, "ligament of Treitz"
+_WORD_LISTS = ("heads", "objects", "organs", "named")
+
+
+class UnlistedEponyms:
+    """Finds names that a head word beside them makes medical terms.
+
+    The expressions are the ``tiers`` of ``name_context.toml``. A tier is named after its evidence: "chain" (two joined
+    names), "thing" (an object or method, which bears its inventor's name), "organ", "named" (a syndrome or disease
+    without a possessive) or "name" (any head word).
+    """
+
+    def __init__(self, lang: str) -> None:
+        """Compile the expressions of a language.
+
+        lang (str): language code. A language without ``name_context.toml`` is read as English.
+        """
+        data = read_context(lang)
+        self.lang = lang
+        self._pattern = _compile_tiers(data)
+        self._before = pattern_before(data["before"], "[ ]?(?<=[ :-])")
+        self._ownership = re.compile(data["ownership"]) if "ownership" in data else None
+        self._second_name_follows = bool(data.get("second_name_follows"))
+        self._genitive_endings = tuple(data.get("genitive_endings", ()))
+
+    def find(self, text: str) -> list[MedicalUse]:
+        """Find the eponyms of a text.
+
+        text (str): the note.
+        RETURNS (list[MedicalUse]): names with their head words, in the order of the text; the rule is "eponym:" and
+            the tier.
+        """
+        found = []
+        for match in self._pattern.finditer(text):
+            tier = str(match.lastgroup)
+            left = text[max(0, match.start() - REACH) : match.start()].rpartition("\n")[2]
+            if self._is_medical(tier, match[0], match[tier], left):
+                found.append(MedicalUse(match.start(), match.end(), f"eponym:{tier}"))
+        return found
+
+    def widen(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """Include the other name of an eponym that has two, if a list has it: "Watson and Schwartz test".
+
+        text (str): the note.
+        start, end (int): characters of a name with its head word.
+        RETURNS (tuple[int, int]): the same or more characters.
+        """
+        match = _JOINED_BEFORE.search(text, max(0, start - REACH), start)
+        if match and normal_form(match[1]) in eponym_words() - given_names():
+            start = match.start()
+        match = _JOINED_AFTER.match(text, end)
+        if match and self._second_name_follows and normal_form(match[1]) in eponym_words() - given_names():
+            end = match.end()
+        return start, end
+
+    def _is_listed(self, word: str) -> bool:
+        """Whether a word, or the name that it is a genitive of, belongs to a listed eponym."""
+        forms = (word, *(word.removesuffix(ending) for ending in self._genitive_endings))
+        return not eponym_words().isdisjoint(forms)
+
+    def _is_medical(self, tier: str, phrase: str, name: str, left: str) -> bool:
+        """Whether a phrase is an eponym, and not a thing with its owner's name ("Smith's fracture")."""
+        words = [normal_form(word) for word in re.findall(CAPITALISED, name)]
+        listed = all(self._is_listed(word) for word in words)
+        owned = bool(self._ownership and self._ownership.search(phrase))
+        if not never_medical(self.lang).isdisjoint(words):  # "Monday", "enero"
+            return False
+        if tier == "named":
+            return not owned
+        if not listed and all(word in given_names() for word in words):
+            return False
+        if tier in _SUFFICIENT:
+            return True
+        common = bool(common_words(self.lang).intersection(words)) and not (listed and not _OWNER.search(phrase))
+        if tier == "thing":
+            return not common and (listed or not owned)
+        return bool(self._before.search(left)) and not common
+
+
+def _compile_tiers(data: Mapping[str, Any]) -> re.Pattern[str]:
+    """Compile the tiers of a language into one expression, whose last group names the tier that matched."""
+    pattern = f"{data['tier_before']}(?:{'|'.join(data['tiers'])}){data['tier_after']}"
+    slots = {key: "|".join(data[key]) for key in _WORD_LISTS if key in data}
+    for slot, value in {"link": data["tier_link"], "chain": _JOINED_NAMES, "name": CAPITALISED, **slots}.items():
+        pattern = pattern.replace(f"{{{slot}}}", value)
+    return re.compile(pattern)

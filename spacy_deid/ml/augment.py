@@ -12,8 +12,6 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import registry
 
-__all__ = ["make_casing_augmenter", "rename_persons", "retype"]
-
 # the end of a short "key: value" line that another one follows
 _FIELDS = re.compile(r"(?m)^[^\n:]{2,30}:[^\n]{1,50}\n(?=[^\n:]{2,30}:[^\n]{1,50}$)")
 _GAPS = ("  ", "    ", "      ", "\t", " | ", "; ")
@@ -176,8 +174,6 @@ def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Exampl
     """Transfer the entities of an example to another text, which is tokenized again.
 
     An entity that is cut by the text keeps its remaining part.
-
-    offset (int): offset of the text in the original note.
     """
     reference = nlp.make_doc(text)
     places = [
@@ -189,11 +185,8 @@ def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Exampl
 
 
 def _disjoint(doc: Doc, places: Iterable[tuple[int, int, str]]) -> list[Span]:
-    """Widen entities to whole tokens. If two share a token, the first keeps it, so that PHI is never taught as text.
-
-    doc (Doc): the note.
-    places (Iterable[tuple]): start and end in characters, and label, in the order of the text.
-    """
+    """Widen entities to whole tokens. If two share a token, the first keeps it, so that PHI is never taught as
+    text."""
     kept: list[Span] = []
     for start, end, label in places:
         span = doc.char_span(start, end, alignment_mode="expand") if start < end else None

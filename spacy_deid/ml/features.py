@@ -239,13 +239,7 @@ def _case_of(text: str) -> int:
 def _fields(
     line: np.ndarray, colon: np.ndarray, lower: np.ndarray, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the fields of a note: the text on a line after a word and a colon, up to the next such colon.
-
-    line, colon, lower, alpha (ndarray): for each token its line, whether it is a colon, the hash of its lower case,
-        and whether it is a word; shape (tokens,).
-    RETURNS (tuple): key (last word before the colon) and long key (last two words) of each field, row 0 for no field;
-        the field index of each token; its position in the field or line.
-    """
+    """Find the fields of a note: the text on a line after a word and a colon, up to the next such colon."""
     here = np.arange(len(line), dtype=np.int32)
     keyed = colon.copy()
     keyed[:1] = False

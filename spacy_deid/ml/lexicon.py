@@ -14,8 +14,6 @@ from spacy.strings import hash_string  # type: ignore[attr-defined]
 
 from ..errors import ConfigError, Errors
 
-__all__ = ["BANDS", "Lexicon", "band", "build_lexicon", "fold_word"]
-
 BANDS = 8  # bands of word frequency, three bits
 _BAND_BITS = 3
 _MOST_LISTS = 13  # lists and band fill sixteen bits

@@ -26,8 +26,6 @@ from thinc.types import Floats2d
 
 from ..errors import ConfigError, Errors, NotDeidentified
 
-__all__ = ["Windows", "align_pieces", "build_checked_listener", "build_windowed_transformer"]
-
 
 @dataclass(frozen=True, slots=True)
 class Windows:

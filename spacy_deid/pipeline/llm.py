@@ -12,10 +12,8 @@ from spacy.util import raise_error
 
 from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified
 from ..labels import LABELS, get_label
-from ..llm import open_backend
-from ..llm.backends import Backend
-from ..llm.canaries import CANARY_LABELS
-from ..llm.extraction import Extractor, PartFailed, Questions
+from ..llm.backends import Backend, open_backend
+from ..llm.extraction import CANARY_LABELS, Extractor, PartFailed, Questions
 from ..llm.grounding import Grounding, ground
 from ..llm.prompts import load_prompt
 from ..spans import Evidence, check_key, write_evidence

@@ -19,13 +19,21 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS, get_label
 from ..lang.inflection import forms_of_names
 from ..ml import crf
-from ..ml.admission import admit
-from ..ml.decoding import Decoded, Posterior, choose_spans, read_stretches
+from ..ml.crf import committee_loss, encode_dense, gold_spans
+from ..ml.decoding import (
+    Calibration,
+    Decoded,
+    OperatingPoint,
+    Posterior,
+    choose_spans,
+    fit_calibration,
+    make_point,
+    named_points,
+    read_stretches,
+)
 from ..ml.features import WINDOW, cut_windows, dense_tokens, takes_windows
-from ..ml.objective import committee_loss, encode_dense, gold_spans
-from ..ml.operating_point import Calibration, OperatingPoint, fit_calibration, make_point, named_points
-from ..ml.postprocess import join_names, propagate_names, settle_roles, split_contacts, trim, widen
-from ..ml.weights import weights_from_bytes, weights_to_bytes
+from ..ml.postprocess import admit, join_names, propagate_names, settle_roles, split_contacts, trim, widen
+from ..ml.tagger import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
 
 __all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]

@@ -25,10 +25,9 @@ from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
 from ..background.counts import common_words
-from ..dictionaries.fuzzy import FUZZY
 from ..dictionaries.matcher import Match, TermMatcher
 from ..dictionaries.normalise import normalise
-from ..dictionaries.patients import PatientTerms
+from ..dictionaries.patients import FUZZY, PatientTerms
 from ..dictionaries.store import LocalStore, search_note, select_patient_terms
 from ..dictionaries.terms import OWN_PREFIX, check_terms
 from ..errors import ConfigError, Errors, NotDeidentified

@@ -15,10 +15,8 @@ from ..lemmatizers import choose_lemmatizer
 from ..masked_lm.columns import model_columns, slot_properties
 from ..masked_lm.masking import Candidates, Masking, choose_candidates, choose_masking
 from ..masked_lm.model import MaskedLM, load_masked_lm
-from ..masked_lm.modes import Mode, choose_mode
 from ..masked_lm.scores import Score, choose_score
-from ..masked_lm.scoring import WordScores, score_words
-from ..masked_lm.windows import NoteWords, align_words, half_overlap
+from ..masked_lm.scoring import Mode, NoteWords, WordScores, align_words, choose_mode, half_overlap, score_words
 from ..spans import SCORES, Evidence, check_key, write_evidence
 
 __all__ = ["SCORES", "Surprisal", "make_surprisal"]

@@ -17,12 +17,11 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ..context import set_edits
-from ..dictionaries.known_identities import KnownIdentities
-from ..dictionaries.store import LocalStore
+from ..dictionaries.store import KnownIdentities, LocalStore
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..masked_lm.in_place import WordsInPlace
 from ..masked_lm.model import load_masked_lm
-from ..medical.name_words import unfit_words
+from ..medical.name_context import unfit_words
 from ..ml.self_decoder import SelfDecoder
 from ..offsets import Edit
 from ..patient_ids import normal_id

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_deid.dictionaries.fuzzy import fuzzy_find
+from spacy_deid.dictionaries.patients import fuzzy_find
 from spacy_deid.dictionaries.terms import LocalEntry
 
 NAMES = [

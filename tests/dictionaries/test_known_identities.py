@@ -4,8 +4,7 @@ import pickle
 
 import pytest
 
-from spacy_deid.dictionaries.known_identities import KnownIdentities
-from spacy_deid.dictionaries.store import LocalStore, StoreWriter
+from spacy_deid.dictionaries.store import KnownIdentities, LocalStore, StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 
 

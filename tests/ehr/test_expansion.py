@@ -20,8 +20,7 @@ from spacy_deid.ehr.expansion import (
     split_words,
     strip_particles,
 )
-from spacy_deid.ehr.languages import known_languages
-from spacy_deid.ehr.value_formats import title_case
+from spacy_deid.ehr.value_formats import known_languages, title_case
 from spacy_deid.errors import ConfigError
 
 LANGS = known_languages()

@@ -5,9 +5,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.lemmatizers import Lemmatizer, choose_lemmatizer
-from spacy_deid.lemmatizers.combined import make_capitalised_lemmatizer
-from spacy_deid.lemmatizers.external import read_lemmas
+from spacy_deid.lemmatizers import Lemmatizer, choose_lemmatizer, make_capitalised_lemmatizer, read_lemmas
 
 VOCAB = Vocab()
 

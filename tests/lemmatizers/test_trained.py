@@ -6,7 +6,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.lemmatizers.external import make_edit_tree_lemmatizer, make_voikko_lemmatizer
+from spacy_deid.lemmatizers import _load_pipeline, make_edit_tree_lemmatizer, make_voikko_lemmatizer
 
 WORDS = {"Virtasen": "Virtanen", "Nieminen": "Nieminen", "talossa": "talo", "autossa": "auto", "Korhosen": "Korhonen"}
 
@@ -32,11 +32,10 @@ def test_a_trained_pipeline_gives_its_lemmas(folder):
 
 
 def test_the_trained_pipeline_keeps_no_word_of_a_note(folder):
-    from spacy_deid.lemmatizers import external
 
     words = ["Xyzzyqvistin", "talossa"]
     make_edit_tree_lemmatizer(folder)(Doc(spacy.blank("fi").vocab, words=words))
-    strings = external._load_pipeline(str(folder)).vocab.strings
+    strings = _load_pipeline(str(folder)).vocab.strings
     assert len(strings) > 0
     assert "Xyzzyqvistin" not in strings
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_deid.llm.canaries import CANARY_LABELS, plant
+from spacy_deid.llm.extraction import CANARY_LABELS, plant
 from spacy_deid.llm.prompts import NoAnswer, load_prompt
 
 SENTENCES = {"PATIENT": "Paciente: {}.", "PHONE": "Tel.: {}"}

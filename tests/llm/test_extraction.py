@@ -3,8 +3,7 @@
 import pytest
 from canned_server import canned_server, question
 
-from spacy_deid.llm import open_backend
-from spacy_deid.llm.backends import BackendError
+from spacy_deid.llm.backends import BackendError, open_backend
 from spacy_deid.llm.extraction import Extractor
 from spacy_deid.llm.prompts import NoAnswer, Prompt
 

@@ -18,8 +18,7 @@ import spacy
 from thinc.api import Config
 
 from spacy_deid.errors import ConfigError, NotDeidentified
-from spacy_deid.llm import open_backend
-from spacy_deid.llm.backends import BackendError, fingerprint
+from spacy_deid.llm.backends import BackendError, fingerprint, open_backend
 from spacy_deid.llm.prompts import answer_schema, load_prompt, read_answer
 
 pytestmark = pytest.mark.llm

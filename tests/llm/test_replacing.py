@@ -5,8 +5,8 @@ from canned_server import canned_server
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.labels import LABELS
-from spacy_deid.llm import open_backend
-from spacy_deid.llm.replacing import PROMPT, load_replacing_prompt, replace_values
+from spacy_deid.llm.backends import open_backend
+from spacy_deid.llm.prompts import PROMPT, load_replacing_prompt, replace_values
 
 ANA, SORIA = ("PATIENT", "Ana {kind} {value}"), ("CITY", "Soria")
 

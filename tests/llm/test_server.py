@@ -9,8 +9,7 @@ import pytest
 from canned_server import canned_server
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.llm import open_backend
-from spacy_deid.llm.backends import BackendError
+from spacy_deid.llm.backends import BackendError, open_backend
 from spacy_deid.llm.prompts import answer_schema
 
 SCHEMA = answer_schema(["PATIENT"])

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from masked_lm.tiny import PIECES, TinyLM, by_blanks, note_of
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.masked_lm.modes import make_exact_mode, make_spread_mode, make_unmasked_mode
-from spacy_deid.masked_lm.scoring import score_words
+from spacy_deid.masked_lm.scoring import make_exact_mode, make_spread_mode, make_unmasked_mode, score_words
 
 
 def score(text, mode=None, **settings):

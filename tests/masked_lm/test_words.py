@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.masked_lm.model import Encoded
-from spacy_deid.masked_lm.windows import NoteWords, align_words, cut_windows, half_overlap
+from spacy_deid.masked_lm.scoring import NoteWords, align_words, cut_windows, half_overlap
 
 
 def encoded(*pieces):

@@ -4,7 +4,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from spacy_deid.masked_lm.model import PieceReader
-from spacy_deid.masked_lm.windows import NoteWords, align_words
+from spacy_deid.masked_lm.scoring import NoteWords, align_words
 
 WORDS = ("ana", "##na", "el")
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

@@ -1,7 +1,7 @@
 import pytest
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.medical.eponyms import Eponym, Head, expand_eponyms, read_eponyms, read_heads
+from spacy_deid.medical.build import Eponym, Head, expand_eponyms, read_eponyms, read_heads
 
 HEADS = {
     "en": {"disease": Head("disease", False, ("disease",)), "fracture": Head("disease", True, ("fracture",))},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_deid.medical.name_words import unfit_words
+from spacy_deid.medical.name_context import unfit_words
 
 
 @pytest.mark.parametrize("lang", ["es", "en", "fi"])

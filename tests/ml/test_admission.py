@@ -4,7 +4,7 @@ import pytest
 import spacy
 
 from spacy_deid.labels import LABELS
-from spacy_deid.ml.admission import admit, read_admission
+from spacy_deid.ml.postprocess import admit, read_admission
 
 NUMBERS = list(LABELS)
 

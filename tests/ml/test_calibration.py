@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from spacy_deid.ml.operating_point import Calibration, expected_calibration_error, fit_calibration
+from spacy_deid.ml.decoding import Calibration, expected_calibration_error, fit_calibration
 
 
 @pytest.fixture

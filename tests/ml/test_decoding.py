@@ -3,8 +3,7 @@ import pytest
 
 from spacy_deid.errors import NotDeidentified
 from spacy_deid.ml import crf
-from spacy_deid.ml.decoding import choose_spans, decode_spans, read_posteriors
-from spacy_deid.ml.operating_point import Calibration
+from spacy_deid.ml.decoding import Calibration, choose_spans, decode_spans, read_posteriors
 
 B, E, S = 1, 3, 4  # tags of label 0
 

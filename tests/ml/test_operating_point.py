@@ -3,7 +3,7 @@
 import pytest
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.ml.operating_point import make_point, named_points
+from spacy_deid.ml.decoding import make_point, named_points
 
 
 def test_one_threshold_is_that_of_every_label():

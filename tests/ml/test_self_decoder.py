@@ -10,8 +10,7 @@ import spacy
 
 from scripts.self_decoder import CHECKPOINT, losses_of, make_batches, train_model
 from spacy_deid.errors import ConfigError
-from spacy_deid.ml.self_decoder import SelfDecoder
-from spacy_deid.ml.self_decoder_model import Plan, build_model, load_encoder
+from spacy_deid.ml.self_decoder import Plan, SelfDecoder, build_model, load_encoder
 from spacy_deid.surrogates.keys import ProjectKey
 
 pytest.importorskip("transformers")

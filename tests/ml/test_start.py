@@ -4,7 +4,7 @@ import pytest
 import spacy
 
 from spacy_deid.errors import ConfigError
-from spacy_deid.ml.weights import make_load_weights
+from spacy_deid.ml.tagger import make_load_weights
 
 
 def test_without_a_path_nothing_happens():

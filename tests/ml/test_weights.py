@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from thinc.api import Linear, Model, chain
 
-from spacy_deid.ml.weights import weights_from_bytes, weights_to_bytes
+from spacy_deid.ml.tagger import weights_from_bytes, weights_to_bytes
 
 
 @pytest.fixture

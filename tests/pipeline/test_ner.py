@@ -10,8 +10,8 @@ from spacy.training import Example
 from spacy.util import fix_random_seed
 
 from spacy_deid.errors import ConfigError
+from spacy_deid.ml.crf import gold_spans
 from spacy_deid.ml.features import WINDOW
-from spacy_deid.ml.objective import gold_spans
 from spacy_deid.spans import read_evidence
 
 LINES = [

@@ -240,10 +240,7 @@ class NameIndex:
             self._hold(slot, stem, name)
 
     def _hold(self, slot: Slot, stem: str, name: str) -> bool:
-        """Store the mapping from a stem to a name.
-
-        RETURNS (bool): whether it is new.
-        """
+        """Store the mapping from a stem to a name."""
         held = self.names[slot].get(stem, ())
         if name in held:
             return False

@@ -1,16 +1,18 @@
-"""Terminologies in tables: lists of terms and of codes (CSV), ICD-10 order files, FDA products; and their source.
+"""Readers of terminologies: each reads one file format into medical terms with their kinds.
 
-A row that is broken is skipped and counted. `TerminologySource.check` refuses a file most of whose rows are broken.
+A broken row is skipped and counted. A file with more broken rows than valid ones has another format and is refused.
+Concepts that identify (persons, occupations, places …) are left out.
 """
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from ...errors import ConfigError, Errors
-from ..dictionary import FORMS, KINDS, MedicalTerm
+from ..errors import ConfigError, Errors
+from .dictionary import FORMS, KINDS, MedicalTerm
 
 _MOST_BROKEN = 0.5
 _NDC_COLUMNS = ("PRODUCTNDC", "PROPRIETARYNAME", "NONPROPRIETARYNAME", "SUBSTANCENAME")
@@ -243,3 +245,219 @@ def _read_products(
             if name and name.casefold() not in seen:
                 seen.add(name.casefold())
                 yield MedicalTerm(name, "drug")
+
+
+def _by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """Invert a table of kinds with their names, which are separated by "|"."""
+    return {name: kind for kind, listed in names.items() for name in listed.split("|")}
+
+
+_SEMANTIC_TYPES: Mapping[str, str] = _by_name(
+    {
+        "disease": (
+            "disease or syndrome|neoplastic process|mental or behavioral dysfunction|"
+            "congenital abnormality|pathologic function|injury or poisoning|anatomical abnormality|"
+            "cell or molecular dysfunction"
+        ),
+        "sign": "sign or symptom",
+        "finding": "finding",
+        "drug": (
+            "pharmacologic substance|antibiotic|clinical drug|organic chemical|hormone|vitamin|immunologic factor"
+        ),
+        "anatomy": "body part, organ, or organ component|body location or region|tissue|cell",
+        "procedure": "diagnostic procedure|therapeutic or preventive procedure",
+        "test": "laboratory procedure|laboratory or test result",
+        "device": "medical device",
+        "gene": "gene or genome",
+        "organism": "bacterium|virus|fungus",
+    }
+)
+_GONE = ("Obsolete_Concept", "Retired_Concept")
+_OBO_SYNONYM = re.compile(r'"((?:[^"\\]|\\.)*)"\s+(EXACT|NARROW|BROAD|RELATED)\b')
+_ESCAPE = re.compile(r"\\(.)")
+_SCOPES = ("EXACT", "NARROW")
+_RF2_COLUMNS = ("id", "active", "conceptId", "languageCode", "typeId", "term")
+_RF2_FULL_NAME = "900000000000003001"
+_RF2_SYNONYM = "900000000000013009"
+
+# Semantic tags of what is medicine. What is not here (person, occupation, geographic location, …) is left out.
+_SEMANTIC_TAGS: Mapping[str, str] = _by_name(
+    {
+        "disease": "disorder|disease|morphologic abnormality|trastorno|anomalía morfológica",
+        "finding": "finding|situation|hallazgo|situación",
+        "anatomy": "body structure|cell structure|cell|estructura corporal|estructura celular|célula",
+        "procedure": "procedure|regime/therapy|procedimiento|régimen/tratamiento",
+        "drug": (
+            "substance|product|medicinal product|medicinal product form|clinical drug|sustancia|producto|"
+            "producto medicinal|forma de producto medicinal|fármaco de uso clínico"
+        ),
+        "device": "physical object|objeto físico",
+        "organism": "organism|organismo",
+        "test": "observable entity|specimen|entidad observable|espécimen",
+        "score": (
+            "assessment scale|staging scale|tumor staging|escala de evaluación|escala de estadificación|"
+            "estadificación tumoral"
+        ),
+        "other": "qualifier value|calificador",
+    }
+)
+
+
+def read_nci(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read the flat file of the NCI Thesaurus (``Thesaurus.txt``; National Cancer Institute, EVS; CC BY 4.0).
+
+    It is tab-separated and has no header: code, concept IRI, parents, synonyms (separated by "|"), definition, display
+    name, concept status, semantic types (separated by "|"), concept in subset. Files before 2018 have neither the IRI
+    nor the subset.
+
+    path (Path): the file.
+    source (TerminologySource): collects the counts.
+    YIELDS (MedicalTerm): the terms of a concept, each once; genes in capitals only.
+    """
+    for row, line in lines(path, source):
+        source.rows += 1
+        cells = line.split("\t")
+        if len(cells) not in (7, 8, 9) or not cells[0].startswith("C"):
+            source.skip(row, f"{len(cells)} columns, or no concept code")
+            continue
+        at = 1 if cells[1].startswith(("http", "<http")) else 0
+        synonyms, display, status, types = (cells[place + at] for place in (2, 4, 5, 6))
+        kind = next((_SEMANTIC_TYPES[name] for name in types.lower().split("|") if name in _SEMANTIC_TYPES), "")
+        if not kind or any(gone in status for gone in _GONE):
+            source.left_out += 1
+            continue
+        form = "symbol" if kind == "gene" else "term"
+        for text in dict.fromkeys(filter(None, [display, *synonyms.split("|")])):
+            yield MedicalTerm(text, kind, form)
+
+
+def read_obo(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read an ontology in OBO format 1.2 or 1.4 (Disease Ontology, Human Phenotype Ontology, Uberon).
+
+    Only ``[Term]`` stanzas that are not obsolete are read: their names, exact and narrow synonyms.
+
+    path (Path): the ontology.
+    source (TerminologySource): kind of the terms; collects the counts. A row is a name or synonym.
+    YIELDS (MedicalTerm): the terms.
+    RAISES: ConfigError (D700) if the first line is not "format-version:".
+    """
+    numbered = lines(path, source)
+    _, first = next(numbered, (1, ""))
+    if not first.startswith("format-version:"):
+        raise ConfigError(Errors.D700.format(path=path, format="OBO", reason="row 1 is not 'format-version:'"))
+    stanza: list[tuple[int, str]] = []
+    for row, line in numbered:
+        if line.startswith("["):
+            yield from _stanza_terms(stanza, source)
+            stanza = []
+        stanza.append((row, line))
+    yield from _stanza_terms(stanza, source)
+
+
+def _stanza_terms(stanza: list[tuple[int, str]], source: TerminologySource) -> Iterator[MedicalTerm]:
+    """The terms of one stanza."""
+    if not stanza or stanza[0][1].strip() != "[Term]":
+        return
+    if any(line.startswith("is_obsolete: true") for _, line in stanza):
+        source.left_out += 1
+        return
+    for row, line in stanza:
+        tag, _, value = line.partition(": ")
+        if tag not in ("name", "synonym"):
+            continue
+        source.rows += 1
+        if tag == "name":
+            yield MedicalTerm(value.strip(), source.kind)
+        elif (found := _OBO_SYNONYM.match(value)) is None:
+            source.skip(row, "a synonym without quotes or scope")
+        elif found[2] in _SCOPES:
+            yield MedicalTerm(_ESCAPE.sub(r"\1", found[1]).strip(), source.kind)
+        else:
+            source.left_out += 1
+
+
+def read_rf2(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read a description file of SNOMED CT, Release Format 2 (``sct2_Description_Snapshot-en_INT_20240101.txt``).
+
+    It is tab-separated, unquoted, UTF-8 (SNOMED International, "SNOMED CT Release File Specifications", 4.2.2). Only
+    the fully specified name of a concept ends in its semantic tag, so the file is read twice: for the kinds of the
+    concepts, then for the terms. A national extension describes concepts whose full names are in the international
+    file; set `TerminologySource.kind` for those.
+
+    path (Path): the file.
+    source (TerminologySource): language, and kind of concepts without a full name; collects the counts.
+    YIELDS (MedicalTerm): terms of active descriptions in the language, full names without their tags.
+    RAISES: ConfigError (D700) if a column is missing.
+    """
+    tags = {
+        concept: _semantic_tag(term)
+        for concept, type_id, term, _ in _descriptions(path, TerminologySource(source.lang))
+        if type_id == _RF2_FULL_NAME
+    }
+    for concept, type_id, term, language in _descriptions(path, source):
+        tag = tags.get(concept)
+        kind = _SEMANTIC_TAGS.get(tag, "") if tag is not None else source.kind
+        if language != source.lang or not kind or type_id not in (_RF2_FULL_NAME, _RF2_SYNONYM):
+            source.left_out += 1
+            continue
+        yield MedicalTerm(term.rpartition(" (")[0] if type_id == _RF2_FULL_NAME else term, kind)
+
+
+def _descriptions(path: Path, source: TerminologySource) -> Iterator[tuple[int, str, str, str]]:
+    """Concept, type, term and language of the active rows."""
+    numbered = lines(path, source)
+    _, first = next(numbered, (1, ""))
+    header = first.split("\t")
+    places = require(header, _RF2_COLUMNS, path, "an RF2 description file")
+    for row, line in numbered:
+        source.rows += 1
+        cells = line.split("\t")
+        if len(cells) != len(header):
+            source.skip(row, f"{len(cells)} columns where the header has {len(header)}")
+            continue
+        concept, active, term = (cells[places[column]] for column in ("conceptId", "active", "term"))
+        if not concept.isdigit() or active not in ("0", "1") or not term:
+            source.skip(row, "a concept that is no number, an 'active' that is neither 0 nor 1, or no term")
+        elif active == "1":
+            yield int(concept), cells[places["typeId"]], term, cells[places["languageCode"]]
+        else:
+            source.left_out += 1
+
+
+def _semantic_tag(term: str) -> str:
+    """The semantic tag at the end of a fully specified name."""
+    return term.rpartition(" (")[2].removesuffix(")") if term.endswith(")") else ""
+
+
+Reader = Callable[[Path, TerminologySource], Iterator[MedicalTerm]]
+
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "cms-order": read_cms_order,
+        "icd": read_code_list,
+        "ndc": read_ndc,
+        "nci": read_nci,
+        "obo": read_obo,
+        "orange-book": read_orange_book,
+        "rf2": read_rf2,
+        "words": read_word_list,
+    }
+)
+"""Format → its reader."""
+
+
+def read_terminology(format: str, path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
+    """Read a terminology file.
+
+    format (str): a key of `READERS`.
+    path (Path): the file.
+    source (TerminologySource): what to read; collects the counts.
+    YIELDS (MedicalTerm): the terms.
+    RAISES: ConfigError for an unknown format (D708), a missing file (D707) or a file of another format (D700, D702).
+    """
+    if format not in READERS:
+        raise ConfigError(Errors.D708.format(value=format, known=", ".join(READERS)))
+    if not path.is_file():
+        raise ConfigError(Errors.D707.format(path=path, reason="no such file"))
+    yield from READERS[format](path, source)
+    source.check(path, format)

@@ -31,7 +31,7 @@ from spacy_deid.context import get_edits
 from spacy_deid.deidentifier import find_component
 from spacy_deid.errors import ConfigError, DeidError, Errors, InputError
 from spacy_deid.evaluation import MetricRow
-from spacy_deid.evaluation.docbin import read_docbin
+from spacy_deid.evaluation.formats import read_docbin
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.labels import LABELS
 from spacy_deid.loading import load

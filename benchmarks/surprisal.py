@@ -27,16 +27,28 @@ from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation import AnnotatedText, read_docbin
 from spacy_deid.evaluation.plots import plot_score_curve
 from spacy_deid.evaluation.ranking import (
+    Figures,
     average_precision,
     best_f1_threshold,
+    figure_name,
     figures_at,
+    format_scores,
+    measure,
+    measure_rules,
     score_curve,
+    score_rows,
     write_score_curve,
 )
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
-from spacy_deid.evaluation.score_store import score_notes
-from spacy_deid.evaluation.score_views import Figures, figure_name, format_scores, measure, measure_rules, score_rows
-from spacy_deid.evaluation.scored_tokens import BASELINES, ScoredTokens, find_scorable, join, score_tokens, shape_rule
+from spacy_deid.evaluation.scored_tokens import (
+    BASELINES,
+    ScoredTokens,
+    find_scorable,
+    join,
+    score_notes,
+    score_tokens,
+    shape_rule,
+)
 from spacy_deid.lemmatizers import choose_lemmatizer
 from spacy_deid.masked_lm.scores import choose_score
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spacy_deid.errors import Errors, InputError
 from spacy_deid.evaluation import AnnotatedText
-from spacy_deid.evaluation.docbin import read_docbin
+from spacy_deid.evaluation.formats import read_docbin
 
 TEST_SETS = Path(__file__).with_suffix(".json")
 

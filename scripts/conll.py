@@ -12,8 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from spacy_deid.errors import Errors, InputError
-from spacy_deid.evaluation.documents import AnnotatedText, Entity
-from spacy_deid.evaluation.files import read_text
+from spacy_deid.evaluation.documents import AnnotatedText, Entity, read_text
 
 CONLL_LABELS: Mapping[str, str | None] = MappingProxyType(
     {

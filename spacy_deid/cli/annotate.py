@@ -9,10 +9,8 @@ import typer
 
 from ..deidentifier import Deidentifier
 from ..errors import ConfigError, DeidError, Errors, InputError
-from ..evaluation.docbin import write_docbin
 from ..evaluation.documents import AnnotatedText, Entity
-from ..evaluation.formats import WRITERS
-from ..evaluation.json_formats import write_jsonl
+from ..evaluation.formats import WRITERS, write_docbin, write_jsonl
 from ..io import Job, check_encoding, decode, find_notes, only_run, plan, read_bytes, whole_file
 from ..offsets import move_spans
 from ..results import Result

@@ -13,14 +13,15 @@ from spacy.training import Example
 from ..deidentifier import find_component
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, make_docs
-from ..evaluation.constraints import control_point, recall_point
 from ..evaluation.operating_points import (
     PointWarning,
     Record,
     Table,
+    control_point,
     fit_points,
     measure,
     operating_curve,
+    recall_point,
     write_operating_curve,
 )
 from ..evaluation.plots import plot_operating_curve

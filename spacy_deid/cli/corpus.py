@@ -18,9 +18,7 @@ from ..deidentifier import Deidentifier
 from ..dictionaries.store import LocalStore
 from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, Entity, detect_format, read_folder
-from ..evaluation.docbin import align_entities, write_docbin
-from ..evaluation.formats import annotation_files, write_folder
-from ..evaluation.json_formats import write_jsonl
+from ..evaluation.formats import align_entities, annotation_files, write_docbin, write_folder, write_jsonl
 from ..io import check_encoding, read_bytes, whole_file
 from ..loading import load
 from ..notes import open_source

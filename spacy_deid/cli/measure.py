@@ -77,7 +77,7 @@ def evaluate(
             measured = measure_documents(golds, preds, scheme=str(scheme))
             write_whole(documents, format_csv(measured.pop("rows")).encode("utf-8"))
             typer.echo("\n" + format_documents(measured), nl=False)
-            result["letters"] = measured
+            result["per_document"] = measured
         if output:
             write_whole(output, (json.dumps(result, ensure_ascii=False, indent=2) + "\n").encode("utf-8"))
         if refused:

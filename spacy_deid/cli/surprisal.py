@@ -20,14 +20,18 @@ from ..evaluation.ranking import (
     best_f1_threshold,
     choose_threshold,
     figures_at,
+    format_scores,
+    format_tsv,
+    measure,
+    measure_rules,
     read_threshold,
+    render_note,
     score_curve,
+    score_rows,
     write_score_curve,
 )
 from ..evaluation.rows import write_rows
-from ..evaluation.score_store import FACTORY, score_corpus
-from ..evaluation.score_views import format_scores, format_tsv, measure, measure_rules, render_note, score_rows
-from ..evaluation.scored_tokens import ScoredTokens, read_record
+from ..evaluation.scored_tokens import FACTORY, ScoredTokens, read_record, score_corpus
 from ..io import check_encoding, decode, read_bytes, write_whole
 from ..masked_lm.scores import PLAIN_SCORES
 from ..masked_lm.scoring import PLAIN_MODES

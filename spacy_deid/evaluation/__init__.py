@@ -1,9 +1,8 @@
 """Readers and writers of annotated notes, and the figures that compare them."""
 
 from .counts import HEADER_WIDTH, HIPAA_I2B2
-from .docbin import from_doc, make_docs, read_docbin, write_docbin
 from .documents import AnnotatedText, Entity, pair_documents, relabel
-from .formats import FORMATS, detect_format, read_folder, write_folder
+from .formats import FORMATS, detect_format, from_doc, make_docs, read_docbin, read_folder, write_docbin, write_folder
 from .metrics import REGIONS, evaluate, format_table
 from .rows import MetricRow, read_rows, write_rows
 

@@ -25,8 +25,7 @@ from xml.parsers import expat
 
 from ..errors import ConfigError, DeidError, Errors, InputError
 from ..labels import LABELS, SCHEMES, from_scheme, to_scheme
-from .documents import AnnotatedText, Entity, relabel
-from .files import check_xml, file_name, read_bytes, write_text
+from .documents import AnnotatedText, Entity, check_xml, file_name, read_bytes, relabel, write_text
 
 LAYER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 

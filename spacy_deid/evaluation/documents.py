@@ -1,13 +1,23 @@
-"""Annotated notes as plain values: the common type of all readers, writers and metrics.
+"""Annotated notes as plain values, and safe access to the files that hold them.
 
-Labels are canonical inside the package. Labels of another scheme occur only in files and in tables of figures.
+`AnnotatedText` is the common type of all readers, writers and metrics. Labels are canonical inside the package; labels
+of another scheme occur only in files and in tables of figures.
+
+Files are read and written so that offsets stay valid: line ends are not translated and a byte-order mark is kept,
+because dropping either would shift all later offsets. Errors name the file and the line but never quote them.
 """
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from ..errors import Errors, InputError
-from ..labels import to_scheme
+from ..labels import SCHEMES, from_scheme, to_scheme
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,7 +95,7 @@ def pair_documents(
     """
     golds, preds = index_documents(gold), index_documents(pred)
     if golds.keys() != preds.keys():
-        only_gold, only_pred = _some(golds.keys() - preds.keys()), _some(preds.keys() - golds.keys())
+        only_gold, only_pred = _list_names(golds.keys() - preds.keys()), _list_names(preds.keys() - golds.keys())
         raise InputError(Errors.D309.format(gold=only_gold, pred=only_pred))
     for name in golds:
         if golds[name].text != preds[name].text:
@@ -93,8 +103,132 @@ def pair_documents(
     return [(golds[name], preds[name]) for name in sorted(golds)]
 
 
-def _some(names: Iterable[str], limit: int = 5) -> str:
+def _list_names(names: Iterable[str], limit: int = 5) -> str:
     """Join the first names in sorted order, and say how many more there are."""
     ordered = sorted(names)
     more = f" and {len(ordered) - limit} more" if len(ordered) > limit else ""
     return (", ".join(ordered[:limit]) or "none") + more
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file without changing it.
+
+    RETURNS (str): its text, with line ends and byte-order mark.
+    RAISES: InputError if the file cannot be read (D303) or is not UTF-8 (D301).
+    """
+    try:
+        return read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(Errors.D301.format(path=path, encoding="UTF-8")) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file. RAISES: InputError (D303) if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(Errors.D303.format(path=path, reason=os.strerror(error.errno or 0))) from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file atomically: to a temporary file in the same folder, which then replaces the target.
+
+    path (Path): file to write. Its folder must exist.
+    text (str): text to write; line ends are not translated.
+    RAISES: InputError (D301) if the text has a lone surrogate, which UTF-8 cannot encode.
+    """
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(Errors.D301.format(path=path, encoding="UTF-8")) from None
+    write_bytes(path, data)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file atomically, see `write_text`."""
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def file_name(name: str, suffix: str) -> str:
+    """Make a file name from the name of a document.
+
+    name (str): name of the document.
+    suffix (str): suffix such as ".ann" or ".xml".
+    RETURNS (str): the file name, without folder.
+    RAISES: InputError (D311) if the name has a path separator or an unprintable character, or begins with a dot.
+    """
+    if not name or name.startswith(".") or set(name) & set("/\\\0") or any(not char.isprintable() for char in name):
+        raise InputError(Errors.D311.format(name=ascii(name)[1:-1]))
+    return name + suffix
+
+
+def read_label(label: str, scheme: str, path: Path, line: int) -> str:
+    """Map the label of an annotation in a file to the canonical label.
+
+    label (str): label in the file. Errors do not quote it: in a malformed line it may be text of the note.
+    scheme (str): label scheme of the file.
+    path, line (Path, int): file and line number, for the error message.
+    RETURNS (str): canonical label.
+    RAISES: InputError (D304) if the scheme has no such label; ConfigError (D002) if the scheme is unknown.
+    """
+    if scheme in SCHEMES and label not in SCHEMES[scheme]:
+        known = ", ".join(sorted(SCHEMES[scheme]))
+        raise InputError(Errors.D304.format(path=path, line=line, scheme=scheme, known=known))
+    return from_scheme(label, scheme)
+
+
+def read_offset(value: object, path: Path, line: int) -> int:
+    """Read an offset: an integer, or a string of ASCII digits.
+
+    value (object): value in the file.
+    path, line (Path, int): file and line number, for the error message.
+    RETURNS (int): the offset.
+    RAISES: InputError (D302) for any other value.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    raise InputError(Errors.D302.format(path=path, line=line, reason="an offset is not a whole number"))
+
+
+def check_quote(text: str, spans: list[Entity], quote: str, path: Path, line: int) -> None:
+    """Check that the text quoted by an annotation is the text at its offsets.
+
+    Any run of white space counts as one space on both sides, because each format writes line breaks differently.
+
+    text (str): the note.
+    spans (list[Entity]): fragments of the annotation.
+    quote (str): text quoted by the annotation.
+    path, line (Path, int): file and line number, for the error message.
+    RAISES: InputError if an offset is outside the text (D302) or the quoted text differs (D305).
+    """
+    for span in spans:
+        if not 0 <= span.start < span.end <= len(text):
+            reason = f"{span.start}:{span.end} is outside the text of {len(text)} characters or empty"
+            raise InputError(Errors.D302.format(path=path, line=line, reason=reason))
+    found = " ".join(text[span.start : span.end] for span in spans)
+    if found.split() != quote.split():
+        where = {"start": spans[0].start, "end": spans[-1].end}
+        raise InputError(Errors.D305.format(path=path, line=line, **where))
+
+
+def check_xml(document: AnnotatedText) -> None:
+    """Check that XML can represent a text: control characters such as NUL and form feed are illegal (XML 1.0, 2.2).
+
+    document (AnnotatedText): document to write.
+    RAISES: InputError (D312) with the offset of the first illegal character.
+    """
+    illegal = _NOT_XML.search(document.text)
+    if illegal:
+        code, offset = ord(illegal.group()), illegal.start()
+        raise InputError(Errors.D312.format(name=document.name, code=code, offset=offset, format="XML"))

@@ -51,8 +51,10 @@ from .counts import (
 from .documents import AnnotatedText, Entity, pair_documents, relabel
 
 LEVEL = 0.95
+REGIONS = ("all", "header", "narrative")
 
 Floats = NDArray[np.float64]
+Counts = dict[tuple[str, ...], Triple]
 
 
 def resample(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[np.int64]:
@@ -79,11 +81,7 @@ def resample(counts: NDArray[np.int64], replicates: int, seed: int) -> NDArray[n
 
 
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
-    """Divide elementwise, with NaN where the denominator is 0.
-
-    above, below (NDArray): numerators and denominators, same shape.
-    RETURNS (Floats): quotients.
-    """
+    """Divide two arrays of the same shape elementwise, with NaN where the denominator is 0."""
     out = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=out, where=np.asarray(below) != 0)
     return out
@@ -102,6 +100,11 @@ def interval(values: Floats) -> list[float] | None:
     return [float(end) for end in np.quantile(defined, [tail, 1 - tail])]
 
 
+def plain(value: float) -> float | None:
+    """Convert NaN to None and other numbers to float, for JSON."""
+    return None if np.isnan(value) else float(value)
+
+
 def score_triple(total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dict[str, Any]:
     """Compute precision, recall and F1 of a triple, with intervals.
 
@@ -109,28 +112,16 @@ def score_triple(total: NDArray[np.int64], replicates: NDArray[np.int64]) -> dic
     replicates (NDArray): bootstrap replicates, shape (replicates, 3); empty for no intervals.
     RETURNS (dict): "tp", "fp", "fn", "precision", "recall", "f1", and "ci" with the interval of each figure.
     """
-    figures = _precision_recall_f1(total[None])
+
+    def figures(triples: NDArray[np.int64]) -> dict[str, Floats]:
+        tp, fp, fn = triples.T
+        return {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
+
     out: dict[str, Any] = dict(zip(("tp", "fp", "fn"), (int(count) for count in total), strict=True))
-    out |= {name: plain(values[0]) for name, values in figures.items()}
+    out |= {name: plain(values[0]) for name, values in figures(total[None]).items()}
     if len(replicates):
-        out["ci"] = {name: interval(values) for name, values in _precision_recall_f1(replicates).items()}
+        out["ci"] = {name: interval(values) for name, values in figures(replicates).items()}
     return out
-
-
-def _precision_recall_f1(triples: NDArray[np.int64]) -> dict[str, Floats]:
-    """Compute precision, recall and F1 of triples of shape (n, 3)."""
-    tp, fp, fn = triples.T
-    return {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
-
-
-def plain(value: float) -> float | None:
-    """Convert NaN to None and other numbers to float, for JSON."""
-    return None if np.isnan(value) else float(value)
-
-
-REGIONS = ("all", "header", "narrative")
-
-Counts = dict[tuple[str, ...], Triple]
 
 
 def evaluate(
@@ -151,7 +142,7 @@ def evaluate(
     sentences (Mapping[str, int]): number of sentences by document name, for the leak score; None to count them with
         `counts.count_sentences`.
     RETURNS (dict): "scheme", "documents", "bootstrap", "seed", and for each region the scores, "labels" and
-        "confusion". Undefined figures are None.
+        "confusion", {gold label: {predicted label: entities}} with "" for no such span. Undefined figures are None.
     RAISES: InputError if the two sides cannot be paired (D308–D310) or a sentence count is missing (D315); ConfigError
         for an unknown scheme (D002) or label (D001).
     """
@@ -196,10 +187,14 @@ def count_document(gold: AnnotatedText, pred: AnnotatedText, scheme: str = "cano
     for region, mask in masks.items():
         golds, preds = ([e for e in side if mask[e.start]] for side in sides)
         found = _count_entities(text, golds, preds, scheme) | _count_labels(golds, preds, alphanumeric, covered[1])
-        found[("character",)] = _count_masks(covered[0], covered[1], alphanumeric & mask)
-        found[("word",)] = _count_words([word for word in words if mask[word[0]]], *covered)
-        missed, due = found[("character",)][2], found[("character",)][0] + found[("character",)][2]
-        found[("clean",)] = (int(due > 0 and missed == 0), 0, int(missed > 0))
+        among = alphanumeric & mask
+        pairs = ((covered[0], covered[1]), (~covered[0], covered[1]), (covered[0], ~covered[1]))
+        hits, extra, missed = (int((one & other & among).sum()) for one, other in pairs)
+        found[("character",)] = hits, extra, missed
+        inside = [word for word in words if mask[word[0]]]
+        golden, predicted = ({word for word in inside if side[word[0] : word[1]].any()} for side in covered)
+        found[("word",)] = count_exact(golden, predicted)
+        found[("clean",)] = (int(hits + missed > 0 and missed == 0), 0, int(missed > 0))
         counts |= {(region, *key): triple for key, triple in found.items()}
     counts["all", "leak"] = (counts["all", "ner"][2], count_sentences(text), 0)
     return counts
@@ -237,21 +232,10 @@ def _count_labels(gold: list[Entity], pred: list[Entity], alphanumeric: Mask, co
     return counts
 
 
-def _count_masks(gold: Mask, pred: Mask, among: Mask) -> Triple:
-    """Compare two masks among selected characters."""
-    return int((gold & pred & among).sum()), int((~gold & pred & among).sum()), int((gold & ~pred & among).sum())
-
-
-def _count_words(words: list[tuple[int, int]], gold: Mask, pred: Mask) -> Triple:
-    """Compare words: a word is PII if any of its characters is."""
-    sides = [{word for word in words if mask[word[0] : word[1]].any()} for mask in (gold, pred)]
-    return count_exact(sides[0], sides[1])
-
-
 def _confusion(
     pairs: list[tuple[AnnotatedText, AnnotatedText]], scheme: str, region: str
 ) -> dict[str, dict[str, int]]:
-    """Sum the confusion of labels over all documents: {gold: {predicted: count}}, "" for no such span."""
+    """Sum the confusion of labels in a region over all documents."""
     table: dict[str, dict[str, int]] = {}
     for gold, pred in pairs:
         header = header_mask(gold.text)
@@ -298,7 +282,8 @@ def _score_spans(spans_key: str | None, examples: Iterable[Example], **_: Any) -
 def score_examples(examples: Iterable[Example], spans_key: str | None = None) -> dict[str, float | None]:
     """Score predictions by character offsets, so that reference and prediction may differ in tokenization.
 
-    Examples whose reference has no entity annotation are skipped, as in spaCy.
+    Examples whose reference has no entity annotation are skipped, as in spaCy. A missing span group counts as no
+    predictions, which lowers recall.
 
     examples (Iterable[Example]): predictions and references of the same texts.
     spans_key (str): span group with the predictions; None for ``doc.ents``.
@@ -307,6 +292,10 @@ def score_examples(examples: Iterable[Example], spans_key: str | None = None) ->
         Undefined figures are None.
     RAISES: InputError (D310) if the texts of an example differ.
     """
+
+    def predicted(doc: Doc) -> Any:
+        return doc.ents if spans_key is None else doc.spans.get(spans_key, [])
+
     total = np.zeros(8, dtype=np.int64)
     for i, example in enumerate(examples):
         if not example.reference.has_annotation("ENT_IOB"):
@@ -314,27 +303,18 @@ def score_examples(examples: Iterable[Example], spans_key: str | None = None) ->
         text = example.reference.text
         if text != example.predicted.text:
             raise InputError(Errors.D310.format(name=i))
-        gold = [Entity(e.start_char, e.end_char, e.label_) for e in example.reference.ents]
-        total += _count_example(text, gold, _predicted_entities(example.predicted, spans_key))
-    tp, fp, fn, char_tp, char_fp, char_fn, clean, unclean = total
-    above = np.array([tp, tp, 2 * tp, char_tp, char_tp, clean])
-    below = np.array([tp + fp, tp + fn, 2 * tp + fp + fn, char_tp + char_fp, char_tp + char_fn, clean + unclean])
+        sides = (example.reference.ents, predicted(example.predicted))
+        gold, pred = ([Entity(e.start_char, e.end_char, e.label_) for e in side] for side in sides)
+        due, got = coverage_mask(gold, len(text)), coverage_mask(pred, len(text))
+        letters = alphanumeric_mask(text)
+        hits, extra, missed = ((letters & mask).sum() for mask in (due & got, got & ~due, due & ~got))
+        clean = int(hits > 0 and missed == 0), int(missed > 0)
+        total += [*count_exact(gold, pred), hits, extra, missed, *clean]
+    tp, fp, fn, char_tp, char_fp, char_fn, clean_count, unclean = total
+    above = np.array([tp, tp, 2 * tp, char_tp, char_tp, clean_count])
+    below = np.array([tp + fp, tp + fn, 2 * tp + fp + fn, char_tp + char_fp, char_tp + char_fn, clean_count + unclean])
     names = ("deid_p", "deid_r", "deid_f", "deid_char_p", "deid_char_r", "deid_clean")
     return {name: plain(value) for name, value in zip(names, ratio(above, below), strict=True)}
-
-
-def _predicted_entities(doc: Doc, spans_key: str | None) -> list[Entity]:
-    """Return the predictions of a Doc. A missing span group counts as no predictions, which lowers recall."""
-    spans = doc.ents if spans_key is None else doc.spans.get(spans_key, [])
-    return [Entity(span.start_char, span.end_char, span.label_) for span in spans]
-
-
-def _count_example(text: str, gold: list[Entity], pred: list[Entity]) -> list[int]:
-    """Count entity and character triples of a document, and whether everything is covered."""
-    due, got = coverage_mask(gold, len(text)), coverage_mask(pred, len(text))
-    letters = alphanumeric_mask(text)
-    hits, extra, missed = ((letters & mask).sum() for mask in (due & got, got & ~due, due & ~got))
-    return [*count_exact(gold, pred), hits, extra, missed, int(hits > 0 and missed == 0), int(missed > 0)]
 
 
 _TITLES = {
@@ -355,7 +335,7 @@ def format_table(result: Mapping[str, Any], *, labels: bool = True) -> str:
     """Format a result as plain text tables.
 
     result (Mapping): result of `evaluate`.
-    labels (bool): whether to add a table of labels.
+    labels (bool): whether to add a table of labels; its support is the number of gold entities.
     RETURNS (str): lines of text; "-" for undefined figures.
     """
     lines = [f"{result['documents']} documents, labels of scheme {result['scheme']}"]
@@ -364,37 +344,21 @@ def format_table(result: Mapping[str, Any], *, labels: bool = True) -> str:
         lines += ["", f"{region:<32}{'P':>8}{'R':>8}{'F1':>8}   95 % interval of R"]
         for kind, title in _TITLES.items():
             if kind in part:
-                lines.append(_format_row(title, part[kind], 32))
-        lines += _format_shares(part)
-    return "\n".join(lines + (_format_labels(result["all"]["labels"]) if labels else [])) + "\n"
-
-
-def _format_row(title: str, entry: Mapping[str, Any], width: int) -> str:
-    """Format precision, recall and F1 on one line."""
-    figures = "".join(f"{format_figure(entry[name]):>8}" for name in ("precision", "recall", "f1"))
-    return f"{title:<{width}}{figures}   {_format_interval(entry, 'recall')}".rstrip()
-
-
-def _format_shares(part: Mapping[str, Any]) -> list[str]:
-    """Format the scores that have no precision and recall: clean documents and leak."""
-    lines = []
-    if "clean" in part:
-        clean = part["clean"]
-        share = f"{'documents with nothing missed':<40}{format_figure(clean['share']):>8}"
-        lines.append(f"{share} {_format_interval(clean, 'share'):>18}  {clean['clean']} of {clean['documents']}")
-    if "leak" in part:
-        lines.append(f"{'leak (missed per sentence)':<40}{format_figure(part['leak']['leak']):>8}")
-    return lines
-
-
-def _format_labels(labels: Mapping[str, Any]) -> list[str]:
-    """Format the table of labels; support is the number of gold entities."""
-    lines = ["", f"{'label':<34}{'P':>8}{'R':>8}{'F1':>8}{'char R':>8}{'support':>9}"]
-    for label, entry in sorted(labels.items()):
-        figures = [entry["ner"][name] for name in ("precision", "recall", "f1")] + [entry["character"]["recall"]]
+                figures = "".join(f"{format_figure(part[kind][name]):>8}" for name in ("precision", "recall", "f1"))
+                lines.append(f"{title:<32}{figures}   {_format_interval(part[kind], 'recall')}".rstrip())
+        if clean := part.get("clean"):
+            share = f"{'documents with nothing missed':<40}{format_figure(clean['share']):>8}"
+            lines.append(f"{share} {_format_interval(clean, 'share'):>18}  {clean['clean']} of {clean['documents']}")
+        if "leak" in part:
+            lines.append(f"{'leak (missed per sentence)':<40}{format_figure(part['leak']['leak']):>8}")
+    rows = sorted(result["all"]["labels"].items()) if labels else []
+    if rows:
+        lines += ["", f"{'label':<34}{'P':>8}{'R':>8}{'F1':>8}{'char R':>8}{'support':>9}"]
+    for label, entry in rows:
+        values = [entry["ner"][name] for name in ("precision", "recall", "f1")] + [entry["character"]["recall"]]
         support = entry["ner"]["tp"] + entry["ner"]["fn"]
-        lines.append(f"{label:<34}" + "".join(f"{format_figure(figure):>8}" for figure in figures) + f"{support:>9}")
-    return lines if labels else []
+        lines.append(f"{label:<34}" + "".join(f"{format_figure(value):>8}" for value in values) + f"{support:>9}")
+    return "\n".join(lines) + "\n"
 
 
 def format_figure(value: float | None) -> str:

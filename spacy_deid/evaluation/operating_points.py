@@ -1,4 +1,4 @@
-"""Fit named operating points on a development set.
+"""Choose operating points on a development set: named points, and points that satisfy a constraint.
 
 ======================  ===============================================================
 ``balanced``            best F1 of entity and label
@@ -6,23 +6,36 @@
 ``max_recall``          highest character recall, at a character precision of at least .90
 ======================  ===============================================================
 
-Thresholds are at most .5 for every label, because a higher threshold would remove spans of the classifier's best path;
-and for every label each point has a threshold at most as high as the point above it in the table. `balanced` is the
-point with most fully covered documents among those within .001 of the best F1. Of two equally good thresholds the
-higher one is taken. All figures are those of the whole pipeline on the development set, so they are optimistic.
+Named points have thresholds of at most .5, because a higher threshold would remove spans of the classifier's best
+path. For every label, each point has a threshold at most as high as the point above it in the table. `balanced` is,
+among the points within .001 of the best F1, the one with the most fully covered documents. Of two equally good
+thresholds the higher one is taken. All figures are those of the whole pipeline on the development set, so they are
+optimistic.
 
 Labels get thresholds of their own (`highest_f1`, `cheapest_recall`), because a doubtful phone number is usually right
 and a doubtful relative is usually a common word. To first order the gain and cost of one label's threshold do not
 depend on the other labels, so each is chosen independently at a common price: for the best F1 the price is the F1
 reached (Dinkelbach 1967); for recall it is the number of falsely covered letters and digits accepted per missed one,
-as high as the wanted precision allows.
+as high as the required precision allows.
+
+A constraint is a minimum recall, or a bound on what is missed. The highest threshold that satisfies it is chosen, for
+all labels or for each label. Thresholds of several labels interact, so the constraint is checked again on the complete
+point; a constraint that cannot be satisfied is an error. The bound uses conformal risk control. For a loss between 0
+and B that decreases with λ, and n documents, the smallest λ with
+
+    n / (n + 1) · R̂(λ) + B / (n + 1) ≤ α,    R̂(λ) the mean loss of the n documents,
+
+has an expected loss of at most α on a new document from the same distribution. The expectation includes the choice of
+the n documents: the bound is on the mean, not on each note, and it does not cover notes of another kind.
+
+Source: Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal Risk Control", 2022, arXiv:2208.02814, theorem 1.
 """
 
 import json
+import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,11 +43,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConfigError, Errors, Warnings
-from .files import write_text
-from .metrics import ratio
+from .documents import write_text
+from .metrics import Floats, ratio
 from .sweep import THRESHOLDS, Counts, Point, Sweep, summarize
 
-Floats = NDArray[np.float64]
 Loss = Literal["entity", "character"]
 Record = dict[str, Any]
 
@@ -43,18 +55,18 @@ class PointWarning(UserWarning):
     """Warns that an operating point does not reach its minimum precision."""
 
 
-# least character precision
-FLOORS = {"high_recall": 0.95, "max_recall": 0.90}
-_USELESS = 0.5
-_EVEN = 0.5  # above it a threshold takes spans of the best path away
-_TINY = 0.001  # a gain in F1 below this one is worth no document
-_ENOUGH = 100  # documents from which on labels get thresholds of their own
-_MARGIN = 0.002  # by which the precision is kept above its floor where many thresholds are fitted at once
+FLOORS = {"high_recall": 0.95, "max_recall": 0.90}  # minimum character precision
+_USELESS = 0.5  # character precision below which the sweep ends
+_EVEN = 0.5  # a higher threshold removes spans of the best path
+_TINY = 0.001  # a smaller gain in F1 does not outweigh more fully covered documents
+_ENOUGH = 100  # minimum number of documents for thresholds by label
+_MARGIN = 0.002  # added to the precision floor where many thresholds are fitted at once
 _BELOW_EVEN = (0.35, 0.2, 0.1)
 _FACTORS = (8.0, 4.0, 2.0, 0.5, 0.25, 0.125, 0.06)
-# columns of `Counts.total` and of `Counts.labels`: what is due, what is missed
-_TOTAL_COLUMNS = {"entity": (8, 9), "character": (3, 5)}
-_LABEL_COLUMNS = {"entity": (2, 3), "character": (0, 1)}
+_LEAST_GAIN = 3  # entities, or letters and digits, by which another threshold must be better than the default
+_STEPS = 24  # of the bisection over the price
+_LETTER = 0.025  # entities that a missed letter or digit costs: of two equal F1 the one that leaks less is taken
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +84,7 @@ class Table:
 
     def losses(self, loss: Loss) -> Floats:
         """Return the missed share of each document, shape (thresholds, documents); 0 without identifiers."""
-        return np.stack([shares(counts.total, loss) for counts in self.counts])
-
-    def label_losses(self, loss: Loss) -> dict[str, Floats]:
-        """Return `losses` by label of the gold entities, each for the documents that have the label."""
-        cubes = np.stack([label_shares(counts.labels, loss) for counts in self.counts])
-        return {label: cubes[:, ~np.isnan(cubes[0, :, k]), k] for k, label in enumerate(self.sweep.labels)}
-
-
-def shares(total: NDArray[np.int64], loss: Loss) -> Floats:
-    """Return the missed share of each document, shape (documents,)."""
-    due, missed = (total[:, column] for column in _TOTAL_COLUMNS[loss])
-    due = due + missed if loss == "character" else due
-    return np.nan_to_num(ratio(missed, due))
-
-
-def label_shares(labels: NDArray[np.int64], loss: Loss) -> Floats:
-    """Return the missed share of each label and document, shape (documents, labels); NaN if there is none."""
-    due, missed = (labels[:, :, column] for column in _LABEL_COLUMNS[loss])
-    return ratio(missed, due)
+        return np.stack([_missed_shares(counts.total, loss) for counts in self.counts])
 
 
 def measure(sweep: Sweep, thresholds: Sequence[float] = THRESHOLDS) -> Table:
@@ -119,19 +113,22 @@ def fit_points(table: Table) -> dict[str, Record]:
     RAISES: ConfigError (D351) if character precision at a threshold of .5 is below .5.
     WARNS: PointWarning (DW341) if a point does not reach its precision; it is then equal to the point above it.
     """
-    rows = _even_rows(table)
+    sweep, rows = table.sweep, _even_rows(table)
     if (precision := _precision(rows[0]["figures"])) < _USELESS:
-        what = {"precision": precision, "threshold": rows[0]["default"], "documents": len(table.sweep.gold)}
+        what = {"precision": precision, "threshold": rows[0]["default"], "documents": len(sweep.gold)}
         raise ConfigError(Errors.D351.format(**what))
-    by_label = len(table.sweep.gold) >= _ENOUGH
-    balanced = _balanced([*rows, _best_labels(table.sweep)] if by_label else rows)
-    high = _most(table, balanced, "high_recall", "clean")
+    by_label = len(sweep.gold) >= _ENOUGH
+    records = [*rows, _record_at(sweep, _EVEN, highest_f1(sweep, _EVEN, _BELOW_EVEN))] if by_label else rows
+    best = max(_figure(record, "strict_f1") for record in records)
+    near = [record for record in records if best - _figure(record, "strict_f1") < _TINY]
+    balanced = max(near, key=lambda record: (_figure(record, "clean"), _figure(record, "strict_f1")))
+    high = _best_below(table, balanced, "high_recall", "clean")
     if by_label and _precision(high["figures"]) >= FLOORS["high_recall"]:
-        high = _saving_labels(table.sweep, high, balanced)
+        high = _refine_labels(sweep, high, balanced)
     return {
         "balanced": balanced,
         "high_recall": high,
-        "max_recall": _most(table, high, "max_recall", "character_recall"),
+        "max_recall": _best_below(table, high, "max_recall", "character_recall"),
     }
 
 
@@ -142,21 +139,17 @@ def _even_rows(table: Table) -> list[Record]:
     return rows or [_record_at(table.sweep, _EVEN, {})]
 
 
-def _balanced(records: Sequence[Record]) -> Record:
-    """Choose among the points within .001 of the best F1 the one with most fully covered documents."""
-    best = max(_figure(record, "strict_f1") for record in records)
-    near = [record for record in records if best - _figure(record, "strict_f1") < _TINY]
-    return max(near, key=lambda record: (_figure(record, "clean"), _figure(record, "strict_f1")))
-
-
-def _best_labels(sweep: Sweep) -> Record:
-    """Return the point with thresholds by label that maximize F1."""
-    return _record_at(sweep, _EVEN, highest_f1(sweep, _EVEN, _BELOW_EVEN))
-
-
-def _most(table: Table, above: Record, name: str, figure: str) -> Record:
+def _best_below(table: Table, above: Record, name: str, figure: str) -> Record:
     """Choose the point with the highest figure that has enough precision, with thresholds at most those of `above`."""
-    records = [above, *_under(table, above)]
+    records = [above]
+    for row in _even_rows(table):
+        threshold = row["default"]
+        if threshold < max([above["default"], *above["labels"].values()]):
+            default = min(threshold, above["default"])
+            labels = {label: min(threshold, value) for label, value in above["labels"].items()}
+            labels = {label: value for label, value in labels.items() if value != default}
+            same = not labels and default == threshold
+            records.append(row if same else _record_at(table.sweep, default, labels))
     allowed = [record for record in records if _precision(record["figures"]) >= FLOORS[name]]
     if not allowed:
         best = max(_precision(record["figures"]) for record in records)
@@ -164,19 +157,7 @@ def _most(table: Table, above: Record, name: str, figure: str) -> Record:
     return max(allowed or [above], key=lambda record: _figure(record, figure))
 
 
-def _under(table: Table, above: Record) -> Iterator[Record]:
-    """Yield points with one threshold for all labels, limited by the thresholds of `above`, in decreasing order."""
-    for row in _even_rows(table):
-        threshold = row["default"]
-        if threshold >= max([above["default"], *above["labels"].values()]):
-            continue
-        default = min(threshold, above["default"])
-        labels = {label: min(threshold, value) for label, value in above["labels"].items()}
-        labels = {label: value for label, value in labels.items() if value != default}
-        yield _record_at(table.sweep, default, labels) if labels or default != threshold else row
-
-
-def _saving_labels(sweep: Sweep, point: Record, above: Record) -> Record:
+def _refine_labels(sweep: Sweep, point: Record, above: Record) -> Record:
     """Return a point with thresholds by label, none above those of `above`, if it is better than `point`."""
     choices = {}
     for label in sweep.ner.labels:
@@ -210,9 +191,6 @@ def _precision(figures: Mapping[str, Any]) -> float:
 
 
 Totals = np.ndarray  # `Counts.total` summed over the documents
-_LEAST_GAIN = 3  # entities, or letters and digits, by which another threshold must be better: fewer are chance
-_STEPS = 24
-_LETTER = 0.025  # entities that a missed letter or digit costs: of two equal F1 take the one that leaks less
 
 
 def highest_f1(sweep: Sweep, default: float, choices: Sequence[float]) -> dict[str, float]:
@@ -227,7 +205,12 @@ def highest_f1(sweep: Sweep, default: float, choices: Sequence[float]) -> dict[s
     base, table = _vary(sweep, {"default": default, "labels": {}}, dict.fromkeys(sweep.ner.labels, others))
     tp, fp, fn = base[:3]
     f1 = 2 * tp / max(1, 2 * tp + fp + fn)
-    return _choose(base, table, partial(_worth, f1))
+
+    def gain(total: Totals) -> float:
+        tp, fp, fn, _, _, missed, *_ = total
+        return float(2 * tp - f1 * (2 * tp + fp + fn) - _LETTER * missed)
+
+    return _choose(base, table, gain)
 
 
 def cheapest_recall(
@@ -244,27 +227,16 @@ def cheapest_recall(
     """
     base, table = _vary(sweep, point, choices)
     best: dict[str, float] = {}
-    low, high = 0.0, 2.0  # price of a letter or digit covered for nothing, in missed ones
+    low, high = 0.0, 2.0  # price of a falsely covered letter or digit, in missed ones
     for _ in range(_STEPS):
         price = (low + high) / 2
-        labels = _choose(base, table, partial(_saved, price))
+        labels = _choose(base, table, lambda total, price=price: float(-total[5] - price * total[4]))  # type: ignore[misc]
         counts = _totals(sweep, point, labels)
         if counts[3] >= precision * (counts[3] + counts[4]):
             best, high = labels, price
         else:
             low = price
     return best
-
-
-def _worth(f1: float, total: Totals) -> float:
-    """Value of a point above a given F1, in entities, minus the penalty for missed characters."""
-    tp, fp, fn, _, _, missed, *_ = total
-    return float(2 * tp - f1 * (2 * tp + fp + fn) - _LETTER * missed)
-
-
-def _saved(price: float, total: Totals) -> float:
-    """Value of a point: minus the missed characters, minus the price of the falsely covered ones."""
-    return float(-total[5] - price * total[4])
 
 
 def _totals(sweep: Sweep, point: Point, labels: Mapping[str, float]) -> Totals:
@@ -295,31 +267,206 @@ def _choose(
     return chosen
 
 
+# ---------------------------------------------------------------- constraints
+
+
+def needed_documents(alpha: float, bound: float = 1.0) -> int:
+    """Return the smallest number of documents that can satisfy a bound if nothing is missed: B / (n + 1) ≤ α.
+
+    alpha (float): bound on the expected loss, between 0 and 1.
+    bound (float): B, the maximum loss of a document.
+    RETURNS (int): n.
+    RAISES: ConfigError (D345) if alpha is not between 0 and 1.
+    """
+    if not 0.0 < alpha < 1.0:
+        raise ConfigError(Errors.D345.format(name="the bound on the risk", value=alpha))
+    return max(1, math.ceil(bound / alpha - 1 - _ROUNDING))
+
+
+def bounded_risk(losses: Floats, bound: float = 1.0) -> Floats:
+    """Compute the left side of the inequality.
+
+    losses (NDArray): shape (settings, documents), by increasing λ.
+    bound (float): B, the maximum loss of a document.
+    RETURNS (NDArray): shape (settings,), non-increasing.
+    """
+    # a loss that is not monotone counts as the maximum of it and all later ones
+    monotone = np.maximum.accumulate(losses[::-1], axis=0)[::-1]
+    return np.asarray((monotone.sum(axis=1) + bound) / (losses.shape[1] + 1))
+
+
+def control_risk(losses: Floats, alpha: float, bound: float = 1.0) -> int | None:
+    """Find the smallest λ that satisfies the bound.
+
+    losses (NDArray): shape (settings, documents), by increasing λ; values between 0 and `bound`.
+    alpha (float): bound on the expected loss.
+    bound (float): B, the maximum loss of a document.
+    RETURNS (Optional[int]): index of the setting; None if no setting satisfies the bound.
+    RAISES: ConfigError (D343) if there are too few documents; the message says how many are needed.
+    """
+    needed, documents = needed_documents(alpha, bound), losses.shape[1]
+    if documents < needed:
+        raise ConfigError(Errors.D343.format(documents=documents, alpha=alpha, needed=needed))
+    kept = np.flatnonzero(bounded_risk(losses, bound) <= alpha + _ROUNDING)
+    return int(kept[0]) if len(kept) else None
+
+
+def recall_point(table: Table, recall: float, *, per_label: bool = False) -> Record:
+    """Find the point with the highest thresholds that reaches a character recall on the development set.
+
+    table (Table): sweep over the development set.
+    recall (float): minimum recall, between 0 and 1.
+    per_label (bool): whether the gold entities of each label must reach it.
+    RETURNS (dict): "default", "labels" and "figures".
+    RAISES: ConfigError if no threshold reaches it (D344), a label cannot reach it (D350), or the value is not between
+        0 and 1 (D345).
+    """
+    if not 0.0 < recall < 1.0:
+        raise ConfigError(Errors.D345.format(name="the wanted recall", value=recall))
+    values = [_recall(counts) for counts in table.counts]
+    kept = [i for i, value in enumerate(values) if value >= recall]
+    if not kept:
+        raise _unreached(table, "character recall", recall, max(values))
+    if not per_label:
+        return make_record(table.thresholds[kept[0]], {}, table.counts[kept[0]])
+
+    def failing(counts: Counts) -> list[str]:
+        due, missed = counts.labels[:, :, 0].sum(axis=0), counts.labels[:, :, 1].sum(axis=0)
+        return [name for name, d, m in zip(table.sweep.labels, due, missed, strict=True) if d and 1 - m / d < recall]
+
+    short = [failing(counts) for counts in table.counts]
+    first = {label: next((i for i, k in enumerate(short) if label not in k), None) for label in table.sweep.labels}
+    record, counts = _lower_labels(table, kept[0], _reachable(first, "character recall", recall), failing)
+    _reachable(dict.fromkeys(failing(counts)), "character recall", recall)
+    if _recall(counts) < recall:
+        raise _unreached(table, "character recall", recall, _recall(counts))
+    return record
+
+
+def _recall(counts: Counts) -> float:
+    """Return character recall; NaN without gold."""
+    hits, missed = counts.total[:, 3].sum(), counts.total[:, 5].sum()
+    return float(ratio(hits, hits + missed))
+
+
+def _unreached(table: Table, kind: str, wanted: float, best: float) -> ConfigError:
+    """Create the error for a constraint that no threshold satisfies (D344)."""
+    return ConfigError(Errors.D344.format(kind=kind, wanted=wanted, best=best, documents=len(table.sweep.gold)))
+
+
+def _reachable(first: Mapping[str, int | None], kind: str, wanted: float) -> dict[str, int]:
+    """Check that each label has a sufficient threshold, else raise ConfigError (D350)."""
+    out = {label: i for label, i in first.items() if i is not None}
+    if len(out) < len(first):
+        labels = ", ".join(sorted(first.keys() - out.keys()))
+        raise ConfigError(Errors.D350.format(kind=kind, wanted=wanted, labels=labels))
+    return out
+
+
+def control_point(table: Table, alpha: float, *, loss: Loss = "entity", per_label: bool = False) -> Record:
+    """Find the point with the highest thresholds that satisfies a bound on what is missed.
+
+    With `per_label` the inequality also holds for the gold entities of each label, over the documents that have the
+    label. No label gets a higher threshold than the single threshold that satisfies the bound for all labels together;
+    a label with too few documents gets that one. As thresholds by label are fitted together, the theorem only holds
+    exactly for a single threshold.
+
+    table (Table): sweep over documents that were used for nothing else: not for training, selection or calibration.
+    alpha (float): bound on the expected share of a document's entities with a missed letter or digit.
+    loss (str): "entity", or "character" to bound the share of missed letters and digits.
+    per_label (bool): whether the bound must hold for each label.
+    RETURNS (dict): "default", "labels" and "figures"; the latter with "risk", "loss" and "risk_bound", the left side
+        of the inequality.
+    RAISES: ConfigError if there are too few documents (D343), no threshold satisfies the bound (D344) or a label
+        cannot satisfy it (D350), or the value is not between 0 and 1 (D345).
+    """
+    kind = f"bound on missed {loss} shares"
+    losses = table.losses(loss)
+    i = control_risk(losses, alpha)
+    if i is None:
+        raise _unreached(table, kind, alpha, float(bounded_risk(losses).min()))
+    record, bound = make_record(table.thresholds[i], {}, table.counts[i]), float(bounded_risk(losses)[i])
+    if per_label:
+        record, counts = _control_labels(table, i, alpha, loss)
+        bound = float(bounded_risk(_missed_shares(counts.total, loss)[None])[0])
+        if bound > alpha + _ROUNDING:
+            raise _unreached(table, kind, alpha, bound)
+    record["figures"] |= {"risk": alpha, "loss": loss, "risk_bound": round(bound, 5)}
+    return record
+
+
+def _missed_shares(total: NDArray[np.int64], loss: Loss) -> Floats:
+    """Return the missed share of each document, shape (documents,); 0 without identifiers."""
+    missed = total[:, 9] if loss == "entity" else total[:, 5]
+    return np.nan_to_num(ratio(missed, total[:, 8] if loss == "entity" else total[:, 3] + missed))
+
+
+def _control_labels(table: Table, least: int, alpha: float, loss: Loss) -> tuple[Record, Counts]:
+    """Satisfy the bound for each label with enough documents, none above the threshold for all labels."""
+    kind, needed = f"bound on missed {loss} shares", needed_documents(alpha)
+    due, missed = (2, 3) if loss == "entity" else (0, 1)  # columns of `Counts.labels`
+
+    def label_shares(counts: Counts) -> Floats:  # shape (documents, labels); NaN for a document without the label
+        return ratio(counts.labels[:, :, missed], counts.labels[:, :, due])
+
+    cubes = np.stack([label_shares(counts) for counts in table.counts])
+    having = ~np.isnan(cubes[0])
+    large = {label: k for k, label in enumerate(table.sweep.labels) if having[:, k].sum() >= needed}
+    found = {label: control_risk(cubes[:, having[:, k], k], alpha) for label, k in large.items()}
+    first = {label: max(least, i) for label, i in _reachable(found, kind, alpha).items()}
+
+    def failing(counts: Counts) -> list[str]:
+        columns = label_shares(counts)
+        rows = {label: columns[having[:, k], k] for label, k in large.items()}
+        return [label for label, row in rows.items() if bounded_risk(row[None])[0] > alpha + _ROUNDING]
+
+    record, counts = _lower_labels(table, least, first, failing)
+    _reachable(dict.fromkeys(failing(counts)), kind, alpha)
+    return record, counts
+
+
+def _lower_labels(
+    table: Table, default: int, first: Mapping[str, int], failing: Callable[[Counts], list[str]]
+) -> tuple[Record, Counts]:
+    """Find thresholds by label that satisfy a constraint together.
+
+    Each label starts at the highest threshold that would be sufficient for its gold entities if all labels had it.
+    Some of these entities may be predicted under another label with a higher threshold. While the gold entities of a
+    label violate the constraint, the thresholds of the labels that exclude parts of them are lowered by one step. This
+    terminates: with all thresholds at that of the label, its constraint is satisfied.
+    """
+    at = {label: first.get(label, default) for label in table.sweep.ner.labels}
+    while True:
+        labels = {label: table.thresholds[i] for label, i in at.items() if i != default}
+        counts = table.sweep.count({"default": table.thresholds[default], "labels": labels})
+        blame = counts.blame.sum(axis=0)
+        wanted: dict[str, int] = {}
+        for label in failing(counts):
+            guilty = np.flatnonzero(blame[table.sweep.labels.index(label)])
+            wanted |= {name: 1 for k in guilty if at[name := table.sweep.ner.labels[k]] < first.get(label, 0)}
+        if not wanted:
+            return make_record(table.thresholds[default], labels, counts), counts
+        at = {label: i + wanted.get(label, 0) for label, i in at.items()}
+
+
 def operating_curve(table: Table) -> list[dict[str, Any]]:
     """Return one row per threshold, for JSON and plots.
 
     table (Table): a sweep.
     RETURNS (list[dict]): "threshold", the figures of `sweep.summarize`, and "labels" with the "character_recall" of
-        the gold entities of each label, whatever the predicted label.
+        the gold entities of each label of the scheme, whatever the predicted label.
     """
-    return [
-        {"threshold": threshold, **summarize(counts), "labels": _label_recall(table, counts.labels.sum(axis=0))}
-        for threshold, counts in zip(table.thresholds, table.counts, strict=True)
-    ]
-
-
-def _label_recall(table: Table, totals: Any) -> dict[str, dict[str, float]]:
-    """Return the character recall of each label of the scheme, summing canonical labels with the same name."""
-    sums: dict[str, list[int]] = {}
-    for label, (due, missed, *_) in zip(table.sweep.labels, totals.tolist(), strict=True):
-        entry = sums.setdefault(table.sweep.label_name(label), [0, 0])
-        entry[0] += due
-        entry[1] += missed
-    return {
-        name: {"character_recall": round((due - missed) / due, 5)}
-        for name, (due, missed) in sorted(sums.items())
-        if due
-    }
+    rows = []
+    for threshold, counts in zip(table.thresholds, table.counts, strict=True):
+        sums: dict[str, list[int]] = {}  # canonical labels with the same name in the scheme are added up
+        for label, (due, missed, *_) in zip(table.sweep.labels, counts.labels.sum(axis=0).tolist(), strict=True):
+            entry = sums.setdefault(table.sweep.label_name(label), [0, 0])
+            entry[0] += due
+            entry[1] += missed
+        recalls = {name: round((due - missed) / due, 5) for name, (due, missed) in sorted(sums.items()) if due}
+        labels = {name: {"character_recall": recall} for name, recall in recalls.items()}
+        rows.append({"threshold": threshold, **summarize(counts), "labels": labels})
+    return rows
 
 
 def write_operating_curve(

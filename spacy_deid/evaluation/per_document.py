@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .counts import Mask, alphanumeric_mask
-from .documents import AnnotatedText, Entity, pair_documents, relabel
+from .counts import alphanumeric_mask
+from .documents import AnnotatedText, pair_documents, relabel
 from .metrics import Counts, count_document, format_figure
 
 RATES = ("accuracy", "recall", "precision", "specificity", "fpr", "fnr")
@@ -43,13 +43,17 @@ def measure_documents(
     pairs = pair_documents(gold, pred)
     counts = [count_document(one, other, scheme) for one, other in pairs]
     rows = [_document_row(one, found) for (one, _), found in zip(pairs, counts, strict=True)]
+    # share missed, number missed, false positives, each decreasing
+    rows.sort(
+        key=lambda row: (-row["fnr"] if row["fnr"] is not None else 1.0, -row["fn"], -row["fp"], row["document"])
+    )
     totals = {name: sum(row[name] for row in rows) for name in ("tp", "fp", "fn", "tn")}
     return {
         "micro": {**totals, **_rates(**totals)},
         "macro": {rate: _mean_and_spread([row[rate] for row in rows if row[rate] is not None]) for rate in RATES},
         "confusion": _confusion_by_character(pairs, scheme),
         "labels": _sum_labels(counts),
-        "rows": sorted(rows, key=_worst_first),
+        "rows": rows,
     }
 
 
@@ -60,11 +64,6 @@ def _document_row(document: AnnotatedText, counts: Counts) -> dict[str, Any]:
     totals = {"tp": tp, "fp": fp, "fn": fn, "tn": characters - tp - fp - fn}
     missed = {key[2]: counts[key][2] for key in _label_keys(counts) if counts[key][2]}
     return {"document": document.name, "characters": characters, **totals, **_rates(**totals), "missed": missed}
-
-
-def _worst_first(row: Mapping[str, Any]) -> tuple[float, int, int, str]:
-    """Sort key of rows: share missed, number missed, false positives, each decreasing, then name."""
-    return 1.0 if row["fnr"] is None else -row["fnr"], -row["fn"], -row["fp"], row["document"]
 
 
 def _rates(tp: int, fp: int, fn: int, tn: int) -> dict[str, float | None]:
@@ -119,24 +118,19 @@ def _confusion_by_character(
     table: dict[str, Counter[str]] = {}
     for gold, pred in pairs:
         counted = alphanumeric_mask(gold.text)
-        names, sides = _label_numbers((relabel(gold.entities, scheme), relabel(pred.entities, scheme)), counted)
-        codes, numbers = np.unique(sides[0] * len(names) + sides[1], return_counts=True)
+        sides = relabel(gold.entities, scheme), relabel(pred.entities, scheme)
+        names = ["", *sorted({entity.label for side in sides for entity in side})]
+        painted = []
+        for side in sides:
+            indices = np.zeros(len(counted), dtype=np.int64)
+            for entity in sorted(side, key=lambda entity: entity.end - entity.start):
+                indices[entity.start : entity.end] = names.index(entity.label)
+            painted.append(indices[counted])
+        codes, numbers = np.unique(painted[0] * len(names) + painted[1], return_counts=True)
         for code, number in zip(codes.tolist(), numbers.tolist(), strict=True):
             one, other = divmod(code, len(names))
             table.setdefault(names[one], Counter())[names[other]] += number
     return {one: dict(sorted(row.items())) for one, row in sorted(table.items())}
-
-
-def _label_numbers(sides: Sequence[Sequence[Entity]], counted: Mask) -> tuple[list[str], list[Any]]:
-    """Return the labels of both sides, and for each side the label index of every counted character."""
-    names = ["", *sorted({entity.label for side in sides for entity in side})]
-    painted = []
-    for side in sides:
-        numbers = np.zeros(len(counted), dtype=np.int64)
-        for entity in sorted(side, key=lambda entity: entity.end - entity.start):
-            numbers[entity.start : entity.end] = names.index(entity.label)
-        painted.append(numbers[counted])
-    return names, painted
 
 
 def format_csv(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -176,13 +170,8 @@ def format_documents(measured: Mapping[str, Any]) -> str:
     for label, row in measured["labels"].items():
         figures = f"{format_figure(row['recall']):>8}{row['missed']:>8}{row['characters']:>8}{row['documents']:>9}"
         lines.append(f"{label:<34}{figures}{row['without_miss']:>16}")
-    return "\n".join([*lines, "", *_format_confusion(measured["confusion"])]) + "\n"
-
-
-def _format_confusion(table: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Format the confusion matrix with one line per gold label, the most frequent predicted label first."""
-    lines = ["gold label: what its letters and digits were taken for"]
-    for label, row in table.items():
+    lines += ["", "gold label: what its letters and digits were taken for"]
+    for label, row in measured["confusion"].items():
         cells = sorted(row.items(), key=lambda cell: (-cell[1], cell[0]))
         lines.append(f"{label or 'none':<34}" + ", ".join(f"{other or 'none'} {count}" for other, count in cells))
-    return lines
+    return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Evaluate a score that ranks tokens: figures at a threshold, choice of thresholds, areas under curves.
+"""Evaluate a score that ranks tokens: figures, thresholds, areas under curves, tables, and pages of scored notes.
 
 A higher score means that a token is more likely PHI. A token is found if its score is at least the threshold. With the
 counts tp, fp, fn and tn,
@@ -7,8 +7,7 @@ counts tp, fp, fn and tn,
     F1 = 2 tp / (2 tp + fp + fn)
 
 - **PR-AUC** is average precision, Σ (Rₙ - Rₙ₋₁) Pₙ over decreasing thresholds. Linear interpolation between points of
-    a
-  precision-recall curve would be too optimistic (Davis and Goadrich 2006, doi:10.1145/1143844.1143874). Equal scores
+  a precision-recall curve would be too optimistic (Davis and Goadrich 2006, doi:10.1145/1143844.1143874). Equal scores
   are one threshold. Myntti (2025, section 5.3.4) uses the same definition.
 - **ROC-AUC** is the probability that a PHI token scores higher than another token, with ties counting one half: the
   rank statistic of Mann and Whitney (Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747),
@@ -16,12 +15,16 @@ counts tp, fp, fn and tn,
 
 Plus infinity is replaced by the largest finite number, so that every threshold is finite. Minus infinity means "never
 found": such a token is below every threshold. Figures with denominator 0 are undefined and None.
+
+The functions take `gold`, whether each token is PHI, and `scores`, the score of each token; both of shape (tokens,).
+They raise InputError (D830) if a score is NaN or the lengths differ.
 """
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +32,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConfigError, Errors, InputError
-from .files import read_text, write_text
-from .metrics import plain, ratio
+from .documents import read_text, write_text
+from .metrics import REGIONS, plain, ratio
+from .rows import MetricRow
+from .scored_tokens import BASELINES, UNITS, Floats, ScoredTokens
 
 FIGURES = ("accuracy", "f1", "recall", "precision", "pr_auc", "roc_auc")
-HIGHEST = sys.float_info.max  # stands for infinity, which JSON cannot say
+HIGHEST = sys.float_info.max  # replaces infinity, which JSON cannot represent
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
@@ -68,15 +72,9 @@ class Sweep:
 
 
 def sweep(gold: ArrayLike, scores: ArrayLike) -> Sweep:
-    """Count true and false positives at every threshold.
-
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
-    RETURNS (Sweep): one entry for each distinct score except minus infinity.
-    RAISES: InputError (D830) if a score is NaN or the lengths differ.
-    """
+    """Count true and false positives at every distinct score except minus infinity."""
     golds, values = _check(gold, scores)
-    levels, place = np.unique(-values, return_inverse=True)  # from the highest down
+    levels, place = np.unique(-values, return_inverse=True)  # in decreasing order of score
     tp = np.cumsum(np.bincount(place, golds, len(levels)).astype(np.int64))
     fp = np.cumsum(np.bincount(place, ~golds, len(levels)).astype(np.int64))
     reached = levels < np.inf
@@ -84,14 +82,7 @@ def sweep(gold: ArrayLike, scores: ArrayLike) -> Sweep:
 
 
 def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str, float | None]:
-    """Compute the figures at a threshold.
-
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
-    threshold (float): minimum score of a found token.
-    RETURNS (dict[str, float | None]): "accuracy", "f1", "recall" and "precision"; None if undefined.
-    RAISES: InputError (D830) as `sweep`.
-    """
+    """Compute "accuracy", "f1", "recall" and "precision" at a threshold; None if undefined."""
     golds, values = _check(gold, scores)
     found = values >= min(threshold, HIGHEST)
     tp, fp = np.array([(golds & found).sum()]), np.array([(~golds & found).sum()])
@@ -105,10 +96,8 @@ def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
     The threshold is halfway between two scores, so that rounding errors on another machine do not change what is
     found.
 
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
     RETURNS (float): a finite threshold.
-    RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI or none has a score.
+    RAISES: InputError (D831) if no token is PHI or none has a score.
     """
     steps = _require(sweep(gold, scores))
     return _halfway(steps, int(np.argmax(steps.figures()["f1"])))
@@ -117,12 +106,10 @@ def best_f1_threshold(gold: ArrayLike, scores: ArrayLike) -> float:
 def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float:
     """Find the highest threshold that reaches a recall, halfway between two scores.
 
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
     recall (float): minimum recall, above 0 and at most 1.
     RETURNS (float): a finite threshold.
-    RAISES: InputError (D830) as `sweep`; (D831) if no token is PHI; (D832) if no threshold reaches the recall, because
-        some PHI tokens have no score.
+    RAISES: InputError (D831) if no token is PHI; (D832) if no threshold reaches the recall, because some PHI tokens
+        have no score.
     """
     steps = _require(sweep(gold, scores))
     reached = steps.figures()["recall"]
@@ -143,10 +130,7 @@ def _halfway(steps: Sweep, i: int) -> float:
 def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
     """Compute PR-AUC. Tokens with score minus infinity come last, as a single step.
 
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
     RETURNS (float | None): between 0 and 1, the share of PHI for a random score; None if no token is PHI.
-    RAISES: InputError (D830) as `sweep`.
     """
     golds, values = _check(gold, scores)
     steps = sweep(golds, np.maximum(values, -HIGHEST))
@@ -159,10 +143,7 @@ def average_precision(gold: ArrayLike, scores: ArrayLike) -> float | None:
 def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
     """Compute ROC-AUC.
 
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
     RETURNS (float | None): between 0 and 1, one half for a random score; None if all tokens are PHI, or none is.
-    RAISES: InputError (D830) as `sweep`.
     """
     golds, values = _check(gold, scores)
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -172,14 +153,7 @@ def roc_auc(gold: ArrayLike, scores: ArrayLike) -> float | None:
 
 
 def summarize(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str, float | int | None]:
-    """Compute all figures of a score.
-
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
-    threshold (float): minimum score of a found token.
-    RETURNS (dict[str, float | int | None]): `FIGURES`, "gold" (number of PHI tokens) and "total".
-    RAISES: InputError (D830) as `sweep`.
-    """
+    """Compute all `FIGURES` at a threshold, with "gold" (number of PHI tokens) and "total"."""
     golds, values = _check(gold, scores)
     areas = {"pr_auc": average_precision(golds, values), "roc_auc": roc_auc(golds, values)}
     return {**figures_at(golds, values, threshold), **areas, "gold": int(golds.sum()), "total": len(golds)}
@@ -209,8 +183,6 @@ _CURVE_ROWS = 200
 def choose_threshold(gold: ArrayLike, scores: ArrayLike, by: str) -> float:
     """Choose a threshold.
 
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
     by (str): "f1" for the best F1, or "recall=R" for the highest threshold with recall R.
     RETURNS (float): the threshold.
     RAISES: ConfigError (D835) for any other criterion; InputError as `recall_threshold`.
@@ -230,8 +202,6 @@ def choose_threshold(gold: ArrayLike, scores: ArrayLike, by: str) -> float:
 def score_curve(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[dict[str, float | None]]:
     """Return rows for a plot: up to 400 thresholds, evenly spaced by score and by token, and the chosen one.
 
-    gold (ArrayLike): whether each token is PHI.
-    scores (ArrayLike): score of each token.
     threshold (float): chosen threshold.
     RETURNS (list[dict]): "threshold", "accuracy", "f1", "recall", "precision" by decreasing threshold; None if
         undefined.
@@ -254,7 +224,7 @@ def score_curve(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[di
     return sorted(rows, key=lambda row: -(row["threshold"] or 0.0))
 
 
-def without_outlier(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+def without_outlier(levels: Floats) -> Floats:
     """Drop the score of tokens that the model cannot read, which is far above all others, from thresholds."""
     levels = levels[levels < HIGHEST]
     far = len(levels) > 2 and levels[0] - levels[1] > levels[1] - levels[-1]
@@ -285,11 +255,194 @@ def read_threshold(path: Path) -> dict[str, Any]:
     path = path / "curves.json" if path.is_dir() else path
     try:
         about: Any = json.loads(read_text(path))
-        return {
-            **{name: value for name, value in about.items() if name != "rows"},
-            "threshold": float(about["threshold"]),
-        }
+        kept = {name: value for name, value in about.items() if name != "rows"}
+        return {**kept, "threshold": float(about["threshold"])}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(Errors.D836.format(path=path, reason="holds no threshold of `surprisal tune`")) from None
+
+
+# ---------------------------------------------------------------- tables by token and word
+
+# unit → region → figure, as `summarize`
+Figures = Mapping[str, Mapping[str, Mapping[str, float | int | None]]]
+
+_TITLES = dict(zip(FIGURES, ("Acc.", "F1", "Recall", "Prec.", "PR-AUC", "ROC-AUC"), strict=True))
+_NAMES = dict(zip(FIGURES, ("accuracy", "F1", "recall", "precision", "PR-AUC", "ROC-AUC"), strict=True))
+_WHERE = {"all": "whole notes", "header": "header", "narrative": "narrative"}
+
+
+def measure(table: ScoredTokens, threshold: float) -> Figures:
+    """Compute all figures of a score.
+
+    table (ScoredTokens): tokens of a corpus.
+    threshold (float): minimum score of a found token.
+    RETURNS (Figures): "token" and "word" → "all", "header", "narrative" → figure.
+    """
+    found = {}
+    for unit in UNITS:
+        parts = {region: table.take(region) for region in REGIONS}
+        parts = {region: part.words() if unit == "word" else part for region, part in parts.items()}
+        found[unit] = {region: summarize(part.gold, part.value, threshold) for region, part in parts.items()}
+    return found
+
+
+def measure_rules(table: ScoredTokens) -> dict[str, Figures]:
+    """Compute all figures of the baselines, by name; `table` must have their columns."""
+    return {name: measure(table.with_value(name), 0.5) for name in BASELINES}
+
+
+def format_scores(results: Mapping[str, Figures]) -> str:
+    """Format figures as plain text tables in the form of table 6.2 of Myntti (2025).
+
+    results (Mapping[str, Figures]): name of a score or baseline → its figures.
+    RETURNS (str): lines of text; "-" for undefined figures.
+    """
+    width = max([len(name) for name in results] + [24]) + 2
+    lines: list[str] = []
+    for unit in UNITS:
+        for region in REGIONS:
+            counts = next(iter(results.values()))[unit][region]
+            head = "".join(f"{title:>9}" for title in _TITLES.values())
+            title = f"{f'by {unit}, {_WHERE[region]}':<{width}}{head}"
+            lines += ["", f"{title}   {counts['gold']} of {counts['total']} are PHI"]
+            for name, figures in results.items():
+                values = [figures[unit][region][figure] for figure in FIGURES]
+                row = "".join(f"{'-' if value is None else f'{value:.3f}':>9}" for value in values)
+                lines.append(f"{name:<{width}}{row}")
+    return "\n".join(lines[1:]) + "\n"
+
+
+def figure_name(score: str, figure: str, unit: str, region: str) -> str:
+    """Return the name of a figure in metric rows, such as "by token, narrative, surprisal, PR-AUC".
+
+    score (str): name of the score or baseline.
+    figure (str): one of `FIGURES`.
+    unit (str): "token" or "word".
+    region (str): one of `metrics.REGIONS`.
+    RETURNS (str): the name; rows of one table share a prefix.
+    """
+    return f"by {unit}, {_WHERE[region]}, {score}, {_NAMES[figure]}"
+
+
+def score_rows(
+    results: Mapping[str, Figures],
+    about: Mapping[str, str],
+    *,
+    targets: Mapping[str, float] | None = None,
+    regions: Sequence[str] = REGIONS,
+    units: Sequence[str] = UNITS,
+) -> list[MetricRow]:
+    """Convert figures to metric rows, leaving out undefined figures.
+
+    results (Mapping[str, Figures]): name of a score or baseline → its figures.
+    about (Mapping[str, str]): "data", "split", "command" and "date" of every row.
+    targets (Mapping[str, float]): name of a row → its target.
+    regions, units (Sequence[str]): which figures to include.
+    RETURNS (list[MetricRow]): rows named by `figure_name`.
+    """
+    rows = []
+    for score, figures in results.items():
+        for unit in units:
+            for region in regions:
+                for figure in FIGURES:
+                    value: Any = figures[unit][region][figure]
+                    if value is not None:
+                        name = figure_name(score, figure, unit, region)
+                        rows.append(MetricRow(name, round(value, 5), (targets or {}).get(name), "higher", **about))
+    return rows
+
+
+# ---------------------------------------------------------------- scored notes: as confidential as the notes
+
+# Background and text colour of each band of scores, pale to dark. The contrast of text to background is 7:1 or more
+# in all of them (WCAG 2.2, level AAA), and found tokens have a border too, so that colour is never the only sign.
+BANDS = (
+    ("#ffffff", "#1c2430"),
+    ("#fff3d6", "#1c2430"),
+    ("#ffe0a8", "#1c2430"),
+    ("#ffc27a", "#1c2430"),
+    ("#f79d5c", "#1c2430"),
+    ("#982f05", "#ffffff"),
+    ("#5a1604", "#ffffff"),
+)
+_TOP = 40  # tokens in the table below the note
+
+
+def render_note(text: str, record: Mapping[str, Any], threshold: float | None) -> str:
+    """Render a scored note as an HTML page without scripts and external resources.
+
+    text (str): the note.
+    record (Mapping): scores written by ``deid_surprisal``.
+    threshold (Optional[float]): tokens with at least this score get a border; None for no borders.
+    RETURNS (str): HTML.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    edges = _band_edges(record)
+    tokens = [
+        {
+            "start": record["starts"][i],
+            "end": record["ends"][i],
+            "value": value,
+            "band": sum(value >= edge for edge in edges),
+            "found": threshold is not None and value >= threshold,
+            "features": {name: column[i] for name, column in record["features"].items()},
+        }
+        for i, value in enumerate(record["values"])
+    ]
+    pieces: list[tuple[str, Any]] = []
+    end = 0
+    for token in sorted(tokens, key=lambda token: int(token["start"])):
+        pieces += [(text[end : token["start"]], None), (text[token["start"] : token["end"]], token)]
+        end = token["end"]
+    pieces.append((text[end:], None))
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["figure"] = _format_score
+    source = (files("spacy_deid") / "resources" / "surprisal.html.jinja").read_text(encoding="utf8")
+    return environment.from_string(source).render(
+        about=record,
+        bands=BANDS,
+        edges=edges,
+        found=sum(token["found"] for token in tokens),
+        pieces=pieces,
+        text=text,
+        threshold=threshold,
+        tokens=tokens,
+        top=sorted(tokens, key=lambda token: (-float(token["value"]), int(token["start"])))[:_TOP],
+    )
+
+
+def _band_edges(record: Mapping[str, Any]) -> list[float]:
+    """Return the lower bounds of the colour bands: of equal width, from the note's median score to its maximum.
+
+    The lower half of a note stays white. Tokens that the model cannot read are ignored: their score is far above all
+    others.
+    """
+    aligned = record["features"].get("aligned") or [1.0] * len(record["values"])
+    read = [value for value, known in zip(record["values"], aligned, strict=True) if known and abs(value) < HIGHEST]
+    if not read:
+        return []
+    low, high = sorted(read)[len(read) // 2], max(read)
+    return [low + (high - low) * i / len(BANDS) for i in range(1, len(BANDS))] if high > low else []
+
+
+def format_tsv(text: str, record: Mapping[str, Any]) -> str:
+    """Format a scored note as tab-separated values, one line per token.
+
+    text (str): the note.
+    record (Mapping): scores written by ``deid_surprisal``.
+    RETURNS (str): header, then start, end, token, score and features of each token.
+    """
+    names = [name for name in record["features"] if name != record["score"]]
+    lines = ["\t".join(["start", "end", "token", str(record["score"]), *names])]
+    for i, (start, end, value) in enumerate(zip(record["starts"], record["ends"], record["values"], strict=True)):
+        scores = [_format_score(number) for number in (value, *(record["features"][name][i] for name in names))]
+        lines.append("\t".join([str(start), str(end), " ".join(text[start:end].split()), *scores]))
+    return "\n".join(lines) + "\n"
+
+
+def _format_score(value: float) -> str:
+    """Format a score with four significant digits."""
+    return f"{value:.4g}" if abs(value) < 1e4 or abs(value) == float("inf") else f"{value:.6g}"

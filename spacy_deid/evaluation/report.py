@@ -1,28 +1,157 @@
 """The evaluation report for a privacy board: plain values and an HTML page.
 
-The report includes an ablation, the figures of the pipeline without each component and of each detector alone. The
-detectors run once; their results are merged again without those that are left out.
+The report counts what was missed by category of identifier and by risk level; the categories are defined in
+``resources/risk_levels.json``, with their source and a reason for each level. It includes an ablation: the figures of
+the pipeline without each component and of each detector alone. The detectors run once; their results are merged again
+without those that are left out.
 
-Nothing here quotes a note, except `render` with examples that the caller asked for.
+The report quotes no note. `list_misses` quotes notes, and `render` prints these quotes if it is given them.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .docbin import from_doc
-from .documents import AnnotatedText
+from .counts import Mask, alphanumeric_mask, coverage_mask, find_words
+from .documents import AnnotatedText, Entity, pair_documents
+from .formats import from_doc
 from .metrics import REGIONS, evaluate
 from .operating_points import measure, operating_curve
 from .per_document import RATES, measure_documents
 from .plots import SERIES, draw_lines
-from .risk_levels import count_misses, list_misses
 from .sweep import Stages, Sweep, decide, detect, left_out, take_apart
 
-# name of the figure → where `metrics.evaluate` has it
+LEVELS = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of identifiers with its risk level, as a privacy board groups them.
+
+    name (str): name of the category.
+    risk (str): "high", "medium" or "low".
+    labels (tuple[str, ...]): canonical labels.
+    reason (str): reason for the risk level.
+    """
+
+    name: str
+    risk: str
+    labels: tuple[str, ...]
+    reason: str
+
+
+@cache
+def _table() -> dict[str, Any]:
+    """Load the file of categories."""
+    text = (files("spacy_deid") / "resources" / "risk_levels.json").read_text(encoding="utf8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+def load_categories() -> tuple[Category, ...]:
+    """Return the categories, those of high risk first."""
+    rows = _table()["categories"]
+    return tuple(Category(row["name"], row["risk"], tuple(row["labels"]), row["reason"]) for row in rows)
+
+
+def category_of(label: str) -> Category:
+    """Return the category of a canonical label."""
+    return next(category for category in load_categories() if label in category.labels)
+
+
+def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -> dict[str, Any]:
+    """Count missed identifiers; an identifier that was found under another label is not missed.
+
+    A word is missed if none of its letters and digits is covered. An entity is missed partly if one of them is not
+    covered, and wholly if none is.
+
+    gold, pred (Sequence[AnnotatedText]): the same documents.
+    RETURNS (dict): "categories", one row each with "words", "missed_words", "entities", "missed_entities" (partly or
+        wholly), "wholly_missed", "documents" (with a miss) and "per_1000_notes" (missed entities per 1,000 notes); and
+        "levels", the sums by risk level and in total. Plain numbers without text or names.
+    RAISES: InputError if the two sides cannot be paired (D308–D310).
+    """
+    pairs = pair_documents(gold, pred)
+    counts = {category.name: np.zeros(5, dtype=np.int64) for category in load_categories()}
+    notes: dict[str, set[str]] = {category.name: set() for category in load_categories()}
+    for one, other in pairs:
+        letters, got = alphanumeric_mask(one.text), coverage_mask(other.entities, len(one.text))
+        for entity in one.entities:
+            name = category_of(entity.label).name
+            row = _count(one.text, entity, letters, got)
+            counts[name] += row
+            if row[3]:
+                notes[name].add(one.name)
+    rows = [
+        {"name": c.name, "risk": c.risk, "reason": c.reason, **_row(counts[c.name], notes[c.name], len(pairs))}
+        for c in load_categories()
+    ]
+    levels = {level: [c.name for c in load_categories() if c.risk == level] for level in LEVELS} | {
+        "all": list(counts)
+    }
+    added = {}
+    for level, names in levels.items():
+        total: Any = sum((counts[name] for name in names), start=np.zeros(5, dtype=np.int64))
+        added[level] = _row(total, set().union(*(notes[name] for name in names)), len(pairs))
+    return {"notes": len(pairs), "categories": rows, "levels": added, "source": str(_table()["source"])}
+
+
+def _count(text: str, entity: Entity, letters: Mask, got: Mask) -> list[int]:
+    """Count words, missed words, entities, missed entities and wholly missed entities of an entity."""
+    words = find_words(text, entity.start, entity.end)
+    part = slice(entity.start, entity.end)
+    due, covered = letters[part], (letters & got)[part]
+    counts = bool(due.any())
+    partly, wholly = counts and bool((due & ~covered).any()), counts and not covered.any()
+    missed = sum(not got[start:end].any() for start, end in words)
+    return [len(words), missed, int(counts), int(partly), int(wholly)]
+
+
+def _row(counts: Any, notes: set[str], documents: int) -> dict[str, Any]:
+    """Compute the figures of a row."""
+    words, missed, entities, partly, wholly = counts.tolist()
+    return {
+        "words": words,
+        "missed_words": missed,
+        "word_recall": None if not words else round(1 - missed / words, 5),
+        "entities": entities,
+        "missed_entities": partly,
+        "wholly_missed": wholly,
+        "documents": len(notes),
+        "per_1000_notes": round(1000 * partly / documents, 2) if documents else None,
+    }
+
+
+def list_misses(
+    gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText], around: int = 60
+) -> list[dict[str, str]]:
+    """Quote what was missed with its context. The result is text of notes and as confidential as they are.
+
+    gold, pred (Sequence[AnnotatedText]): the same documents.
+    around (int): number of characters of context on each side.
+    RETURNS (list[dict]): "name" of the document, "label", "category", "risk", "before", "missed", "after"; high risk
+        first.
+    """
+    found = []
+    for one, other in pair_documents(gold, pred):
+        letters, got = alphanumeric_mask(one.text), coverage_mask(other.entities, len(one.text))
+        for e in one.entities:
+            if _count(one.text, e, letters, got)[3]:
+                category = category_of(e.label)
+                where = {"name": one.name, "label": e.label, "category": category.name, "risk": category.risk}
+                before, after = one.text[max(0, e.start - around) : e.start], one.text[e.end : e.end + around]
+                found.append({**where, "before": before, "missed": one.text[e.start : e.end], "after": after})
+    return sorted(found, key=lambda row: (LEVELS.index(row["risk"]), row["category"], row["name"]))
+
+
+# name of the figure → region, score and key in the result of `metrics.evaluate`
 FIGURES = {
     "strict_f1": ("all", "ner", "f1"),
     "narrative_strict_f1": ("narrative", "ner", "f1"),
@@ -80,7 +209,7 @@ def summarize_scores(scores: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value is None else round(value, 5) for name, value in values.items()}
 
 
-# kinds of score on the page, with what they are called there
+# score → its title on the page
 SCORES = {
     "word": "word, PII against non-PII",
     "character": "letter and digit, whatever the label",
@@ -107,16 +236,17 @@ def make_report(
     bootstrap (int): number of replicates for the 95 % intervals.
     seed (int): seed of the random generator.
     with_text (bool): whether to quote what was missed.
-    RETURNS (tuple): the report, without text and without names of documents: "scores", "letters", "misses", "ablation"
-        and, if there is a token classifier, "curve"; and the examples of `risk_levels.list_misses`, empty unless
+    RETURNS (tuple): the report, without text and without names of documents: "scores", "per_document", "misses",
+        "ablation" and, if there is a token classifier, "curve"; and the examples of `list_misses`, empty unless
         `with_text`.
     RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
     """
     stages = take_apart(nlp)
     pred = predict(nlp, detect(nlp, (document.text for document in gold), stages), gold, stages)
+    measured = measure_documents(gold, pred, scheme=scheme)
     report: dict[str, Any] = {
         "scores": evaluate(gold, pred, scheme=scheme, bootstrap=bootstrap, seed=seed),
-        "letters": {key: part for key, part in measure_documents(gold, pred, scheme=scheme).items() if key != "rows"},
+        "per_document": {key: part for key, part in measured.items() if key != "rows"},
         "misses": count_misses(gold, pred),
         "ablation": ablate(nlp, gold, scheme=scheme),
     }
@@ -143,7 +273,12 @@ def render(
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"figure": _figure, "percent": _percent, "interval": _interval, "change": _change}
+    environment.filters |= {
+        "figure": _figure,
+        "percent": lambda value: "–" if value is None else f"{100 * value:.1f} %",
+        "interval": _interval,
+        "change": lambda value, whole: "" if value is None or whole is None else f"{value - whole:+.4f}",
+    }
     source = (files("spacy_deid") / "resources" / "report.html.jinja").read_text(encoding="utf8")
     return environment.from_string(source).render(
         about=about,
@@ -163,17 +298,7 @@ def _figure(value: float | None, digits: int = 4) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _percent(value: float | None) -> str:
-    """Format a share in percent."""
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
 def _interval(entry: Mapping[str, Any], name: str) -> str:
     """Format the interval of a figure."""
     ends = (entry.get("ci") or {}).get(name)
     return f"{ends[0]:.4f} – {ends[1]:.4f}" if ends else ""
-
-
-def _change(value: float | None, whole: float | None) -> str:
-    """Format the signed difference from the whole pipeline."""
-    return "" if value is None or whole is None else f"{value - whole:+.4f}"

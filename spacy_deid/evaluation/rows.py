@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import Errors, InputError
-from .files import read_text, write_text
+from .documents import read_text, write_text
 
 # what the rows of an interval's two ends are called after the row that it belongs to
 ENDS = (", lower end of the 95 % interval", ", upper end of the 95 % interval")

@@ -1,4 +1,4 @@
-"""Scored tokens as a table of numbers, on which the figures of `ranking` are computed.
+"""Score the tokens of a corpus, and collect the scores in a table on which the figures of `ranking` are computed.
 
 Tokens without letters and digits are neither scored nor measured. A token is PHI if the gold contains any of its
 letters or digits: a token that is partly PHI may not be released either. A word is a run of characters without white
@@ -6,22 +6,33 @@ space; it is PHI if any of its tokens is, and its score is the highest of theirs
 
 Two rules without a model serve as baselines, one by shape and one by position. On forms they are strong, because the
 fields of a form are PHI; in narrative the first has low precision and the second finds nothing.
+
+Scores can be stored in a file, so that an interrupted evaluation can be resumed. The file holds offsets, scores and
+features, without text or names. Its name contains a hash of the corpus, the model and the settings, so that scores of
+other texts or settings are never reused.
 """
 
+import hashlib
+import io
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import Errors, InputError, NotDeidentified
 from .counts import Mask, alphanumeric_mask, coverage_mask, header_mask
-from .documents import AnnotatedText
+from .documents import AnnotatedText, write_bytes
 
-_BETWEEN = " \t\r\"'“”‘’«»([¿¡-–*•"  # may stand between the end of a sentence and the first word of the next
+_BETWEEN = " \t\r\"'“”‘’«»([¿¡-–*•"  # allowed between the end of a sentence and the first word of the next
 _ENDS = ".!?\n"
 
 
@@ -36,17 +47,12 @@ def shape_rule(doc: Doc) -> Mask:
     """
     text, flags = doc.text, np.zeros(len(doc), dtype=np.bool_)
     for i, token in enumerate(doc):
-        word = token.text
-        digit = any(char.isdigit() for char in word)
-        flags[i] = digit or (word[:1].isupper() and not _begins_sentence(text, token.idx))
+        word, start = token.text, token.idx
+        while start and text[start - 1] in _BETWEEN:
+            start -= 1
+        begins = not start or text[start - 1] in _ENDS
+        flags[i] = any(char.isdigit() for char in word) or (word[:1].isupper() and not begins)
     return flags
-
-
-def _begins_sentence(text: str, start: int) -> bool:
-    """Test whether a character is the first of its sentence, apart from quotes, brackets and bullets."""
-    while start and text[start - 1] in _BETWEEN:
-        start -= 1
-    return not start or text[start - 1] in _ENDS
 
 
 def layout_rule(doc: Doc) -> Mask:
@@ -64,12 +70,11 @@ def layout_rule(doc: Doc) -> Mask:
     return flags
 
 
-# name of a rule, as tables and rows of metrics have it → the rule
+# name of a rule in tables and metric rows → the rule
 BASELINES: Mapping[str, Callable[[Doc], Mask]] = {
     "a digit, or a capital within a sentence": shape_rule,
     "after a colon on a short line": layout_rule,
 }
-
 
 KEY = "deid/surprisal"  # of doc.user_data
 UNITS = ("token", "word")
@@ -79,6 +84,7 @@ _WORD = re.compile(r"\S+")
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,21 +113,13 @@ class ScoredTokens:
         return len(self.value)
 
     def take(self, region: str) -> "ScoredTokens":
-        """Select the tokens of a region.
-
-        region (str): one of `metrics.REGIONS`: "all", "header" or "narrative".
-        RETURNS (ScoredTokens): its tokens.
-        """
+        """Select the tokens of a region, one of `metrics.REGIONS`: "all", "header" or "narrative"."""
         if region == "all":
             return self
         return self.select(self.header == (region == "header"))
 
     def select(self, rows: Mask) -> "ScoredTokens":
-        """Select tokens.
-
-        rows (Mask): which tokens to keep.
-        RETURNS (ScoredTokens): these tokens, in the same order.
-        """
+        """Select the tokens that are marked, in the same order."""
         arrays = {name: getattr(self, name)[rows] for name in _ARRAYS}
         return ScoredTokens(**arrays, columns={name: column[rows] for name, column in self.columns.items()})
 
@@ -159,15 +157,11 @@ _ARRAYS = ("document", "start", "end", "gold", "header", "word", "value")
 
 
 def find_scorable(doc: Doc) -> list[int]:
-    """Find the tokens that are scored: those with a letter or digit.
-
-    doc (Doc): the note.
-    RETURNS (list[int]): token indices.
-    """
+    """Return the indices of the tokens that are scored: those with a letter or digit."""
     return [token.i for token in doc if any(map(str.isalnum, token.text))]
 
 
-def read_record(doc: Doc, name: str = "") -> Mapping[str, Any]:
+def read_record(doc: Doc, name: str = "") -> Record:
     """Read the scores that ``deid_surprisal`` stored in a Doc.
 
     doc (Doc): the note.
@@ -175,7 +169,7 @@ def read_record(doc: Doc, name: str = "") -> Mapping[str, Any]:
     RETURNS (Mapping): "starts", "ends", "values", "features", and the names of model and score.
     RAISES: NotDeidentified (D834) if the Doc has no scores; InputError (D833) if the columns differ in length.
     """
-    record: Mapping[str, Any] | None = doc.user_data.get(KEY)
+    record: Record | None = doc.user_data.get(KEY)
     if record is None:
         raise NotDeidentified(Errors.D834.format(name=name))
     lists = [record["starts"], record["ends"], *record["features"].values()]
@@ -184,7 +178,7 @@ def read_record(doc: Doc, name: str = "") -> Mapping[str, Any]:
     return record
 
 
-def score_tokens(note: AnnotatedText, doc: Doc, record: Mapping[str, Any], *, rules: bool = True) -> ScoredTokens:
+def score_tokens(note: AnnotatedText, doc: Doc, record: Record, *, rules: bool = True) -> ScoredTokens:
     """Create the table of a document. A token without a score in the record counts as never found.
 
     note (AnnotatedText): the gold.
@@ -194,16 +188,22 @@ def score_tokens(note: AnnotatedText, doc: Doc, record: Mapping[str, Any], *, ru
     RETURNS (ScoredTokens): the table.
     RAISES: InputError (D833) if the text or a score belongs to another document.
     """
-    if doc.text != note.text:
+    text = note.text
+    if doc.text != text:
         raise InputError(Errors.D833.format(name=note.name, reason="its text is not that of the gold"))
     tokens = find_scorable(doc)
     start = np.array([doc[i].idx for i in tokens], dtype=np.int64)
     end = np.array([doc[i].idx + len(doc[i]) for i in tokens], dtype=np.int64)
     place = _token_indices(note.name, start, end, record)
-    columns = {name: _fill_column(values, place, len(tokens), np.nan) for name, values in record["features"].items()}
+
+    def fill(values: Sequence[float], absent: float) -> Floats:
+        column = np.full(len(tokens), absent)
+        column[place] = values
+        return column
+
+    columns = {name: fill(values, np.nan) for name, values in record["features"].items()}
     if rules:
         columns |= {name: rule(doc)[tokens].astype(np.float64) for name, rule in BASELINES.items()}
-    text = note.text
     inside = np.cumsum(coverage_mask(note.entities, len(text)) & alphanumeric_mask(text))
     inside = np.concatenate([[0], inside])
     begins = np.array([match.start() for match in _WORD.finditer(text)], dtype=np.int64)
@@ -214,13 +214,13 @@ def score_tokens(note: AnnotatedText, doc: Doc, record: Mapping[str, Any], *, ru
         gold=inside[end] > inside[start],
         header=header_mask(text)[start],
         word=np.searchsorted(begins, start, side="right") - 1,
-        value=_fill_column(record["values"], place, len(tokens), NEVER),
+        value=fill(record["values"], NEVER),
         columns=columns,
     )
 
 
-def _token_indices(name: str, start: Ints, end: Ints, record: Mapping[str, Any]) -> Ints:
-    """Return the index of the token of each score of a record."""
+def _token_indices(name: str, start: Ints, end: Ints, record: Record) -> Ints:
+    """Return the index of the token of each score of a record. RAISES: InputError (D833) if a score has no token."""
     index = {span: i for i, span in enumerate(zip(start.tolist(), end.tolist(), strict=True))}
     spans = list(zip(record["starts"], record["ends"], strict=True))
     known = len(index.keys() & set(spans))
@@ -228,13 +228,6 @@ def _token_indices(name: str, start: Ints, end: Ints, record: Mapping[str, Any])
         reason = f"{len(spans) - known} of its {len(spans)} scores have no token of their own"
         raise InputError(Errors.D833.format(name=name, reason=reason))
     return np.array([index[span] for span in spans], dtype=np.int64)
-
-
-def _fill_column(values: Sequence[float], place: Ints, length: int, absent: float) -> Floats:
-    """Create a column for all tokens from the values of some."""
-    column = np.full(length, absent)
-    column[place] = values
-    return column
 
 
 def join(tables: Iterable[ScoredTokens]) -> ScoredTokens:
@@ -250,11 +243,141 @@ def join(tables: Iterable[ScoredTokens]) -> ScoredTokens:
         parts[-1] |= {"document": table.document + number, "word": table.word + words}
         words += int(table.word[-1]) + 1 if len(table) else 0
     if not parts:
-        parts = [_EMPTY]
+        types = {"gold": np.bool_, "header": np.bool_, "value": np.float64}
+        parts = [{name: np.zeros(0, dtype=types.get(name, np.int64)) for name in _ARRAYS}]
     columns = [name for name in parts[0] if name not in _ARRAYS]
     whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return ScoredTokens(**{name: whole[name] for name in _ARRAYS}, columns={name: whole[name] for name in columns})
 
 
-_TYPES = {"gold": np.bool_, "header": np.bool_, "value": np.float64}
-_EMPTY: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=_TYPES.get(name, np.int64)) for name in _ARRAYS}
+# ---------------------------------------------------------------- scoring a corpus
+
+FACTORY = "deid_surprisal"
+PARTS = ("model", "mode", "masking", "score")  # of a record: how it was scored
+BATCH = 8  # notes per batch of the model
+PAUSE = 30.0  # seconds between two writes of the stored scores
+
+
+def score_corpus(
+    nlp: Language,
+    notes: Sequence[AnnotatedText],
+    folder: Path | None = None,
+    step: Callable[[int], object] = lambda count: None,
+) -> tuple[ScoredTokens, dict[str, Any]]:
+    """Score all notes of a corpus.
+
+    nlp (Language): pipeline with ``deid_surprisal``.
+    notes (Sequence[AnnotatedText]): the gold.
+    folder (Optional[Path]): folder of stored scores; None to store none.
+    step (Callable[[int], object]): progress callback, called with the number of notes just finished.
+    RETURNS (tuple): the table of all tokens, and a dict with "model", "mode", "masking", "score" and the number of
+        "unaligned" words.
+    RAISES: NotDeidentified (D834) if the pipeline does not score; InputError (D833) as `score_tokens`.
+    """
+    tables: list[ScoredTokens] = []
+    about: dict[str, Any] = {"unaligned": 0}
+    for note, doc, record in score_notes(nlp, notes, folder):
+        tables.append(score_tokens(note, doc, record))
+        about |= {name: record[name] for name in PARTS} | {"unaligned": about["unaligned"] + record["unaligned"]}
+        step(1)
+    return join(tables), about
+
+
+def score_notes(
+    nlp: Language, notes: Sequence[AnnotatedText], folder: Path | None = None
+) -> Iterator[tuple[AnnotatedText, Doc, Record]]:
+    """Score notes one by one: first those with stored scores, then the others, storing the scores at intervals.
+
+    nlp (Language): pipeline with ``deid_surprisal``.
+    notes (Sequence[AnnotatedText]): notes.
+    folder (Optional[Path]): folder of stored scores; None to store none.
+    YIELDS (tuple): the note, its Doc, and the record of its scores.
+    RAISES: NotDeidentified (D834) if the pipeline does not score; InputError (D836) if the stored scores are damaged.
+    """
+    if not notes:
+        return
+    first = read_record(nlp(notes[0].text), notes[0].name)
+    parts = {name: str(first[name]) for name in PARTS}
+    path = folder / f"scores-{store_key(nlp, notes, parts)}.npz" if folder else None
+    kept = _read_scores(path)
+    records: list[Record] = [*kept] or [first]
+    for note, record in zip(notes, list(records), strict=False):
+        yield note, nlp.make_doc(note.text), {**record, **parts}
+    saved = time.monotonic()
+    try:
+        left = notes[len(records) :]
+        for note, doc in zip(left, nlp.pipe((note.text for note in left), batch_size=BATCH), strict=True):
+            records.append(read_record(doc, note.name))
+            yield note, doc, {**records[-1], **parts}
+            if time.monotonic() - saved > PAUSE:
+                _write_scores(path, records)
+                saved = time.monotonic()
+    finally:  # also if the evaluation is interrupted
+        if len(records) > len(kept):
+            _write_scores(path, records)
+
+
+def store_key(nlp: Language, notes: Sequence[AnnotatedText], about: Mapping[str, str]) -> str:
+    """Compute the key of the scores of a corpus.
+
+    nlp (Language): pipeline; all settings of ``deid_surprisal`` count except threshold, label and span group.
+    notes (Sequence[AnnotatedText]): the texts and their order count; names and gold do not.
+    about (Mapping[str, str]): names of model, mode, masking and score, as in the record.
+    RETURNS (str): the first 16 hexadecimal digits of a SHA-256.
+    """
+    settings = [
+        {key: value for key, value in nlp.get_pipe_config(name).items() if key not in ("threshold", "label", "key")}
+        for name in nlp.pipe_names
+        if nlp.get_pipe_meta(name).factory == FACTORY
+    ]
+    digest = hashlib.sha256(json.dumps([nlp.lang, settings, dict(about)], sort_keys=True, default=str).encode())
+    for note in notes:
+        digest.update(hashlib.sha256(note.text.encode("utf-8", "surrogatepass")).digest())
+    return digest.hexdigest()[:16]
+
+
+def _read_scores(path: Path | None) -> list[dict[str, Any]]:
+    """Read the records of the notes scored so far. RAISES: InputError (D836) if the file is damaged."""
+    if path is None or not path.exists():
+        return []
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        sizes, unaligned = arrays.pop("sizes"), arrays.pop("unaligned")
+        if any(len(array) != sizes.sum() for array in arrays.values()):
+            raise ValueError
+        parts = {name: np.split(array, np.cumsum(sizes)[:-1]) for name, array in arrays.items()}
+        features = [name for name in parts if name.startswith("feature ")]
+        return [
+            {
+                **{name: parts[name][i].tolist() for name in ("starts", "ends", "values")},
+                "features": {name.removeprefix("feature "): parts[name][i].tolist() for name in features},
+                "unaligned": int(unaligned[i]),
+            }
+            for i in range(len(sizes))
+        ]
+    except (OSError, ValueError, KeyError, IndexError, BadZipFile):
+        reason = "scores that cannot be read. Delete the file to score the corpus anew"
+        raise InputError(Errors.D836.format(path=path, reason=reason)) from None
+
+
+def _write_scores(path: Path | None, records: Sequence[Record]) -> None:
+    """Store the records of the first notes, concatenated to one array per column. The file is replaced atomically."""
+    if path is None or not records:
+        return
+
+    def column(parts: Sequence[Sequence[float]], kind: type) -> NDArray[Any]:
+        return np.concatenate([np.asarray(part, dtype=kind) for part in parts])
+
+    columns: dict[str, NDArray[Any]] = {
+        "sizes": np.array([len(record["values"]) for record in records], dtype=np.int64),
+        "unaligned": np.array([record["unaligned"] for record in records], dtype=np.int64),
+        "values": column([record["values"] for record in records], np.float64),
+    }
+    columns |= {name: column([record[name] for record in records], np.int64) for name in ("starts", "ends")}
+    for name in records[0]["features"]:
+        columns[f"feature {name}"] = column([record["features"][name] for record in records], np.float64)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **columns)  # type: ignore[arg-type]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, buffer.getvalue())

@@ -23,8 +23,18 @@ from xml.sax.saxutils import quoteattr
 
 from ..errors import Errors, InputError
 from ..labels import LABELS, from_scheme
-from .documents import AnnotatedText, Entity, relabel
-from .files import check_quote, check_xml, file_name, read_label, read_offset, read_text, write_text
+from .documents import (
+    AnnotatedText,
+    Entity,
+    check_quote,
+    check_xml,
+    file_name,
+    read_label,
+    read_offset,
+    read_text,
+    relabel,
+    write_text,
+)
 
 _NOT_TEXT_BOUND = "REAMN#*"
 _TEXT_BOUND = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t(.*))?", re.ASCII | re.DOTALL)

@@ -16,9 +16,8 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..evaluation.cas import make_tagset, write_cas_json
-from ..evaluation.documents import AnnotatedText
-from ..evaluation.files import write_text
-from ..evaluation.json_formats import make_config, write_tasks
+from ..evaluation.documents import AnnotatedText, write_text
+from ..evaluation.formats import make_config, write_tasks
 from ..evaluation.standoff import write_brat
 from ..labels import LABELS
 from .sample import Group, Sample

@@ -12,7 +12,7 @@ from spacy.util import registry
 
 from ..errors import ConfigError, Errors
 from ..evaluation import AnnotatedText, Entity
-from ..evaluation.docbin import align_entities
+from ..evaluation.formats import align_entities
 from .corpus import carry, check_injection
 from .language import load_language
 from .noise import HANDS, add_noise

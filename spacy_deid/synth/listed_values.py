@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import Errors, InputError
 from ..evaluation import AnnotatedText, Entity
-from ..evaluation.files import read_text
+from ..evaluation.documents import read_text
 from .language import load_language
 
 __all__ = ["QUERY_TYPES", "find_values", "keep_free", "read_aci_bench", "read_asq_phi", "read_presidio", "split_query"]

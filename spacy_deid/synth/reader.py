@@ -7,7 +7,7 @@ from spacy.language import Language as Pipeline
 from spacy.training import Example
 from spacy.util import registry
 
-from ..evaluation.docbin import make_docs
+from ..evaluation.formats import make_docs
 from .carriers import make_rule_labeller, read_carriers
 from .corpus import make_corpus
 

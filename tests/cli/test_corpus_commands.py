@@ -67,7 +67,7 @@ def test_documents_are_written_worst_first_and_named_there_alone(cli, folders: t
     (row,) = csv.DictReader(rows.read_text().splitlines())
     assert (row["document"], row["missed"], row["fp"]) == ("a", f"TERRITORIO:{len('PuertoEsparza')}", "0")
     assert "without a miss" in result.stdout
-    letters = json.loads(figures.read_text())["letters"]
+    letters = json.loads(figures.read_text())["per_document"]
     assert letters["labels"]["TERRITORIO"]["without_miss"] == 0
     assert "rows" not in letters
     assert cli("evaluate", *folders, "--scheme", "meddocan", "--documents", folders[0] / "a.ann").exit_code == 1

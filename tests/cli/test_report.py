@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from spacy_deid.cli import app
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder, write_folder
-from spacy_deid.evaluation.risk_levels import count_misses, list_misses, load_categories
+from spacy_deid.evaluation.report import count_misses, list_misses, load_categories
 from spacy_deid.labels import LABELS
 
 SAMPLE = Path(__file__).parents[2] / "corpus" / "sample" / "dev"

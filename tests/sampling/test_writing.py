@@ -8,7 +8,7 @@ import pytest
 from spacy_deid.errors import InputError
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder
 from spacy_deid.evaluation.cas import LAYER, make_tagset, write_cas_json
-from spacy_deid.evaluation.json_formats import make_config, write_tasks
+from spacy_deid.evaluation.formats import make_config, write_tasks
 from spacy_deid.sampling.sample import Group, Sample, SampledNote, Settings
 from spacy_deid.sampling.writing import write_sample
 

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
@@ -63,25 +63,16 @@ def write_cas_json(document: AnnotatedText, folder: Path, *, scheme: str = "cano
 
 
 def make_tagset(labels: Iterable[str] = tuple(LABELS), name: str = "spacy_deid") -> dict[str, Any]:
-    """Create a tagset that INCEpTION imports.
-
-    labels (Iterable[str]): canonical labels.
-    name (str): name of the tagset.
-    RETURNS (dict): JSON values.
-    """
+    """Create a tagset for INCEpTION from canonical labels, as JSON values."""
     tags = [{"tag_name": label, "tag_description": LABELS[label].description} for label in labels]
     return {"name": name, "description": "Identifiers", "language": "", "tags": tags, "create_tag": False}
 
 
 def make_cas(document: AnnotatedText, scheme: str = "canonical") -> dict[str, Any]:
-    """Create the CAS JSON of a note.
-
-    document (AnnotatedText): the note.
-    scheme (str): scheme of the labels to write.
-    RETURNS (dict): JSON values.
-    """
+    """Create the CAS JSON of a note, with the labels of a scheme."""
     layer = _GRASCCO if scheme == "grascco" else Layer(LAYER, "value")
-    units = _count_units(document.text)
+    # UTF-16 code units before each character and before the end
+    units = [0, *accumulate(1 + (char > "\uffff") for char in document.text)]
     sofa = {"%ID": 1, "%TYPE": "uima.cas.Sofa", "sofaNum": 1, "sofaID": "_InitialView", "mimeType": "text"}
     whole = {"begin": 0, "end": units[-1], "language": "x-unspecified"}
     structures: list[dict[str, Any]] = [
@@ -91,26 +82,16 @@ def make_cas(document: AnnotatedText, scheme: str = "canonical") -> dict[str, An
     for number, entity in enumerate(relabel(document.entities, scheme), start=3):
         span = {"begin": units[entity.start], "end": units[entity.end], layer.feature: entity.label}
         structures.append({"%ID": number, "%TYPE": layer.type, "@sofa": 1} | span)
+    # the named-entity layer of DKPro Core has the additional feature "identifier"
+    names = [layer.feature, "identifier"] if layer.type == LAYER else [layer.feature]
+    features = {name: {"%NAME": name, "%RANGE": "uima.cas.String"} for name in names}
+    kind = {"%NAME": layer.type, "%SUPER_TYPE": "uima.tcas.Annotation"} | features
     members = [structure["%ID"] for structure in structures[1:]]
     return {
-        "%TYPES": {layer.type: _type(layer)},
+        "%TYPES": {layer.type: kind},
         "%FEATURE_STRUCTURES": structures,
         "%VIEWS": {"_InitialView": {"%SOFA": 1, "%MEMBERS": members}},
     }
-
-
-def _type(layer: Layer) -> dict[str, Any]:
-    """Return the declaration of a layer. The named-entity layer of DKPro Core has the additional feature
-    "identifier".
-    """
-    names = [layer.feature, "identifier"] if layer.type == LAYER else [layer.feature]
-    features = {name: {"%NAME": name, "%RANGE": "uima.cas.String"} for name in names}
-    return {"%NAME": layer.type, "%SUPER_TYPE": "uima.tcas.Annotation"} | features
-
-
-def _count_units(text: str) -> Sequence[int]:
-    """Return the number of UTF-16 code units before each character of a text and before its end."""
-    return [0, *accumulate(1 + (char > "\uffff") for char in text)]
 
 
 TYPE_SYSTEM = "TypeSystem.xml"
@@ -123,12 +104,7 @@ _BUILT_IN = ("uima.", "de.tudarmstadt.ukp.", "org.dkpro.", "org.apache.")
 
 
 def is_cas_json(path: Path) -> bool:
-    """Whether a JSON file is a CAS, judging by its first key.
-
-    path (Path): a file.
-    RETURNS (bool): whether the first key is one of a CAS.
-    RAISES: InputError (D303) if the file cannot be read.
-    """
+    """Test whether a JSON file is a CAS, by its first key. RAISES: InputError (D303) if it cannot be read."""
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -170,14 +146,15 @@ def read_cas(path: Path, *, scheme: str = "canonical", layer: Layer | None = Non
 
 
 def load_cas(path: Path) -> Any:
-    """Load a CAS.
-
-    path (Path): a .json or .xmi file.
-    RETURNS (cassis.Cas): the view that contains the text.
-    RAISES: as in `read_cas`.
-    """
+    """Load a .json or .xmi file and return its view with the text, a cassis.Cas. RAISES: as in `read_cas`."""
     data = read_bytes(path)
-    types = None if path.suffix == ".json" else read_bytes(_find_type_system(path))
+    types = None
+    if path.suffix != ".json":  # INCEpTION exports the type system to either of these folders
+        files = [folder / TYPE_SYSTEM for folder in (path.parent, path.resolve().parent.parent)]
+        found = next((file for file in files if file.is_file()), None)
+        if found is None:
+            raise InputError(Errors.D759.format(path=path))
+        types = read_bytes(found)
     try:
         cas = _parse(data, types)
         views = [cas.get_view(sofa.sofaID) for sofa in cas.sofas if sofa.sofaString is not None]
@@ -206,11 +183,7 @@ def _parse(data: bytes, types: bytes | None) -> Any:
 
 
 def import_cassis() -> Any:
-    """Import dkpro-cassis, an optional dependency.
-
-    RETURNS (module): cassis.
-    RAISES: ConfigError (D757) if it is not installed.
-    """
+    """Import dkpro-cassis, an optional dependency. RAISES: ConfigError (D757) if it is not installed."""
     try:
         import cassis
     except ImportError:
@@ -227,14 +200,6 @@ def _refuse_doctype(data: bytes) -> None:
 
     parser.StartDoctypeDeclHandler = refuse
     parser.Parse(data, True)
-
-
-def _find_type_system(path: Path) -> Path:
-    """Find the type system of an XMI file in the folders where INCEpTION exports it."""
-    for folder in (path.parent, path.resolve().parent.parent):
-        if (folder / TYPE_SYSTEM).is_file():
-            return folder / TYPE_SYSTEM
-    raise InputError(Errors.D759.format(path=path))
 
 
 def find_layer(cas: Any, path: Path, layer: Layer | None = None) -> Layer:
@@ -376,19 +341,15 @@ def _write_xmi(cas: Any, document: AnnotatedText, folder: Path) -> Path:
     """Write a CAS as XMI, and its type system merged with that of the folder."""
     path = folder / file_name(document.name, ".xmi")
     types = cas.typesystem
-    if (folder / TYPE_SYSTEM).is_file():
-        types = _merge(folder / TYPE_SYSTEM, types)
-    write_text(folder / TYPE_SYSTEM, types.to_xml())
+    file = folder / TYPE_SYSTEM
+    if file.is_file():  # one file serves all notes in the folder
+        cassis = import_cassis()
+        try:
+            types = cassis.merge_typesystems(cassis.load_typesystem(read_bytes(file).decode("utf-8")), types)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(Errors.D753.format(path=file, reason=type(error).__name__)) from None
+    write_text(file, types.to_xml())
     write_text(path, cas.to_xmi())
     return path
-
-
-def _merge(path: Path, types: Any) -> Any:
-    """Merge the type system of a folder with another one, since one file serves all notes in the folder."""
-    cassis = import_cassis()
-    try:
-        return cassis.merge_typesystems(cassis.load_typesystem(read_bytes(path).decode("utf-8")), types)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(Errors.D753.format(path=path, reason=type(error).__name__)) from None

@@ -1,7 +1,8 @@
 """Counts of a single document: pure functions of a text and two sets of entities.
 
 Each score is a triple (true positives, false positives, false negatives), so that documents can be summed and
-resampled. Where an official script exists, its formula is used.
+resampled. Where an official script exists, its formula is used. `text` is the note, `gold` and `pred` are entities or
+(start, end) offsets of characters in it; masks have the shape (characters,).
 
 Sources: MEDDOCAN evaluation script (Marimon et al. 2019); i2b2-2014 track 1 evaluation script (Kotfila; Stubbs,
 Kotfila and Uzuner 2015, doi:10.1016/j.jbi.2015.06.007).
@@ -40,7 +41,6 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[\r\n]+")
 def count_exact(gold: Collection[object], pred: Collection[object]) -> Triple:
     """Compare two sets by equality: MEDDOCAN subtracks 1 and 2 strict, i2b2 strict, and i2b2 tokens.
 
-    gold, pred (Collection): hashable items, such as `Entity` or (start, end).
     RETURNS (Triple): |gold ∩ pred|, |pred - gold|, |gold - pred|.
     """
     golds, preds = set(gold), set(pred)
@@ -54,10 +54,6 @@ def merge_spans(text: str, spans: Iterable[tuple[int, int]]) -> set[tuple[int, i
     Spans are processed in order. A span is merged with the previous one if they touch, overlap, or have no
     alphanumeric character between them. The merged span ends where the later span ends, even if the earlier one is
     longer, as in the official script; MEDDOCAN has no overlapping spans, so its figures are not affected.
-
-    text (str): the note.
-    spans (Iterable[tuple[int, int]]): (start, end) in any order.
-    RETURNS (set[tuple[int, int]]): merged spans.
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -74,10 +70,6 @@ def count_merged(text: str, gold: Iterable[tuple[int, int]], pred: Iterable[tupl
     True positives are the spans that agree before or after `merge_spans`, as one set. Errors are counted on the spans
     before merging, unless they are inside a true positive. The figure is therefore higher than that of a plain
     comparison of merged spans, and the triple does not sum to the number of spans.
-
-    text (str): the note.
-    gold, pred (Iterable[tuple[int, int]]): (start, end).
-    RETURNS (Triple): true positives, false positives, false negatives.
     """
     golds, preds = set(gold), set(pred)
     hits = (golds & preds) | (merge_spans(text, golds) & merge_spans(text, preds))
@@ -99,27 +91,22 @@ def count_relaxed(gold: Iterable[Entity], pred: Iterable[Entity], tolerance: int
     Here, an entity is an error if no entity of the other side matches it, and the number of true positives is that of
     the side with fewer matched entities.
 
-    gold, pred (Iterable[Entity]): entities.
     tolerance (int): maximum difference of the ends, in characters.
-    RETURNS (Triple): true positives, false positives, false negatives.
     """
-    golds, preds = _ends(gold), _ends(pred)
-    found = [_agree(preds.get(key, []), end, tolerance) for key, ends in golds.items() for end in ends]
-    right = [_agree(golds.get(key, []), end, tolerance) for key, ends in preds.items() for end in ends]
+
+    def ends_by_start(entities: Iterable[Entity]) -> dict[tuple[int, str], list[int]]:
+        ends: dict[tuple[int, str], list[int]] = {}
+        for entity in set(entities):
+            ends.setdefault((entity.start, entity.label), []).append(entity.end)
+        return ends
+
+    def matches(end: int, others: Iterable[int]) -> bool:
+        return any(abs(end - other) <= tolerance for other in others)
+
+    golds, preds = ends_by_start(gold), ends_by_start(pred)
+    found = [matches(end, preds.get(key, ())) for key, ends in golds.items() for end in ends]
+    right = [matches(end, golds.get(key, ())) for key, ends in preds.items() for end in ends]
     return min(sum(found), sum(right)), len(right) - sum(right), len(found) - sum(found)
-
-
-def _ends(entities: Iterable[Entity]) -> dict[tuple[int, str], list[int]]:
-    """Group the ends of entities by start and label."""
-    ends: dict[tuple[int, str], list[int]] = {}
-    for entity in set(entities):
-        ends.setdefault((entity.start, entity.label), []).append(entity.end)
-    return ends
-
-
-def _agree(ends: list[int], end: int, tolerance: int) -> bool:
-    """Test whether an end is within the tolerance of any of several ends."""
-    return any(abs(end - other) <= tolerance for other in ends)
 
 
 def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> Triple:
@@ -127,10 +114,6 @@ def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> T
 
     The official script matches runs of ASCII letters and digits. This function matches any letters and digits:
     identical on the texts of i2b2, and it does not split "García". A run is cut at the bounds of its entity.
-
-    text (str): the note.
-    gold, pred (Iterable[Entity]): entities.
-    RETURNS (Triple): true positives, false positives, false negatives.
     """
     golds, preds = (
         {(*run, e.label) for e in side for run in find_words(text, e.start, e.end)} for side in (gold, pred)
@@ -139,12 +122,7 @@ def count_tokens(text: str, gold: Iterable[Entity], pred: Iterable[Entity]) -> T
 
 
 def find_words(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
-    """Find the alphanumeric runs in a part of a text.
-
-    text (str): the note.
-    start, end (int): bounds of the part; a run is cut there.
-    RETURNS (list[tuple[int, int]]): (start, end) offsets in the note.
-    """
+    """Return the (start, end) offsets of the alphanumeric runs between two offsets; a run is cut at these bounds."""
     return [match.span() for match in _WORD.finditer(text, start, len(text) if end is None else end)]
 
 
@@ -153,29 +131,17 @@ def count_sentences(text: str) -> int:
 
     The leak score of MEDDOCAN uses sentence counts of the task's own splitter, which the corpus does not include. Leak
     scores computed with this function are comparable with each other but not with published ones.
-
-    text (str): the note.
-    RETURNS (int): number of sentences.
     """
     return sum(1 for piece in _SENTENCE_END.split(text) if any(map(str.isalnum, piece)))
 
 
 def alphanumeric_mask(text: str) -> Mask:
-    """Mark letters and digits, by ``str.isalnum``.
-
-    text (str): the note.
-    RETURNS (Mask): shape (characters,).
-    """
+    """Mark letters and digits, by ``str.isalnum``."""
     return np.fromiter(map(str.isalnum, text), dtype=np.bool_, count=len(text))
 
 
 def coverage_mask(entities: Iterable[Entity], length: int) -> Mask:
-    """Mark the characters covered by entities, whatever their labels.
-
-    entities (Iterable[Entity]): entities.
-    length (int): number of characters of the note.
-    RETURNS (Mask): shape (characters,).
-    """
+    """Mark the characters covered by entities, whatever their labels; `length` is that of the text."""
     mask = np.zeros(length, dtype=np.bool_)
     for entity in entities:
         mask[entity.start : entity.end] = True
@@ -183,13 +149,7 @@ def coverage_mask(entities: Iterable[Entity], length: int) -> Mask:
 
 
 def is_covered(text: str, entity: Entity, found: Iterable[Entity]) -> bool:
-    """Test whether every letter and digit of an entity is covered, whatever the labels.
-
-    text (str): the note.
-    entity (Entity): entity to cover.
-    found (Iterable[Entity]): covering entities.
-    RETURNS (bool): whether nothing of it is uncovered.
-    """
+    """Test whether every letter and digit of an entity is covered by the found entities, whatever their labels."""
     near = (e for e in found if e.start < entity.end and entity.start < e.end)
     open_letters = alphanumeric_mask(text) & ~coverage_mask(near, len(text))
     return not open_letters[entity.start : entity.end].any()
@@ -198,9 +158,8 @@ def is_covered(text: str, entity: Entity, found: Iterable[Entity]) -> bool:
 def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:
     """Mark the characters on short lines: the form-like header of a note, in contrast to its narrative.
 
-    text (str): the note.
     width (int): minimum length of a narrative line in characters, without its line end.
-    RETURNS (Mask): shape (characters,). A line end belongs to its line.
+    RETURNS (Mask): a line end belongs to its line.
     """
     lines = text.split("\n")
     short = [len(line.removesuffix("\r")) < width for line in lines]
@@ -210,7 +169,6 @@ def header_mask(text: str, width: int = HEADER_WIDTH) -> Mask:
 def confuse(gold: Iterable[Entity], pred: Iterable[Entity]) -> Counter[tuple[str, str]]:
     """Count pairs of gold and predicted label of entities with equal offsets.
 
-    gold, pred (Iterable[Entity]): entities.
     RETURNS (Counter[tuple[str, str]]): counts by (gold label, predicted label); "" if the other side has no such span.
     """
     golds, preds = ({(e.start, e.end): e.label for e in sorted(side)} for side in (gold, pred))

@@ -3,7 +3,7 @@
     lang/<lang>/fairness.txt            contexts, in the sections [patient], [relative] and [clinician]
     lang/<lang>/names/origins.toml      given names per sex and surnames of each group, given names of each decade
 
-A context is a short note with slots for one person. Each draw is a context, filled with a woman and a man of every
+A context is a short note with slots for one person. Each draw fills a context with a woman and a man of every
 group and decade, so that differences in recall are due to the names alone. A mention is found if every letter of it is
 covered, whatever the label. The bootstrap draws contexts instead of names, because the mentions of a context are not
 independent (Efron and Tibshirani 1993, chapter 6; for the paired design see Xiao et al. 2023, arXiv:2305.11348).
@@ -99,12 +99,7 @@ class Swap:
 
 
 def load_contexts(lang: str) -> Contexts:
-    """Load the contexts of a language.
-
-    lang (str): language code.
-    RETURNS (Contexts): the contexts.
-    RAISES: ConfigError if there are none (D370) or a line is malformed (D371).
-    """
+    """Load the contexts of a language. RAISES: ConfigError if there are none (D370) or a line is malformed (D371)."""
     text = get_language(lang).read_text("fairness.txt")
     if not text:
         raise ConfigError(Errors.D370.format(lang=lang, known=", ".join(language_codes("fairness.txt"))))
@@ -112,11 +107,8 @@ def load_contexts(lang: str) -> Contexts:
 
 
 def parse_contexts(text: str, name: str) -> Contexts:
-    """Parse a file of contexts.
+    """Parse a file of contexts; `name` is its name in errors.
 
-    text (str): content of the file.
-    name (str): name of the file, for error messages.
-    RETURNS (Contexts): the contexts.
     RAISES: ConfigError (D371) for a line outside a known section, a line without a slot for a name, or an invalid
         brace.
     """
@@ -140,11 +132,9 @@ def parse_contexts(text: str, name: str) -> Contexts:
 
 
 def load_pools(lang: str, two_surnames: frozenset[str]) -> list[Pool]:
-    """Load the names of a language.
+    """Load the names of a language: groups of origin, then decades.
 
-    lang (str): language code.
     two_surnames (frozenset[str]): groups whose members have two surnames.
-    RETURNS (list[Pool]): groups of origin, then decades.
     RAISES: ConfigError (D370) if there are none.
     """
     origins = get_language(lang).read_toml("names/origins.toml")
@@ -176,8 +166,6 @@ def draw_swaps(
 ) -> Iterator[Swap]:
     """Fill contexts with names, cycling through the contexts. The same seed gives the same notes.
 
-    contexts (Sequence[Context]): the contexts.
-    pools (Sequence[Pool]): the names.
     n (int): number of draws for each pool and sex.
     seed (int): seed of the random generator.
     inflect (Inflect): function that inflects a name, called with text, case and name type.
@@ -199,14 +187,7 @@ def draw_swaps(
 
 
 def fill(context: Context, name: str, given: str, surname: str, sex: str, inflect: Inflect) -> AnnotatedText:
-    """Fill a context with the name of one person.
-
-    context (Context): the context.
-    name (str): name of the note.
-    given, surname, sex (str): the person.
-    inflect (Inflect): function that inflects a name.
-    RETURNS (AnnotatedText): the note, with each mention of the name as an entity.
-    """
+    """Fill a context with the name of one person. Each mention of the name is an entity of the note `name`."""
     texts = {"full": f"{given} {surname}", "given": given, "surname": surname, "formal": f"{surname}, {given}"}
     parts: list[str] = []
     entities: list[Entity] = []
@@ -215,25 +196,16 @@ def fill(context: Context, name: str, given: str, surname: str, sex: str, inflec
     for match in _SLOT.finditer(context.source):
         literal = context.source[last : match.start()]
         what = match["what"]
-        value = (
-            _apply_filters(texts[what], what, match["filters"], inflect)
-            if what
-            else match["f" if sex == "female" else "m"]
-        )
+        value = texts[what] if what else match["f" if sex == "female" else "m"]
+        for filter_name in match["filters"].split(":")[1:] if what else ():  # "upper", "lower", or a grammatical case
+            change = _CASING.get(filter_name)
+            value = change(value) if change else inflect(value, filter_name, _NAME_TYPES[what])
         start = length + len(literal)
         parts += [literal, value]
         length, last = start + len(value), match.end()
         if what:
             entities.append(Entity(start, length, context.label))
     return AnnotatedText(name, "".join([*parts, context.source[last:]]), tuple(entities))
-
-
-def _apply_filters(text: str, what: str, filters: str, inflect: Inflect) -> str:
-    """Apply the filters of a slot in order: "upper", "lower", or a grammatical case."""
-    for name in filters.split(":")[1:]:
-        change = _CASING.get(name)
-        text = change(text) if change else inflect(text, name, _NAME_TYPES[what])
-    return text
 
 
 AXES = {"origin": "origin groups", "decade": "decades of birth", "sex": "sexes"}
@@ -243,12 +215,7 @@ Counts = NDArray[np.int64]
 
 
 def count_found(swap: Swap, found: Iterable[Entity]) -> tuple[int, int]:
-    """Count the mentions of the name that are fully covered.
-
-    swap (Swap): a note.
-    found (Iterable[Entity]): entities predicted in it.
-    RETURNS (tuple[int, int]): number of mentions found, number of mentions.
-    """
+    """Count the mentions of the name that the predicted entities fully cover, and all mentions."""
     found, mentions = list(found), swap.note.entities
     return sum(is_covered(swap.note.text, mention, found) for mention in mentions), len(mentions)
 
@@ -289,9 +256,13 @@ def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str
     names = list(counts)
     table = np.stack([counts[name] for name in names], axis=1)
     total, replicates = table.sum(axis=0), resample(table, bootstrap, seed)
-    recall, recalls = _recall(total), _recall(replicates)
-    gap = recall - _recall(total.sum(axis=0))
-    gaps = recalls - _recall(replicates.sum(axis=1))[:, None]
+
+    def share(found: Counts) -> NDArray[np.float64]:  # found mentions / mentions, on the last axis
+        return ratio(found[..., 0], found[..., 1])
+
+    recall, recalls = share(total), share(replicates)
+    gap = recall - share(total.sum(axis=0))
+    gaps = recalls - share(replicates.sum(axis=1))[:, None]
     groups = {
         name: {
             "found": int(total[i, 0]),
@@ -301,30 +272,19 @@ def compare(counts: Mapping[str, Counts], bootstrap: int, seed: int) -> dict[str
         }
         for i, name in enumerate(names)
     }
-    pairs = [_pair(names, recall, recalls, i, j) for i, j in combinations(range(len(names)), 2)]
+    pairs: list[dict[str, Any]] = []
+    for one, other in combinations(range(len(names)), 2):
+        i, j = (other, one) if recall[one] < recall[other] else (one, other)
+        difference = _figure(recall[i] - recall[j], recalls[:, i] - recalls[:, j])
+        pairs.append({"higher": names[i], "lower": names[j], "difference": difference})
     largest = max(pairs, key=lambda pair: pair["difference"]["value"])
     spread = _figure(largest["difference"]["value"], recalls.max(axis=1) - recalls.min(axis=1))
     return {"groups": groups, "pairs": pairs, "largest": largest | {"difference": spread}}
 
 
-def _recall(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Divide found mentions by mentions on the last axis."""
-    return ratio(counts[..., 0], counts[..., 1])
-
-
 def _figure(value: float, replicates: NDArray[np.float64]) -> dict[str, Any]:
     """Return a figure with its interval."""
     return {"value": float(value), "ci": interval(replicates)}
-
-
-def _pair(
-    names: list[str], recall: NDArray[np.float64], recalls: NDArray[np.float64], i: int, j: int
-) -> dict[str, Any]:
-    """Compare two groups, the one with higher recall first."""
-    if recall[i] < recall[j]:
-        i, j = j, i
-    difference = _figure(recall[i] - recall[j], recalls[:, i] - recalls[:, j])
-    return {"higher": names[i], "lower": names[j], "difference": difference}
 
 
 def make_rows(
@@ -355,11 +315,7 @@ def make_rows(
 
 
 def format_fairness(result: Mapping[str, Any]) -> str:
-    """Format figures as a plain text table.
-
-    result (Mapping): result of `measure`.
-    RETURNS (str): the table.
-    """
+    """Format the result of `measure` as a plain text table."""
     lines = []
     for axis, kinds in AXES.items():
         lines.append(f"{kinds:<32}{'mentions':>9}{'recall':>9}  {'to all':<26}")

@@ -283,12 +283,12 @@ def write_tasks(documents: Iterable[AnnotatedText], path: Path, *, scheme: str =
     for document in documents:
         task: dict[str, Any] = {"data": {"text": document.text, "name": document.name}}
         if model:
-            result = []
+            result: list[dict[str, Any]] = []
             for number, entity in enumerate(relabel(document.entities, scheme), start=1):
-                span = {"start": entity.start, "end": entity.end, "text": document.text[entity.start : entity.end]}
-                value = span | {"labels": [entity.label]}
-                result.append({"id": f"e{number}", "from_name": "label", "to_name": "text", "type": "labels"})
-                result[-1]["value"] = value
+                quote = document.text[entity.start : entity.end]
+                span = {"start": entity.start, "end": entity.end, "text": quote, "labels": [entity.label]}
+                names = {"id": f"e{number}", "from_name": "label", "to_name": "text", "type": "labels"}
+                result.append({**names, "value": span})
             task["predictions"] = [{"model_version": model, "result": result}]
         tasks.append(task)
     write_text(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")

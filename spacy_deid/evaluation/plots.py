@@ -15,7 +15,6 @@ import numpy as np
 from ..errors import ConfigError, Errors
 from .ranking import without_outlier
 
-# colours that the colour-blind tell apart (Okabe and Ito 2008)
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 760, 360, 48, 12, 14, 44
 
@@ -46,7 +45,11 @@ def draw_lines(
         line = f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2">'
         parts.append(f"{line}<title>{title}</title></polyline>")
     frame = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="operating points">'
-    return "\n".join([frame, *parts, "</svg>", _legend(series)])
+    items = [
+        f'<span><i style="background:{colour}"></i>{title}</span>'
+        for colour, title in zip(_COLOURS, series.values(), strict=False)
+    ]
+    return "\n".join([frame, *parts, "</svg>", f'<p class="legend">{"".join(items)}</p>'])
 
 
 def _grid(at: Any, low: float, first: float, last: float) -> list[str]:
@@ -78,16 +81,7 @@ def _marks(at: Any, low: float, points: Mapping[str, Mapping[str, Any]], first: 
     return parts
 
 
-def _legend(series: Mapping[str, str]) -> str:
-    """Write the legend as HTML."""
-    items = (
-        f'<span><i style="background:{colour}"></i>{title}</span>'
-        for colour, title in zip(_COLOURS, series.values(), strict=False)
-    )
-    return f'<p class="legend">{"".join(items)}</p>'
-
-
-# key of a row → what the legend says
+# key of a row → text of the legend
 SERIES = {
     "character_recall": "character recall",
     "character_precision": "character precision",
@@ -97,16 +91,29 @@ SERIES = {
 
 
 def mark_points(points: Mapping[str, Mapping[str, Any]]) -> dict[float, list[str]]:
-    """Group the points that have a single threshold for all labels by threshold: only those fit into a curve.
-
-    points (Mapping): name → "default", "labels".
-    RETURNS (dict[float, list[str]]): threshold → names.
-    """
+    """Group the names of points by threshold. Points with thresholds by label are left out: no curve shows them."""
     marks: dict[float, list[str]] = {}
     for name, point in points.items():
         if not point["labels"]:
             marks.setdefault(point["default"], []).append(name)
     return marks
+
+
+def make_figure(width: float, height: float) -> Any:
+    """Create a matplotlib figure that can be saved without a display.
+
+    width, height (float): size in inches.
+    RETURNS (matplotlib.figure.Figure): the figure.
+    RAISES: ConfigError (D347) if matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigError(Errors.D347) from None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def plot_operating_curve(
@@ -120,14 +127,8 @@ def plot_operating_curve(
     RETURNS (Path): the file, curves.png.
     RAISES: ConfigError (D347) if matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ConfigError(Errors.D347) from None
+    figure = make_figure(8, 5)
     folder.mkdir(parents=True, exist_ok=True)
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots()
     for key, title in SERIES.items():
         drawn = [(row["threshold"], row[key]) for row in rows if row[key] is not None]
@@ -146,7 +147,7 @@ def plot_operating_curve(
 
 
 LOGARITHMS = {"surprisal"}  # scores that are minus the logarithm of a probability
-# figure → what the legend says, colour (Okabe and Ito 2008: told apart by the colour-blind), line
+# figure → text of the legend, colour, line style
 SCORE_SERIES = {
     "accuracy": ("accuracy", "#56b4e9", (0, (1, 1.2))),
     "f1": ("F1", "#000000", "solid"),
@@ -166,14 +167,8 @@ def plot_score_curve(path: Path, about: Mapping[str, Any], rows: Sequence[Mappin
     RETURNS (Path): the file.
     RAISES: ConfigError (D347) if matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ConfigError(Errors.D347) from None
+    figure = make_figure(7.2, 4.4)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.subplots()
     logarithm = about["score"] in LOGARITHMS
     sign = -1.0 if logarithm else 1.0
@@ -183,7 +178,16 @@ def plot_score_curve(path: Path, about: Mapping[str, Any], rows: Sequence[Mappin
         points = [(sign * row["threshold"], row[key]) for row in rows if row[key] is not None]
         if points:
             axes.plot(*zip(*points, strict=True), color=colour, linestyle=line, linewidth=1.8, label=title)
-    _mark(axes, sign, about, rows)
+    chosen = next((row for row in rows if row["threshold"] == about["threshold"]), None)
+    if chosen is not None:  # mark the chosen threshold, with its figures above the plot
+        x = sign * about["threshold"]
+        axes.axvline(x, color="#666666", linestyle="--", linewidth=1.3, zorder=1)
+        parts = [f"threshold {x:.4g} by {about['by']}"]
+        for key, (title, colour, _) in SCORE_SERIES.items():
+            if chosen[key] is not None:
+                axes.plot(x, chosen[key], "o", color=colour, markersize=5, markeredgecolor="white", zorder=4)
+                parts.append(f"{title} {chosen[key]:.3f}")
+        axes.set_title("    ".join(parts), loc="left", fontsize=8.5, color="#444444")
     what = "threshold: log-probability (nats)" if logarithm else f"threshold of the score “{about['score']}”"
     axes.set(xlabel=f"{what}   →  more is found", ylim=(0.0, 1.02))
     figure.suptitle(about.get("title", ""), fontsize=10.5, x=0.02, ha="left")
@@ -196,18 +200,3 @@ def plot_score_curve(path: Path, about: Mapping[str, Any], rows: Sequence[Mappin
     figure.legend(loc="outside lower center", ncols=len(SCORE_SERIES), frameon=False, fontsize=9)
     figure.savefig(path, dpi=150, metadata={"Software": None})
     return path
-
-
-def _mark(axes: Any, sign: float, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Mark the chosen threshold, and write its figures above the plot."""
-    chosen = next((row for row in rows if row["threshold"] == about["threshold"]), None)
-    if chosen is None:
-        return
-    x = sign * about["threshold"]
-    axes.axvline(x, color="#666666", linestyle="--", linewidth=1.3, zorder=1)
-    said = [f"threshold {x:.4g} by {about['by']}"]
-    for key, (title, colour, _) in SCORE_SERIES.items():
-        if chosen[key] is not None:
-            axes.plot(x, chosen[key], "o", color=colour, markersize=5, markeredgecolor="white", zorder=4)
-            said.append(f"{title} {chosen[key]:.3f}")
-    axes.set_title("    ".join(said), loc="left", fontsize=8.5, color="#444444")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..errors import Errors, InputError
 from .documents import read_text, write_text
 
-# what the rows of an interval's two ends are called after the row that it belongs to
+# appended to the name of a row to name the rows of its interval
 ENDS = (", lower end of the 95 % interval", ", upper end of the 95 % interval")
 Key = tuple[str, str, str]
 
@@ -42,7 +42,8 @@ class MetricRow:
 
     def __post_init__(self) -> None:
         figures = [self.value] if self.target is None else [self.value, self.target]
-        if not all(map(_is_number, figures)):
+        numbers = (isinstance(figure, int | float) and not isinstance(figure, bool) for figure in figures)
+        if not (all(numbers) and all(map(math.isfinite, figures))):
             raise InputError(Errors.D313.format(name=self.name, reason="value and target must be finite numbers"))
         if self.better not in ("higher", "lower"):
             raise InputError(Errors.D313.format(name=self.name, reason="'better' must be 'higher' or 'lower'"))
@@ -60,11 +61,6 @@ class MetricRow:
         if self.target is None:
             return None
         return self.value >= self.target if self.better == "higher" else self.value <= self.target
-
-
-def _is_number(value: object) -> bool:
-    """Test whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def with_interval(row: MetricRow, interval: Sequence[float] | None) -> list[MetricRow]:
@@ -151,13 +147,8 @@ def command_line(module: str, context: Any, leave_out: Collection[str] = ("with_
             words.append(flag)
             continue
         for one in value if isinstance(value, list | tuple) else [value]:
-            words += [*flags, _local_path(str(one))]
+            path = Path(str(one))
+            local = path.is_absolute() and path.is_relative_to(Path.cwd())
+            word = str(path.relative_to(Path.cwd())) if local else path.name if path.is_absolute() else str(one)
+            words += [*flags, word]
     return shlex.join(words)
-
-
-def _local_path(word: str) -> str:
-    """Make an absolute path relative to the working directory, or reduce it to its file name."""
-    path = Path(word)
-    if not path.is_absolute():
-        return word
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name

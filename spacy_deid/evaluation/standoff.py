@@ -59,26 +59,21 @@ def read_brat(path: Path, *, scheme: str = "canonical", check_text: bool = True)
             line = line.removeprefix("\ufeff")
         if not line.strip() or line[0] in _NOT_TEXT_BOUND:
             continue
-        entities += _read_brat_line(line, text, scheme, path, number, seen, check_text)
+        match = _TEXT_BOUND.fullmatch(line)
+        if match is None:
+            raise InputError(Errors.D302.format(path=path, line=number, reason="not an annotation of the brat format"))
+        ident, label, offsets, quote = match.groups()
+        if ident in seen:
+            raise InputError(
+                Errors.D302.format(path=path, line=number, reason="the id of the annotation stands twice")
+            )
+        seen.add(ident)
+        name = read_label(label, scheme, path, number)
+        numbers = [[read_offset(part, path, number) for part in pair.split()] for pair in offsets.split(";")]
+        fragments = [Entity(start, end, name) for start, end in numbers]
+        check_quote(text, fragments, quote or "" if check_text else _quote(text, fragments), path, number)
+        entities += _join(fragments, text)
     return AnnotatedText(path.stem, text, tuple(entities))
-
-
-def _read_brat_line(
-    line: str, text: str, scheme: str, path: Path, number: int, seen: set[str], check_text: bool
-) -> list[Entity]:
-    """Parse a text-bound annotation into one entity per group of adjacent fragments."""
-    match = _TEXT_BOUND.fullmatch(line)
-    if match is None:
-        raise InputError(Errors.D302.format(path=path, line=number, reason="not an annotation of the brat format"))
-    ident, label, offsets, quote = match.groups()
-    if ident in seen:
-        raise InputError(Errors.D302.format(path=path, line=number, reason="the id of the annotation stands twice"))
-    seen.add(ident)
-    name = read_label(label, scheme, path, number)
-    numbers = [[read_offset(part, path, number) for part in pair.split()] for pair in offsets.split(";")]
-    fragments = [Entity(start, end, name) for start, end in numbers]
-    check_quote(text, fragments, quote or "" if check_text else _quote(text, fragments), path, number)
-    return _join(fragments, text)
 
 
 def _quote(text: str, fragments: list[Entity]) -> str:
@@ -116,7 +111,7 @@ def write_brat(document: AnnotatedText, folder: Path, *, scheme: str = "canonica
     return path
 
 
-# Track 2 of 2014 put risk factors into the same files. They are no identifiers.
+# Track 2 of 2014 puts risk factors into the same files; they are not identifiers.
 _RISK_FACTORS = frozenset(
     ("DIABETES", "CAD", "HYPERTENSION", "HYPERLIPIDEMIA", "SMOKER", "OBESE", "FAMILY_HIST", "MEDICATION")
 )
@@ -203,25 +198,18 @@ def read_i2b2(path: Path, *, scheme: str = "i2b2", check_text: bool = True) -> A
     reader = _XmlParser(path)
     reader.parse()
     text = "".join(reader.text)
-    entities = [
-        _read_tag(tag, attributes, text, scheme, path, line, check_text) for line, tag, attributes in reader.tags
-    ]
+    entities = []
+    for line, tag, attributes in reader.tags:
+        missing = [key for key in ("start", "end") if key not in attributes]
+        if missing:
+            reason = f"the tag has no {' and no '.join(missing)}"
+            raise InputError(Errors.D302.format(path=path, line=line, reason=reason))
+        label = read_label(attributes.get("TYPE", tag), scheme, path, line)
+        start, end = (read_offset(attributes[key], path, line) for key in ("start", "end"))
+        quote = attributes.get("text") if check_text else None
+        entities.append(Entity(start, end, label))
+        check_quote(text, entities[-1:], text[start:end] if quote is None else quote, path, line)
     return AnnotatedText(path.stem, text, tuple(entities))
-
-
-def _read_tag(
-    tag: str, attributes: dict[str, str], text: str, scheme: str, path: Path, line: int, check_text: bool
-) -> Entity:
-    """Create an entity from an element of TAGS."""
-    missing = [key for key in ("start", "end") if key not in attributes]
-    if missing:
-        reason = f"the tag has no {' and no '.join(missing)}"
-        raise InputError(Errors.D302.format(path=path, line=line, reason=reason))
-    label = read_label(attributes.get("TYPE", tag), scheme, path, line)
-    entity = Entity(read_offset(attributes["start"], path, line), read_offset(attributes["end"], path, line), label)
-    quote = attributes.get("text") if check_text else None
-    check_quote(text, [entity], text[entity.start : entity.end] if quote is None else quote, path, line)
-    return entity
 
 
 def write_i2b2(document: AnnotatedText, folder: Path, *, scheme: str = "i2b2") -> Path:
@@ -237,24 +225,16 @@ def write_i2b2(document: AnnotatedText, folder: Path, *, scheme: str = "i2b2") -
     path = folder / file_name(document.name, ".xml")
     check_xml(document)
     root = "MEDDOCAN" if scheme == "meddocan" else "deIdi2b2"
-    tags = [
-        _write_tag(i, entity, document.text, scheme) for i, entity in enumerate(relabel(document.entities, scheme))
-    ]
-    body = [f"<TEXT>{_cdata(document.text)}</TEXT>", "<TAGS>", *tags, "</TAGS>"]
+    tags = []
+    for i, entity in enumerate(relabel(document.entities, scheme)):
+        quote = quoteattr(document.text[entity.start : entity.end])
+        where = f'id="P{i}" start="{entity.start}" end="{entity.end}" text={quote}'
+        tags.append(f'<{_category(entity.label, scheme)} {where} TYPE="{entity.label}" comment=""/>')
+    # "]]>" is split in two, and a CR is written as a reference outside of CDATA
+    text = document.text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[")
+    body = [f"<TEXT><![CDATA[{text}]]></TEXT>", "<TAGS>", *tags, "</TAGS>"]
     write_text(path, "\n".join(["<?xml version='1.0' encoding='UTF-8'?>", f"<{root}>", *body, f"</{root}>", ""]))
     return path
-
-
-def _cdata(text: str) -> str:
-    """Wrap a text in CDATA: "]]>" is split in two, and a CR is written as a reference outside."""
-    return "<![CDATA[" + text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[") + "]]>"
-
-
-def _write_tag(i: int, entity: Entity, text: str, scheme: str) -> str:
-    """Write an entity as an element of TAGS."""
-    quote = quoteattr(text[entity.start : entity.end])
-    where = f'id="P{i}" start="{entity.start}" end="{entity.end}" text={quote}'
-    return f'<{_category(entity.label, scheme)} {where} TYPE="{entity.label}" comment=""/>'
 
 
 def _category(label: str, scheme: str) -> str:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 Floats = NDArray[np.floating]
-# The embeddings of the tokens of a text, a row for each.
+# a text → the embeddings of its tokens, shape (tokens, width)
 Embed = Callable[[str], Floats]
 
 BETTER: dict[str, Literal["higher", "lower"]] = {
@@ -46,7 +46,7 @@ BETTER: dict[str, Literal["higher", "lower"]] = {
     "BERTScore recall": "higher",
     "BERTScore F1": "higher",
 }
-"""Which way a figure is better. Of the lengths neither is: their difference counts."""
+"""Whether higher or lower figures are better. The lengths are not in it: they should be equal."""
 
 
 class Pair(NamedTuple):
@@ -63,20 +63,13 @@ class Pair(NamedTuple):
 def ngrams(text: str, n: int) -> frozenset[str]:
     """Return the character n-grams of a text.
 
-    text (str): the text.
-    n (int): length of an n-gram.
     RETURNS (frozenset[str]): distinct n-grams; the text itself if it is shorter than n; empty for an empty text.
     """
     return frozenset(text[i : i + n] for i in range(max(1, len(text) - n + 1)) if text)
 
 
 def ngram_similarity(first: str, second: str, n: int) -> float:
-    """Compute the Jaccard index of the n-grams of two texts.
-
-    first, second (str): the texts.
-    n (int): length of an n-gram.
-    RETURNS (float): between 0 and 1; 1 for two empty texts.
-    """
+    """Compute the Jaccard index of the n-grams of two texts, between 0 and 1; 1 for two empty texts."""
     a, b = ngrams(first, n), ngrams(second, n)
     return len(a & b) / len(a | b) if a or b else 1.0
 
@@ -84,8 +77,6 @@ def ngram_similarity(first: str, second: str, n: int) -> float:
 def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
     """Compute 1 - mean n-gram similarity of all pairs of texts.
 
-    texts (Sequence[str]): the texts.
-    n (int): length of an n-gram.
     RETURNS (float): 1 if no two texts share an n-gram, 0 if all are equal; 1 for fewer than two texts.
     """
     if len(texts) < 2:
@@ -95,7 +86,7 @@ def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
     earlier: dict[str, list[int]] = defaultdict(list)
     total = 0.0
     for i, found in enumerate(grams):
-        # only texts that share an n-gram are looked at, and an empty one is like other empty ones
+        # compare only with texts that share an n-gram; two empty texts are equal
         shared = [place for gram in found for place in earlier[gram]]
         if shared:
             both = np.bincount(shared, minlength=i)
@@ -110,8 +101,7 @@ def ngram_diversity(texts: Sequence[str], n: int = 3) -> float:
 def bert_score(reference: Floats, candidate: Floats) -> tuple[float, float, float]:
     """Match the tokens of two texts greedily by cosine similarity of their embeddings.
 
-    reference (Floats): embeddings of the original, shape (tokens, width).
-    candidate (Floats): embeddings of the surrogate, shape (tokens, width).
+    reference, candidate (Floats): embeddings of original and surrogate, shape (tokens, width).
     RETURNS (tuple[float, float, float]): precision (mean best cosine of the candidate's tokens), recall (the same for
         the reference) and F1; all 0 if a text has no tokens.
     """
@@ -127,7 +117,7 @@ def _unit(rows: Floats) -> Floats:
     """Scale rows to length 1, leaving zero rows unchanged."""
     rows = np.asarray(rows, dtype=np.float64)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    rows = rows / np.where(largest > 0, largest, 1.0)  # squares of tiny numbers are none
+    rows = rows / np.where(largest > 0, largest, 1.0)  # the square of a tiny number would be 0
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)
 
@@ -150,7 +140,12 @@ def surrogate_figures(pairs: Iterable[Pair], embed: Embed | None = None) -> dict
         "same": sum(old.casefold() == new.casefold() for old, new in made) / len(pairs),
         "out of dictionary": (len(pairs) - len(made)) / len(pairs),
     }
-    scores = _bert_scores(made, embed) if embed and made else {}
+    scores: dict[str, float] = {}
+    if embed and made:
+        known: dict[str, Floats] = {text: embed(text) for text in {text for pair in made for text in pair}}
+        means = np.array([bert_score(known[old], known[new]) for old, new in made]).mean(axis=0)
+        names = ("BERTScore precision", "BERTScore recall", "BERTScore F1")
+        scores = {name: float(value) for name, value in zip(names, means, strict=True)}
     return {"mentions": float(len(pairs))} | distances | shares | scores
 
 
@@ -170,21 +165,9 @@ def _distances(made: Sequence[tuple[str, str]]) -> dict[str, float]:
 
 
 def diversities(texts: Sequence[str]) -> dict[str, float]:
-    """Compute the trigram diversity of texts, and of the words in them.
-
-    texts (Sequence[str]): the texts.
-    RETURNS (dict[str, float]): figures by name.
-    """
+    """Compute the trigram diversity of texts, and of the words in them, by name of the figure."""
     words = [word for text in texts for word in text.split()]
     return {"trigram diversity": ngram_diversity(texts), "trigram diversity, words": ngram_diversity(words)}
-
-
-def _bert_scores(made: Sequence[tuple[str, str]], embed: Embed) -> dict[str, float]:
-    """Compute the mean BERTScores."""
-    known: dict[str, Floats] = {text: embed(text) for text in {text for pair in made for text in pair}}
-    scores = np.array([bert_score(known[old], known[new]) for old, new in made])
-    names = ("BERTScore precision", "BERTScore recall", "BERTScore F1")
-    return {name: float(value) for name, value in zip(names, scores.mean(axis=0), strict=True)}
 
 
 def format_surrogate_table(columns: Mapping[str, Mapping[str, float]]) -> str:
@@ -197,13 +180,8 @@ def format_surrogate_table(columns: Mapping[str, Mapping[str, float]]) -> str:
     width = max([len(title) for title in columns] + [10]) + 2
     lines = [f"{'':<24}" + "".join(f"{title:>{width}}" for title in columns)]
     for name in names:
-        cells = (_cell(name, figures.get(name)) for figures in columns.values())
+        values = [figures.get(name) for figures in columns.values()]
+        digits = 0 if name == "mentions" else 4
+        cells = ["-" if value is None else f"{value:.{digits}f}" for value in values]
         lines.append(f"{name:<24}" + "".join(f"{cell:>{width}}" for cell in cells))
     return "\n".join(lines) + "\n"
-
-
-def _cell(name: str, value: float | None) -> str:
-    """Format a figure: counts as integers, other figures with four decimals."""
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if name == "mentions" else f"{value:.4f}"

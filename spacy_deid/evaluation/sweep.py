@@ -23,7 +23,7 @@ from .counts import alphanumeric_mask, count_exact, coverage_mask
 from .documents import AnnotatedText, Entity, relabel
 from .metrics import plain, ratio
 
-_LATER = ("deid_surrogate", "deid_review")  # change nothing of what is decided
+_LATER = ("deid_surrogate", "deid_review")  # components that do not change decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,14 @@ def take_apart(nlp: Language) -> Stages:
     factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
     merging = [name for name, factory in factories.items() if factory == "deid_merge"]
     if not merging:
-        raise ConfigError(Errors.D342.format(name=_pipeline_name(nlp), factory="deid_merge"))
-    behind = nlp.pipe_names[nlp.pipe_names.index(merging[0]) :]
+        raise ConfigError(Errors.D342.format(name=f"{nlp.lang}_{nlp.meta['name']}", factory="deid_merge"))
+    later = nlp.pipe_names[nlp.pipe_names.index(merging[0]) :]
     merge: Any = nlp.get_pipe(merging[0])
     keys = {getattr(part, "key", None): name for name, part in nlp.pipeline}
     detectors = {key: keys[key] for key in merge.sources if key in keys}
-    deciders = [name for name in behind if factories[name].startswith("deid_") and factories[name] not in _LATER]
+    deciders = [name for name in later if factories[name].startswith("deid_") and factories[name] not in _LATER]
     classifier = next((name for name in detectors.values() if factories[name] == "deid_ner"), "")
     return Stages(detectors, deciders, classifier)
-
-
-def _pipeline_name(nlp: Language) -> str:
-    """Return the full name of a pipeline, for error messages."""
-    return f"{nlp.lang}_{nlp.meta['name']}"
 
 
 def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without: Collection[str] = ()) -> list[Doc]:
@@ -79,8 +74,8 @@ def detect(nlp: Language, texts: Iterable[str | Doc], stages: Stages, *, without
     without (Collection[str]): names of detectors to skip.
     RETURNS (list[Doc]): Docs with the span groups of the detectors, before any decision.
     """
-    behind = nlp.pipe_names[nlp.pipe_names.index(stages.deciders[0]) :]
-    return list(nlp.pipe(texts, disable=[*behind, *without]))
+    later = nlp.pipe_names[nlp.pipe_names.index(stages.deciders[0]) :]
+    return list(nlp.pipe(texts, disable=[*later, *without]))
 
 
 def decide(nlp: Language, doc: Doc, stages: Stages, *, without: Collection[str] = ()) -> Doc:
@@ -127,7 +122,7 @@ def left_out(nlp: Language, docs: Sequence[Doc], stages: Stages, names: Collecti
 Point = Mapping[str, Any]
 Array = NDArray[np.int64]
 
-# From sure to sensitive: 0.95 to 0.00001, two significant digits, eight steps a decade below 0.5.
+# in decreasing order: 0.95 to 0.00001, two significant digits, eight steps a decade below 0.5.
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6, *(float(f"{10 ** (-i / 8) / 2:.2g}") for i in range(38)))
 _BATCH = 64
 _TOTAL = 10
@@ -172,7 +167,7 @@ class Sweep:
         texts = (document.text for document in gold)
         self.docs = detect(nlp, texts, self.stages, without=[classifier])
         self._read: list[Any] = []
-        for first in range(0, len(self.docs), _BATCH):  # the model's scores are larger than what is kept of them
+        for first in range(0, len(self.docs), _BATCH):  # in batches, because the scores of the model are large
             self._read += self.ner.read(self.docs[first : first + _BATCH])
         self._letters = [alphanumeric_mask(document.text) for document in gold]
         self._owners = [self._own(doc, read) for doc, read in zip(self.docs, self._read, strict=True)]
@@ -218,8 +213,10 @@ class Sweep:
         blame = np.zeros((len(self.labels), len(self.ner.labels)), dtype=np.int64)
         for entity in gold:
             row, part = self.labels.index(entity.label), slice(entity.start, entity.end)
-            labels[row] += _count_entity(entity, letters, got)
-            owners = self._owners[i][part][letters[part] & ~got[part]]
+            left = letters[part] & ~got[part]
+            counted = letters[part].any()
+            labels[row] += [int(letters[part].sum()), int(left.sum()), int(counted), int(left.any())]
+            owners = self._owners[i][part][left]
             np.add.at(blame[row], owners[owners >= 0], 1)
         entities, partly = labels[:, 2].sum(), labels[:, 3].sum()
         clean = int(hits > 0 and missed == 0), int(missed > 0)
@@ -228,13 +225,6 @@ class Sweep:
     def label_name(self, label: str) -> str:
         """Return the name of a label in the scheme of the comparison."""
         return to_scheme(label, self.scheme)
-
-
-def _count_entity(entity: Entity, letters: NDArray[np.bool_], got: NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    """Count the letters and digits of an entity, those missed, and whether it counts and is missed."""
-    part = slice(entity.start, entity.end)
-    due, missed = int(letters[part].sum()), int((letters[part] & ~got[part]).sum())
-    return due, missed, int(due > 0), int(missed > 0)
 
 
 def summarize(counts: Counts) -> dict[str, float | int | None]:

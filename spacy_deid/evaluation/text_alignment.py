@@ -19,10 +19,10 @@ from typing import NamedTuple
 from ..errors import Errors, InputError
 from .documents import AnnotatedText, Entity, index_documents
 
-LEAST = 0.8  # share of the longer text that must agree; of two texts of one language about half does by chance
+LEAST = 0.8  # share of the longer text that must agree; two unrelated texts of one language agree in about half
 _ANCHOR = 24  # characters
 _IGNORED = frozenset(("Pd", "Cc", "Cf", "Cn"))  # PDFium writes U+FFFE for the hyphen of a broken word
-_LARGEST = 1 << 30  # characters of one stretch times those of the other
+_LARGEST = 1 << 30  # maximum product of the lengths of two parts that are compared
 
 
 class _Block(NamedTuple):
@@ -78,11 +78,7 @@ class TextMap:
 
 
 def align_texts(text: str, other: str) -> TextMap:
-    """Align two texts of the same document.
-
-    text, other (str): the texts.
-    RETURNS (TextMap): map from the first to the second text, whether or not they agree.
-    """
+    """Align two texts of the same document, whether or not they agree. RETURNS: map from the first to the second."""
     one, places = _reduce(text)
     two, others = _reduce(other)
     return TextMap(places, others, list(_join(_compare(one, two))))
@@ -153,25 +149,20 @@ def _counts(char: str) -> bool:
 
 
 def _compare(one: str, two: str) -> Iterator[_Block]:
-    """Compare two reduced texts: at the anchors and between them."""
+    """Compare two reduced texts between anchors: runs of `_ANCHOR` characters that occur once in each, in order."""
+    places = _once(two)
+    pairs = [(start, places[part]) for part, start in _once(one).items() if part in places]
+    anchors: list[tuple[int, int]] = []
+    for start, place in _longest_order(pairs):
+        if not anchors or (start >= anchors[-1][0] + _ANCHOR and place >= anchors[-1][1] + _ANCHOR):
+            anchors.append((start, place))
     at, to = 0, 0
-    for start, place in [*_anchors(one, two), (len(one), len(two))]:
+    for start, place in [*anchors, (len(one), len(two))]:
         yield from _compare_stretch(one, two, _Block(at, start, to, place, False))
         size = _ANCHOR if start < len(one) else 0
         if size:
             yield _Block(start, start + size, place, place + size, True)
         at, to = start + size, place + size
-
-
-def _anchors(one: str, two: str) -> list[tuple[int, int]]:
-    """Find runs of `_ANCHOR` characters that occur once in each text, in the longest common order."""
-    places = _once(two)
-    pairs = [(start, places[part]) for part, start in _once(one).items() if part in places]
-    chosen: list[tuple[int, int]] = []
-    for start, place in _longest_order(pairs):
-        if not chosen or (start >= chosen[-1][0] + _ANCHOR and place >= chosen[-1][1] + _ANCHOR):
-            chosen.append((start, place))
-    return chosen
 
 
 def _once(text: str) -> dict[str, int]:

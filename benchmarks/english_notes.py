@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scripts.english_corpora import read_aci_bench, read_asq_phi
 from spacy_deid.evaluation import AnnotatedText
-from spacy_deid.synth.listed_values import read_aci_bench, read_asq_phi
 
 QUERIES = "asq_phi/synthetic_clinical_queries.txt"
 VISITS = "clinical_visit_notes/data/aci-bench/challenge_data"

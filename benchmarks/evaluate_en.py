@@ -16,10 +16,10 @@ import typer
 from spacy.tokens import Doc
 
 import spacy_deid
+from scripts.english_corpora import read_aci_bench, read_asq_phi
 from spacy_deid.evaluation import AnnotatedText, evaluate, from_doc
 from spacy_deid.evaluation.counts import is_covered
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
-from spacy_deid.synth.listed_values import read_aci_bench, read_asq_phi
 
 from .false_alarms import changes, use_policy
 from .test_sets import read_test_set

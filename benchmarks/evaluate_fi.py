@@ -27,7 +27,7 @@ from spacy_deid.evaluation.counts import is_covered
 from spacy_deid.evaluation.metrics import interval, ratio, resample
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows, with_interval
 from spacy_deid.lang.fi.inflection import CASES
-from spacy_deid.synth.inject import render_template
+from spacy_deid.synth.corpus import render_template
 from spacy_deid.synth.language import Language as WorkshopLanguage
 from spacy_deid.synth.language import Template, load_language
 from spacy_deid.synth.markup import Choice, Node, Slot

@@ -37,7 +37,7 @@ from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.text import fold
 from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.synth.names import read_origins
+from spacy_deid.synth.language import read_origins
 
 app = typer.Typer(pretty_exceptions_enable=False)
 

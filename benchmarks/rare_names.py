@@ -28,11 +28,10 @@ from spacy_deid.ehr.mapping import read_mapping
 from spacy_deid.evaluation.documents import AnnotatedText
 from spacy_deid.evaluation.fairness import blend
 from spacy_deid.evaluation.rows import MetricRow, write_rows
+from spacy_deid.synth.corpus import asks_of
 from spacy_deid.synth.identity import Case, base_of
-from spacy_deid.synth.inject import asks_of
-from spacy_deid.synth.language import Language, load_language
+from spacy_deid.synth.language import Language, load_language, read_origins
 from spacy_deid.synth.markup import Writer
-from spacy_deid.synth.names import read_origins
 from spacy_deid.synth.noise import add_noise
 from spacy_deid.synth.values import Filler
 

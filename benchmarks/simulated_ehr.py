@@ -14,8 +14,8 @@ from random import Random
 
 from spacy_deid.lang import get_language
 from spacy_deid.lang.synthesis import IdBearer
-from spacy_deid.synth.ids import make_id
-from spacy_deid.synth.names import read_table
+from spacy_deid.synth.identity import make_id
+from spacy_deid.synth.language import read_table
 
 SEED = 20
 _LANGS = ("es", "en", "fi")

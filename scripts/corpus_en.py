@@ -18,14 +18,12 @@ from typing import Annotated
 import spacy
 import typer
 
+from scripts.english_corpora import keep_free, read_aci_bench, read_asq_phi, read_presidio, retell
 from spacy_deid.evaluation import AnnotatedText, Entity, write_docbin
 from spacy_deid.synth import make_corpus
 from spacy_deid.synth.carriers import make_rule_labeller, read_carriers
-from spacy_deid.synth.language import load_language
-from spacy_deid.synth.listed_values import keep_free, read_aci_bench, read_asq_phi, read_presidio
-from spacy_deid.synth.names import stable_hash
+from spacy_deid.synth.language import load_language, stable_hash
 from spacy_deid.synth.noise import rewrite
-from spacy_deid.synth.retell import retell
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)

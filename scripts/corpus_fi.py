@@ -32,8 +32,7 @@ from spacy_deid.evaluation import AnnotatedText, Entity, from_doc, write_docbin
 from spacy_deid.labels import LABELS
 from spacy_deid.lang.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus
-from spacy_deid.synth.language import load_language
-from spacy_deid.synth.names import read_table, stable_hash
+from spacy_deid.synth.language import load_language, read_table, stable_hash
 
 GOLD_WEIGHT = 3  # how often the gold is seen beside what was made
 MADE, INJECTED, DEV, TEST = 3500, 2500, 300, 400

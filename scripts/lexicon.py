@@ -21,7 +21,7 @@ import srsly
 import typer
 
 from spacy_deid.ml.lexicon import build_lexicon, fold_word
-from spacy_deid.synth.names import read_origins
+from spacy_deid.synth.language import read_origins
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)

@@ -19,7 +19,7 @@ import srsly
 import typer
 from spacy.tokens import DocBin
 
-from spacy_deid.synth.names import stable_hash
+from spacy_deid.synth.language import stable_hash
 
 # a traceback that shows local variables would show notes
 app = typer.Typer(pretty_exceptions_enable=False)

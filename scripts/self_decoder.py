@@ -34,7 +34,7 @@ from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.self_decoded import SelfDecoded
 from spacy_deid.surrogates.strategies import Setting, Strategy
 from spacy_deid.surrogates.style import replace_mentions
-from spacy_deid.synth.names import read_table
+from spacy_deid.synth.language import read_table
 
 SURNAMES = {"es": 2}
 TARGETS = {

@@ -29,7 +29,7 @@ from spacy_deid.evaluation.scored_tokens import find_scorable, score_tokens
 from spacy_deid.evaluation.standoff import read_brat
 from spacy_deid.masked_lm.columns import FORM_COLUMNS, MODEL_COLUMNS, Columns, form_columns
 from spacy_deid.masked_lm.scores import fit_combination
-from spacy_deid.synth.names import stable_hash
+from spacy_deid.synth.language import stable_hash
 
 from .lm_data import SPECIAL
 from .pretrain import last_states, scores_of

@@ -1,7 +1,6 @@
-"""The corpus workshop: notes with gold PHI, made from templates, carriers and coherent invented people."""
+"""Synthetic notes with gold PHI, from templates, real notes as carriers, and coherent invented persons."""
 
 from .corpus import SPLITS, make_corpus, make_note
-from .language import Language, load_language
-from .names import read_origins, read_table
+from .language import Language, load_language, read_origins, read_table
 
 __all__ = ["SPLITS", "Language", "load_language", "make_corpus", "make_note", "read_origins", "read_table"]

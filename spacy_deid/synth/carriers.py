@@ -1,7 +1,7 @@
-"""Readers of carrier notes: real clinical text without identifiers of its own, or with some that nobody labelled.
+"""Read carrier notes: real clinical text without identifiers, or with identifiers that are not labelled.
 
-A folder of assets holds the corpora under the names that project.yml gives them; a folder of anything else is read as
-.txt files and .jsonl files with a key "text". Every reader yields (name, text); the name decides the split.
+A folder of assets contains the corpora under the names of project.yml; any other folder is read as .txt files and
+.jsonl files with a key "text". Every reader yields (name, text); the name determines the split.
 """
 
 import bz2
@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from ..errors import Errors, InputError
 from ..evaluation import Entity
 from ..lang import get_language
 from ..patterns import COMMON, RuleMatcher, resource_rules, rule_languages
-from .names import stable_hash
+from .language import stable_hash
 
 LONGEST = 6_000
 _BEFORE = re.compile(r" +([.,;:!?%)\]])")
@@ -28,12 +27,13 @@ Reader = Callable[[Path, str], Iterator[tuple[str, str]]]
 
 
 def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
-    """Read every carrier of a language that a folder has.
+    """Read all carriers of a language from a folder.
 
     folder (Path): folder of assets, or of .txt and .jsonl files.
-    lang (str): code of the language.
-    RETURNS (list[tuple[str, str]]): name and text, in order; texts of at most `LONGEST` characters, cut at a sentence.
-    RAISES: InputError if there are none (D607), or one cannot be read: the file (D301, D303) and the line (D302).
+    lang (str): language code.
+    RETURNS (list[tuple[str, str]]): name and text, in order; texts of at most `LONGEST` characters, cut after a
+        sentence. Texts with fewer than five words are left out.
+    RAISES: InputError if there are none (D607), or a file (D301, D303) or line (D302) cannot be read.
     """
     corpora = get_language(lang).read_toml("synth/carriers.toml")
     known = [(folder / name, name, _READERS[reader]) for name, reader in corpora.items()]
@@ -46,10 +46,10 @@ def read_carriers(folder: Path, lang: str) -> list[tuple[str, str]]:
 
 
 def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
-    """Make a labeller of what a carrier holds of its own, by the rules that ship: ages, dates, numbers, some names.
+    """Create a function that finds identifiers in a carrier by the pattern rules: ages, dates, numbers, some names.
 
-    lang (str): code of the language.
-    RETURNS (Callable[[str], list[Entity]]): text → disjoint entities, the longer where two overlap.
+    lang (str): language code.
+    RETURNS (Callable[[str], list[Entity]]): text → disjoint entities; of overlapping ones the longest.
     """
     languages = [COMMON, lang] if lang in rule_languages() else [COMMON]
     matcher = RuleMatcher([rule for name in languages for rule in resource_rules(name)])
@@ -66,7 +66,7 @@ def make_rule_labeller(lang: str) -> Callable[[str], list[Entity]]:
 
 @contextmanager
 def _reading(file: Path) -> Iterator[None]:
-    """Name the file that cannot be read. What the exceptions say is withheld: some quote the file."""
+    """Context manager that converts errors to InputErrors that name the file. Their messages may quote it."""
     try:
         yield
     except UnicodeError:
@@ -78,13 +78,13 @@ def _reading(file: Path) -> Iterator[None]:
 
 
 def _read_file(file: Path) -> str:
-    """Read a text file, line ends made plain."""
+    """Read a text file, with line ends converted to LF."""
     with _reading(file):
         return file.read_text(encoding="utf8")
 
 
 def _cut(text: str) -> str:
-    """Cut a long text behind a sentence."""
+    """Cut a long text after a sentence."""
     if len(text) <= LONGEST:
         return text
     end = max(text.rfind(". ", 0, LONGEST), text.rfind(".\n", 0, LONGEST))
@@ -92,46 +92,40 @@ def _cut(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Undo the blanks that a tokenizer put around marks."""
+    """Remove the spaces that a tokenizer added around punctuation."""
     return _AFTER.sub(r"\1", _BEFORE.sub(r"\1", text))
 
 
 def _texts(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """One note a .txt file."""
+    """Yield one note per .txt file."""
     for file in sorted(path.rglob("*.txt")):
         yield f"{name}/{file.relative_to(path)}", _read_file(file)
 
 
 def _jsonl(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """One note a line, under the key "text": a file, or the files of a folder."""
+    """Yield one note per line, under the key "text", of a file or the files of a folder."""
     for file in [path] if path.is_file() else sorted(path.glob("*.jsonl")):
         for number, line in enumerate(_read_file(file).removeprefix("\ufeff").split("\n"), 1):
-            if line.strip():
-                record = _record(line, file, number)
-                yield f"{name}/{record.get('id', number)}", record["text"]
-
-
-def _record(line: str, file: Path, number: int) -> dict[str, Any]:
-    """Read a line of JSONL that holds a note."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        # The exception holds the line, and with it the note.
-        raise InputError(Errors.D302.format(path=file, line=number, reason="not JSON")) from None
-    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
-        raise InputError(Errors.D302.format(path=file, line=number, reason="'text' must be a string"))
-    return record
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):  # the exception holds the line, and with it the note
+                raise InputError(Errors.D302.format(path=file, line=number, reason="not JSON")) from None
+            if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+                raise InputError(Errors.D302.format(path=file, line=number, reason="'text' must be a string"))
+            yield f"{name}/{record.get('id', number)}", record["text"]
 
 
 def _sentences(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """One sentence a line of .txt files: five to fifteen of a file make a note."""
+    """Yield notes of five to fifteen lines from .txt files with one sentence per line."""
     for file in sorted(path.rglob("*.txt")):
         lines = [_tidy(line) for line in _read_file(file).splitlines() if line.strip()]
         yield from _joined(lines, f"{name}/{file.relative_to(path)}", 5, 15)
 
 
 def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[tuple[str, str]]:
-    """Join lines to notes of different lengths, the same on every machine."""
+    """Join lines to notes of varying lengths, the same on every machine."""
     at = 0
     while at < len(lines):
         count = least + stable_hash(f"{name}/{at}") % (most - least + 1)
@@ -141,7 +135,7 @@ def _joined(lines: Sequence[str], name: str, least: int, most: int) -> Iterator[
 
 
 def _column(*names: str) -> Reader:
-    """One note a row of a CSV file, in the first of the columns that it has."""
+    """Create a reader of one note per row of a CSV file, from the first of the columns that the file has."""
 
     def table(path: Path, name: str) -> Iterator[tuple[str, str]]:
         with _reading(path), path.open(encoding="utf8", newline="") as file:
@@ -152,7 +146,7 @@ def _column(*names: str) -> Reader:
 
 
 def _cells(lines: Iterable[str], file: Path, names: Sequence[str]) -> Iterator[str]:
-    """The text of every row of a table."""
+    """Yield the text of every row of a CSV table."""
     with _reading(file):
         rows = csv.DictReader(lines)
         column = next((name for name in names if name in (rows.fieldnames or ())), None)
@@ -169,7 +163,7 @@ def _cells(lines: Iterable[str], file: Path, names: Sequence[str]) -> Iterator[s
 
 
 def _answers(path: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Sentences of a compressed CSV file in their order: three to nine make a note."""
+    """Yield notes of three to nine sentences from a compressed CSV file with one sentence per row."""
     with _reading(path), bz2.open(path, "rt", encoding="utf8", newline="") as file:
         lines = [_tidy(text) for text in _cells(file, path, ("sentence",))]
     yield from _joined(lines, name, 3, 9)
@@ -184,4 +178,4 @@ _READERS: Mapping[str, Reader] = MappingProxyType(
         "sentences": _sentences,
     }
 )
-"""Reader of a corpus, by its name in ``carriers.toml``."""
+"""Name in ``carriers.toml`` → reader."""

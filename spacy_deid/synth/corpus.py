@@ -1,9 +1,14 @@
-"""A seeded stream of notes: templates, loose sentences, carriers with identifiers put in, typed by many hands.
+"""Generate a reproducible stream of notes: from templates, from loose sentences, and from carriers.
 
-Each note has its own source of chance, made from language, split, seed and number, so the same arguments make the same
-notes on every machine, and the first hundred of a thousand are the hundred.
+A carrier is a real note into which identifiers are injected: sentences between its sentences, clauses after words, a
+header and a footer around it. The entities of the carrier itself move with their text, and nothing is injected inside
+or directly next to one.
+
+Each note has its own random generator, seeded with language, split, seed and number, so the same arguments make the
+same notes on every machine, and the first hundred notes of a thousand are those of a stream of a hundred.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +16,17 @@ from random import Random
 
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity
-from .inject import inject, render_template
+from .identity import Case
 from .language import Language, Template, load_language, split_of_carrier
+from .markup import Writer, slots
 from .noise import add_noise
-
-__all__ = ["SPLITS", "carry", "check_injection", "drop_unused", "make_corpus", "make_note"]
+from .values import Filler
 
 SPLITS = ("train", "dev", "test")
 Prelabel = Callable[[str], list[Entity]]
+
+_SENTENCE_END = re.compile(r"[.!?](?=[ \n])")
+_WORDS_PER_SENTENCE = 45
 
 
 def make_corpus(
@@ -33,122 +41,207 @@ def make_corpus(
     noise: float = 0.2,
     folder: Path | None = None,
 ) -> Iterator[AnnotatedText]:
-    """Make notes with gold PHI.
+    """Generate notes with gold PHI.
 
-    lang (str): code of a language that the workshop knows.
-    n (int): how many.
-    seed (int): the seed.
-    split (str): "train", "dev" or "test": which templates, carriers and rare names are used.
-    carriers (Iterable[tuple[str, str]]): name and text of real notes to put identifiers into, see `carriers`. The name
-        decides the split.
-    prelabel (Callable[[str], list[Entity]] | None): finds what a carrier holds of its own; it becomes gold.
-    carrier_share (float): share of the notes that are carriers, where there are any.
-    noise (float): share of the notes that are typed badly.
+    lang (str): code of a language with templates.
+    n (int): number of notes.
+    seed (int): seed of the random generators.
+    split (str): "train", "dev" or "test": determines the templates, carriers and rare names that are used.
+    carriers (Iterable[tuple[str, str]]): name and text of real notes, see `carriers`. The name determines the split.
+    prelabel (Callable[[str], list[Entity]] | None): finds the identifiers of the carrier itself; they become gold.
+    carrier_share (float): share of the notes that are carriers, if there are any.
+    noise (float): share of the notes with typing or scanning errors.
     folder (Optional[Path]): folder with one folder per language; None for the languages of the package.
-    YIELDS (AnnotatedText): the notes, named by language, split, seed and number.
+    YIELDS (AnnotatedText): notes named by language, split, seed and number.
     RAISES: ConfigError if the language (D602) or the split (D605) is unknown, or the split has no templates (D606) or
-        nothing to put into carriers (D610); InputError if there are carriers and none is of the split (D609).
+        nothing to inject into carriers (D610); InputError if carriers are given but none belongs to the split (D609).
     """
     if split not in SPLITS:
         raise ConfigError(Errors.D605.format(split=split, known=", ".join(SPLITS)))
     language = load_language(lang, folder)
     if not any(template.split == split for template in language.notes):
         raise ConfigError(Errors.D606.format(lang=lang, split=split))
-    usable = _usable(carriers, language, split)
-    for i in range(n):
-        rng = Random(f"{lang}/{split}/{seed}/{i}")
-        name = f"{lang}-{split}-{seed}-{i:05}"
-        if usable and rng.random() < carrier_share:
-            text = rng.choice(usable)[1]
-            body = AnnotatedText(name, text, tuple(_folded(prelabel(text), language) if prelabel else ()))
-            note = carry(body, language, rng, split)
-        else:
-            note = drop_unused(make_note(language, rng, split, name), language)
-        yield add_noise(note, rng) if rng.random() < noise else note
-
-
-def _usable(carriers: Iterable[tuple[str, str]], language: Language, split: str) -> list[tuple[str, str]]:
-    """The carriers of a split. Without any, or with nothing to put in, other notes than those asked for would come."""
     given = list(carriers)
     usable = [(name, text) for name, text in given if split_of_carrier(name, language) == split and text.strip()]
     if given and not usable:
         raise InputError(Errors.D609.format(split=split, count=len(given)))
     if given:
         check_injection(language, split)
-    return usable
+    # labels of carriers are mapped to those that the templates of the language use; "" drops the entity
+    fold = language.settings.get("fold", {})
+    for i in range(n):
+        rng = Random(f"{lang}/{split}/{seed}/{i}")
+        name = f"{lang}-{split}-{seed}-{i:05}"
+        if usable and rng.random() < carrier_share:
+            text = rng.choice(usable)[1]
+            labels = ((e, fold.get(e.label, e.label)) for e in (prelabel(text) if prelabel else ()))
+            entities = tuple(Entity(e.start, e.end, label) for e, label in labels if label)
+            note = carry(AnnotatedText(name, text, entities), language, rng, split)
+        else:
+            note = drop_unused(make_note(language, rng, split, name), language)
+        yield add_noise(note, rng) if rng.random() < noise else note
 
 
 def check_injection(language: Language, split: str) -> None:
-    """Make sure that there is something to put into carriers.
-
-    language (Language): the language. split (str): one of `SPLITS`.
-    RAISES: ConfigError (D610).
-    """
-    if not any((*_to_put_in(language, split), *_of(language.frames, split))):
+    """Raise ConfigError (D610) if a language has nothing to inject into carriers of a split."""
+    if not any((*_injectable(language, split), *_of_split(language.frames, split))):
         raise ConfigError(Errors.D610.format(lang=language.lang, split=split))
 
 
 def drop_unused(note: AnnotatedText, language: Language) -> AnnotatedText:
-    """Take the labels away that no note of a language has, whatever its templates say.
-
-    note (AnnotatedText): the note. language (Language): the language.
-    RETURNS (AnnotatedText): the same text.
-    """
+    """Remove entities with labels that the language does not use (``[unused]`` in language.toml)."""
     unused = language.get("unused", "labels", ())
     return replace(note, entities=tuple(e for e in note.entities if e.label not in unused))
 
 
-def _folded(entities: Iterable[Entity], language: Language) -> Iterator[Entity]:
-    """What a carrier holds, in the labels that the language's templates use; those that fold into "" are left out."""
-    fold = language.settings.get("fold", {})
-    for entity in entities:
-        if label := fold.get(entity.label, entity.label):
-            yield Entity(entity.start, entity.end, label)
-
-
 def make_note(language: Language, rng: Random, split: str, name: str) -> AnnotatedText:
-    """Make a note without a carrier: from a template, or of loose sentences.
+    """Generate a note without a carrier: from a template, or with probability .2 from loose sentences.
 
-    language (Language): the language. rng (Random): the source of chance. split (str): one of `SPLITS`.
+    language (Language): synthesis data.
+    rng (Random): random generator.
+    split (str): one of `SPLITS`.
     name (str): name of the note.
     RETURNS (AnnotatedText): the note.
     """
-    sentences = _of(language.sentences, split)
+    sentences = _of_split(language.sentences, split)
     if sentences and rng.random() < 0.2:
-        return _loose(sentences, language, rng, split, name)
+        chosen = [rng.choice(sentences) for _ in range(rng.randint(1, 7))]
+        gap = rng.choice((" ", " ", "\n"))
+        nodes = [node for template in chosen for node in (*template.nodes, gap)][:-1]
+        return render_template(Template(name, tuple(nodes), split), language, rng, split, name)
     by_type: dict[str, list[Template]] = {}
-    for template in _of(language.notes, split):
+    for template in _of_split(language.notes, split):
         by_type.setdefault(template.name.partition(".")[0], []).append(template)
     return render_template(rng.choice(by_type[rng.choice(sorted(by_type))]), language, rng, split, name)
 
 
-def _of(templates: Sequence[Template], split: str) -> list[Template]:
-    """The templates of a split."""
-    return [template for template in templates if template.split == split]
+def render_template(template: Template, language: Language, rng: Random, split: str, name: str) -> AnnotatedText:
+    """Generate a note from a template.
+
+    template (Template): the template.
+    language (Language): its language.
+    rng (Random): random generator.
+    split (str): "train" or "test".
+    name (str): name of the note.
+    RETURNS (AnnotatedText): the note.
+    """
+    case = Case(language, rng, split, asks_of([template]), template.directives)
+    writer = Writer()
+    Filler(case).write(template.nodes, writer)
+    return writer.finish(name)
 
 
-def _loose(sentences: list[Template], language: Language, rng: Random, split: str, name: str) -> AnnotatedText:
-    """A note of sentences that follow each other in no order."""
-    blank = Template(name, (), split)
-    chosen = [rng.choice(sentences) for _ in range(rng.randint(1, 7))]
-    gap = rng.choice((" ", " ", "\n"))
-    nodes = [node for template in chosen for node in (*template.nodes, gap)][:-1]
-    whole = Template(blank.name, tuple(nodes), split)
-    return render_template(whole, language, rng, split, name)
+def asks_of(templates: Iterable[Template]) -> set[tuple[str, str]]:
+    """Return the (who, what) of all slots of templates."""
+    return {(slot.who, slot.what) for template in templates for slot in slots(template.nodes)}
 
 
 def carry(body: AnnotatedText, language: Language, rng: Random, split: str) -> AnnotatedText:
-    """Put identifiers into a carrier.
+    """Inject identifiers into a carrier.
 
-    body (AnnotatedText): the carrier and what it holds of its own. language (Language): its language.
-    rng (Random): the source of chance. split (str): one of `SPLITS`.
+    body (AnnotatedText): the carrier and its own identifiers.
+    language (Language): its language.
+    rng (Random): random generator.
+    split (str): one of `SPLITS`.
     RETURNS (AnnotatedText): the note and all its entities.
     """
-    sentences, clauses = _to_put_in(language, split)
-    return drop_unused(inject(body, sentences, clauses, language, rng, split, _of(language.frames, split)), language)
+    sentences, clauses = _injectable(language, split)
+    frames = _of_split(language.frames, split)
+    return drop_unused(inject(body, sentences, clauses, language, rng, split, frames), language)
 
 
-def _to_put_in(language: Language, split: str) -> tuple[list[Template], list[tuple[str, Template]]]:
-    """The sentences and clauses of a split; without sentences of its own, lines of its templates."""
+def _of_split(templates: Sequence[Template], split: str) -> list[Template]:
+    """Return the templates of a split."""
+    return [template for template in templates if template.split == split]
+
+
+def _injectable(language: Language, split: str) -> tuple[list[Template], list[tuple[str, Template]]]:
+    """Return the sentences and clauses of a split; if it has no sentences, lines of its templates."""
     clauses = [(word, clause) for word, clause in language.clauses if clause.split == split]
-    return _of(language.sentences, split) or _of(language.lines, split), clauses
+    return _of_split(language.sentences, split) or _of_split(language.lines, split), clauses
+
+
+def inject(
+    carrier: AnnotatedText,
+    sentences: list[Template],
+    clauses: list[tuple[str, Template]],
+    language: Language,
+    rng: Random,
+    split: str,
+    frames: list[Template],
+) -> AnnotatedText:
+    """Inject sentences and clauses into a carrier, and with probability .6 add a frame.
+
+    carrier (AnnotatedText): a real note with its own identifiers.
+    sentences (list[Template]): sentences to insert between its sentences.
+    clauses (list[tuple[str, Template]]): a word, and a clause to insert after that word.
+    language (Language): synthesis data.
+    rng (Random): random generator.
+    split (str): "train" or "test".
+    frames (list[Template]): headers and footers with a slot {note.body}.
+    RETURNS (AnnotatedText): the note and all its entities.
+    """
+    count = rng.randint(1, 2 + len(carrier.text.split()) // _WORDS_PER_SENTENCE)
+    chosen = [rng.choice(sentences) for _ in range(min(count, 14))] if sentences else []
+    around = rng.choice(frames) if frames and rng.random() < 0.6 else None
+    used = [*chosen, *(clause for _, clause in clauses), *([around] if around else [])]
+    filler = Filler(Case(language, rng, split, asks_of(used)))
+    # offset in the carrier, template, whether it is a sentence that follows another
+    pieces = [(at, template, at > 0) for at, template in zip(_ends(carrier, rng, len(chosen)), chosen, strict=False)]
+    pieces += [(at, clause, False) for at, clause in _anchors(carrier, clauses, rng)]
+    writer, last = Writer(), 0
+    moved: list[Entity] = []
+    for at, template, separate in [*sorted(pieces, key=lambda piece: piece[0]), (len(carrier.text), None, False)]:
+        shift = writer.length - last
+        inside = (e for e in carrier.entities if last <= e.start and e.end <= at)
+        moved += [Entity(e.start + shift, e.end + shift, e.label) for e in inside]
+        writer.write(carrier.text[last:at])
+        if separate:
+            writer.write(rng.choice((" ", " ", " ", "\n")))
+        if template:
+            filler.write(template.nodes, writer)
+        last = at
+    writer.entities += moved
+    body = writer.finish(carrier.name)
+    if around is None:
+        return body
+    writer = Writer()
+    cut = next(i for i, node in enumerate(around.nodes) if getattr(node, "what", "") == "body")
+    filler.write(around.nodes[:cut], writer)
+    shift = writer.length
+    writer.write(body.text)
+    writer.entities += [Entity(e.start + shift, e.end + shift, e.label) for e in body.entities]
+    filler.write(around.nodes[cut + 1 :], writer)
+    return writer.finish(body.name)
+
+
+def _ends(carrier: AnnotatedText, rng: Random, count: int) -> list[int]:
+    """Draw ends of sentences, in order, that do not touch an entity of the carrier."""
+
+    def ends_sentence(end: int) -> bool:  # a capital follows, and no abbreviation or initial precedes
+        word = re.search(r"\S+$", carrier.text[: end - 1])
+        follows = carrier.text[end:].lstrip()[:1]
+        return bool(word and len(word[0]) > 3 and (not follows or follows.isupper()))
+
+    ends = [match.end() for match in _SENTENCE_END.finditer(carrier.text)]
+    ends = [end for end in ends if _is_free(carrier, end) and ends_sentence(end)]
+    ends.append(len(carrier.text.rstrip()))
+    return sorted(rng.sample(ends, min(count, len(ends))))
+
+
+def _is_free(carrier: AnnotatedText, at: int) -> bool:
+    """Test whether an offset neither splits nor touches an entity."""
+    return all(at < entity.start or at > entity.end + 1 for entity in carrier.entities)
+
+
+def _anchors(
+    carrier: AnnotatedText, clauses: list[tuple[str, Template]], rng: Random, most: int = 3
+) -> list[tuple[int, Template]]:
+    """Draw offsets for clauses, each directly after an occurrence of its word."""
+    found: dict[int, Template] = {}
+    for word, clause in rng.sample(clauses, min(len(clauses), 12)):
+        places = [m.end() for m in re.finditer(rf"\b{re.escape(word)}(?=[ ,.;])", carrier.text)]
+        places = [at for at in places if _is_free(carrier, at)]
+        if places and len(found) < most:
+            found[rng.choice(places)] = clause
+    return sorted(found.items(), key=lambda item: item[0])

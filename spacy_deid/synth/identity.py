@@ -1,34 +1,38 @@
-"""Coherent people: everybody a note may speak of, with what is known of each, drawn once and used throughout.
+"""Coherent persons: all persons of a note, with attributes that are drawn once and agree with each other.
 
-A `Case` is the cast of one note. Sex, age, date of birth, family names, address and identifiers of a person agree with
-each other and with the relatives; values are drawn when a template asks for them.
+Sex, age, date of birth, surnames, address and identifiers of a person agree with each other and with the relatives.
+Values are drawn when a template asks for them.
+
+``language.toml`` names the kinds of identifiers of an attribute (``ids = ["dni", "nie"]``). National kinds are part of
+their language (`LanguageData.id_makers`); the international ones are here. All have valid check digits. Any other name
+is a pattern: "#" is a digit, "@" a capital letter, all other characters are literal.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cache
 from random import Random
 from types import MappingProxyType
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..evaluation.fairness import blend
-from ..lang.synthesis import IdBearer
+from ..lang import all_languages
+from ..lang.identifiers import finish_vin, luhn
+from ..lang.synthesis import IdBearer, IdMaker, draw_digits
 from ..lang.text import fold
-from .language import Language
-from .names import read_origins, read_table, stable_hash
-
-__all__ = ["FAMILIES", "ROLES", "Case", "Person", "Role", "base_of"]
+from .language import Language, read_origins, read_table, stable_hash
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who somebody is to the patient.
+    """The relation of a person to the patient.
 
-    sex (str): "male", "female", or "" for either, "other" for the one that the patient is not.
-    gap (tuple[int, int] | None): years older than the patient; None for an age of their own.
-    ages (tuple[int, int]): the ages that are possible.
-    kin (str): what `FAMILIES` need to know: "parent", "child", "sibling", "spouse" or "".
+    sex (str): "male", "female", "" for either, or "other" for the opposite of the patient's.
+    gap (tuple[int, int] | None): range of years that the person is older than the patient; None to draw any age.
+    ages (tuple[int, int]): range of possible ages.
+    kin (str): relation that determines the surname: "parent", "child", "sibling", "spouse" or "".
     label (str): label of the name; "" for none.
     """
 
@@ -69,22 +73,21 @@ _YOUNGER = {"child", "son", "daughter", "grandchild", "spouse"}
 
 
 def base_of(who: str) -> str:
-    """The role that a name stands for: "clinician2" is another clinician.
-
-    who (str): as a template writes it.
-    RETURNS (str): the key in `ROLES`, or what is no role.
-    """
+    """Return the role of a name in a template: "clinician2", another clinician, has the role "clinician"."""
     return who.rstrip("0123456789")
 
 
 @dataclass(slots=True)
 class Person:
-    """A person, or the institution that a person's attributes serve for.
+    """A person, or the institution whose attributes are those of a person.
 
-    who (str): as a template writes it. role (Role): what it means.
-    sex (str): "male" or "female". born (date): day of birth.
-    given (str): given names. surnames (tuple[str, ...]): one or two.
-    place (Mapping[str, str]): a row of the list of places: city, state, zip and what else the language has.
+    who (str): name in the template.
+    role (Role): relation to the patient.
+    sex (str): "male" or "female".
+    born (date): date of birth.
+    given (str): given names.
+    surnames (tuple[str, ...]): one or two.
+    place (Mapping[str, str]): a row of the list of places: city, state, zip and other columns of the language.
     known (dict[str, str]): the values drawn so far.
     """
 
@@ -99,26 +102,26 @@ class Person:
 
     @property
     def surname(self) -> str:
-        """All family names."""
+        """All surnames, separated by a blank."""
         return " ".join(self.surnames)
 
     def age(self, day: date) -> int:
-        """Full years. day (date): on which day. RETURNS (int): 0 or more."""
+        """Return the age in completed years on a day, at least 0."""
         return max(0, day.year - self.born.year - ((day.month, day.day) < (self.born.month, self.born.day)))
 
     def bearer(self) -> IdBearer:
-        """What identifiers are made from. RETURNS (IdBearer): sex, birth, postal code and letters of the names."""
+        """Return the attributes that identifiers are made from."""
         letters = "".join(fold(name)[:2] for name in self.surnames)
         return IdBearer(self.sex, self.born, self.known.get("zip", self.place.get("zip", "")), letters)
 
 
 class Case:
-    """The cast of a note.
+    """The persons of a note.
 
-    language (Language): the language.
-    rng (Random): the source of chance.
+    language (Language): synthesis data.
+    rng (Random): random generator.
     split (str): "train" or "test".
-    asks (set[tuple[str, str]]): (who, what) of every slot of the template, so that a patient with a job is grown up.
+    asks (set[tuple[str, str]]): (who, what) of every slot of the template, so that a patient with a job is an adult.
     directives (Mapping[str, str]): "age" ("0..14") and "sex" of the patient.
     """
 
@@ -133,62 +136,55 @@ class Case:
         self.language, self.rng, self.split = language, rng, split
         self.day = date(2005, 1, 1) + timedelta(days=rng.randrange(21 * 365))
         self._directives = directives
-        self._youngest, self._oldest = self._ages(asks)
+        self._youngest, self._oldest = _patient_ages(asks)
         self._people: dict[str, Person] = {}
-        self.style = rng.random()  # one hand writes all dates of a note
-
-    @staticmethod
-    def _ages(asks: set[tuple[str, str]]) -> tuple[int, int]:
-        """The ages that the slots allow the patient: with a job grown up, with parents not too old."""
-        least, most = [0], [99]
-        for who, what in asks:
-            base = base_of(who)
-            if base in _YOUNGER:
-                least.append(60 if base == "grandchild" else 35)
-            elif base == "patient" and what in ("profession", "employer", "email", "username"):
-                least.append(18)
-            most.append({"mother": 62, "father": 60, "grandmother": 32, "grandfather": 32}.get(base, 99))
-            most.append(24 if (base, what) == ("patient", "school") else 99)
-        return max(least), max(max(least), min(most))
+        self.style = rng.random()  # selects the usual date format of the note
 
     def person(self, who: str) -> Person:
-        """Look somebody up, or bring them into the world.
+        """Return a person, who is drawn at the first call.
 
-        who (str): as a template writes it.
-        RETURNS (Person): the same one each time; of "eponym", whom streets and firms are named after, a new one.
-        RAISES: ConfigError (D601) if it is no role.
+        who (str): name in the template.
+        RETURNS (Person): the same person at each call, except for "eponym" (the person that a street or firm is named
+            after), which is a new person each time.
+        RAISES: ConfigError (D601) for an unknown role.
         """
         if who not in self._people:
             if base_of(who) not in ROLES:
                 raise ConfigError(Errors.D601.format(slot=who, lang=self.language.lang))
-            self._people[who] = self._make(who, ROLES[base_of(who)])
+            self._people[who] = self._draw_person(who, ROLES[base_of(who)])
         return self._people.pop(who) if who == "eponym" else self._people[who]
 
-    def _make(self, who: str, role: Role) -> Person:
+    def _draw_person(self, who: str, role: Role) -> Person:
         """Draw a person."""
-        sex = self._sex(who, role)
-        born = self._born(who, role)
-        given, surnames = self._names(sex)
+        sex = self._draw_sex(who, role)
+        born = self._draw_birth(who, role)
+        given, surnames = self._draw_names(sex)
         if role.kin:
-            family = FAMILIES[self.language.get("names", "family", "shared")]
+            family = (
+                _double_surnames if self.language.get("names", "family", "shared") == "double" else _shared_surname
+            )
             surnames = family(self.person("patient"), role.kin, sex, surnames, self.rng)
-        return Person(who, role, sex, born, given, surnames, self._place(role))
+        return Person(who, role, sex, born, given, surnames, self._draw_place(role))
 
-    def _sex(self, who: str, role: Role) -> str:
-        """Draw a sex, or follow the role and the directives."""
+    def _draw_sex(self, who: str, role: Role) -> str:
+        """Draw a sex, or use that of the role or the directives."""
         if who == "patient" and "sex" in self._directives:
             return self._directives["sex"]
         if role.sex == "other":
             same = self.rng.random() < 0.04
-            return self.person("patient").sex if same else _other(self.person("patient").sex)
+            sex = self.person("patient").sex
+            return sex if same else "male" if sex == "female" else "female"
         return role.sex or self.rng.choice(("female", "male"))
 
-    def _born(self, who: str, role: Role) -> date:
-        """Draw a day of birth that agrees with the note and the patient's age."""
+    def _draw_birth(self, who: str, role: Role) -> date:
+        """Draw a date of birth that agrees with the date of the note and the patient's age."""
         low, high = role.ages
         if who == "patient":
             low, high = map(int, self._directives.get("age", f"{self._youngest}..{self._oldest}").split(".."))
-            age = self._age(low, high)
+            if self.rng.random() < 0.5:
+                age = self.rng.randint(low, high)
+            else:  # most patients are old
+                age = int(self.rng.triangular(low, high, low + 0.72 * (high - low)))
         elif role.gap:
             age = self.person("patient").age(self.day) + self.rng.randint(*role.gap)
             age = min(max(age, low), high)
@@ -196,14 +192,8 @@ class Case:
             age = self.rng.randint(low, high)
         return self.day - timedelta(days=int(age * 365.25) + self.rng.randrange(1, 364))
 
-    def _age(self, low: int, high: int) -> int:
-        """Draw a patient's age: mostly old, sometimes of any age."""
-        if self.rng.random() < 0.5:
-            return self.rng.randint(low, high)
-        return int(self.rng.triangular(low, high, low + 0.72 * (high - low)))
-
-    def _names(self, sex: str) -> tuple[str, tuple[str, ...]]:
-        """Draw a given name and family names, of a group of origin now and then."""
+    def _draw_names(self, sex: str) -> tuple[str, tuple[str, ...]]:
+        """Draw a given name and surnames, with the probability `origin_share` from a group of origin."""
         settings = self.language.settings.get("names", {})
         groups = read_origins(self.language.lang)
         count = 2 if settings.get("family") == "double" else 1
@@ -214,7 +204,7 @@ class Case:
         return self.draw_name(sex), tuple(self.draw_name("surname") for _ in range(count))
 
     def draw_name(self, part: str) -> str:
-        """Draw one name: by frequency, or one that is a word or a medical term as well.
+        """Draw one name: by frequency, or one that is also a word or medical term, or a blend of two names.
 
         part (str): "female", "male" or "surname".
         RETURNS (str): the name.
@@ -229,8 +219,8 @@ class Case:
             return blend(name, table.draw(self.rng, self.split, 1.0), self.rng)
         return name
 
-    def _place(self, role: Role) -> Mapping[str, str]:
-        """Draw where somebody lives: relatives often with the patient, the patient near the hospital."""
+    def _draw_place(self, role: Role) -> Mapping[str, str]:
+        """Draw a place of residence: often that of the patient for relatives, that of the hospital for the patient."""
         rows = self.language.lists.get("places")
         if not rows:
             return {}
@@ -241,24 +231,30 @@ class Case:
         return self.row(rows)
 
     def row(self, rows: tuple[Mapping[str, str], ...]) -> Mapping[str, str]:
-        """Draw a row of a list. One in ten of a long list is kept for the test.
-
-        rows (tuple[Mapping[str, str], ...]): the list.
-        RETURNS (Mapping[str, str]): the row.
-        """
+        """Draw a row of a list. One in ten rows of a list with 100 or more rows is reserved for the test split."""
         while True:
             row = self.rng.choice(rows)
-            kept = len(rows) >= 100 and stable_hash(next(iter(row.values()))) % 10 == 0
-            if self.split == "test" or not kept:
+            reserved = len(rows) >= 100 and stable_hash(next(iter(row.values()))) % 10 == 0
+            if self.split == "test" or not reserved:
                 return row
 
 
-def _other(sex: str) -> str:
-    return "male" if sex == "female" else "female"
+def _patient_ages(asks: set[tuple[str, str]]) -> tuple[int, int]:
+    """Return the range of ages that agrees with the slots: an adult with a job, not too old with parents."""
+    least, most = [0], [99]
+    for who, what in asks:
+        base = base_of(who)
+        if base in _YOUNGER:
+            least.append(60 if base == "grandchild" else 35)
+        elif base == "patient" and what in ("profession", "employer", "email", "username"):
+            least.append(18)
+        most.append({"mother": 62, "father": 60, "grandmother": 32, "grandfather": 32}.get(base, 99))
+        most.append(24 if (base, what) == ("patient", "school") else 99)
+    return max(least), max(max(least), min(most))
 
 
-def _double(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
-    """Two family names, the father's first and the mother's first."""
+def _double_surnames(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
+    """Return two surnames: the first of the father and the first of the mother."""
     first, second = patient.surnames[0], patient.surnames[-1]
     if kin == "parent":
         return (first, own[-1]) if sex == "male" else (second, own[-1])
@@ -269,10 +265,61 @@ def _double(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Rand
     return own
 
 
-def _shared(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
-    """One family name for parents and children, and for most couples."""
+def _shared_surname(patient: Person, kin: str, sex: str, own: tuple[str, ...], rng: Random) -> tuple[str, ...]:
+    """Return the patient's surname for most parents, children and spouses."""
     return patient.surnames if rng.random() < (0.65 if kin == "spouse" else 0.85) else own
 
 
-Family = Callable[[Person, str, str, tuple[str, ...], Random], tuple[str, ...]]
-FAMILIES: Mapping[str, Family] = MappingProxyType({"double": _double, "shared": _shared})
+# ---------------------------------------------------------------- identifiers
+
+_PATTERN_LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
+_VIN_CHARACTERS = "ABCDEFGHJKLMNPRSTUVWXYZ0123456789"
+
+
+def make_id(kind: str, rng: Random, bearer: IdBearer) -> str:
+    """Make an identifier.
+
+    kind (str): a kind of `id_makers`, or a pattern.
+    rng (Random): random generator.
+    bearer (IdBearer): the person.
+    RETURNS (str): the identifier.
+    """
+    maker = id_makers().get(kind)
+    return maker(rng, bearer) if maker else fill_pattern(kind, rng)
+
+
+def fill_pattern(pattern: str, rng: Random) -> str:
+    """Fill a pattern: "#" is a digit, "@" a capital letter, all other characters are literal."""
+    draw = {"#": lambda: str(rng.randrange(10)), "@": lambda: rng.choice(_PATTERN_LETTERS)}
+    return "".join(draw[char]() if char in draw else char for char in pattern)
+
+
+@cache
+def id_makers() -> Mapping[str, IdMaker]:
+    """Return the makers of all kinds of identifiers by name: national ones of all languages, and international ones."""
+    makers = {name: maker for language in all_languages() for name, maker in language.id_makers.items()}
+    international = {"card": _make_card, "imei": _make_imei, "ip": _make_ip, "mac": _make_mac, "vin": _make_vin}
+    return MappingProxyType({**international, **makers})
+
+
+def _make_card(rng: Random, bearer: IdBearer) -> str:
+    digits = rng.choice("45") + draw_digits(rng, 14)
+    digits += luhn(digits)
+    return rng.choice([digits, " ".join(digits[i : i + 4] for i in range(0, 16, 4))])
+
+
+def _make_imei(rng: Random, bearer: IdBearer) -> str:
+    digits = "35" + draw_digits(rng, 12)
+    return digits + luhn(digits)
+
+
+def _make_ip(rng: Random, bearer: IdBearer) -> str:
+    return f"10.{rng.randrange(256)}.{rng.randrange(256)}.{rng.randrange(1, 255)}"
+
+
+def _make_mac(rng: Random, bearer: IdBearer) -> str:
+    return ":".join(f"{rng.randrange(256):02X}" for _ in range(6))
+
+
+def _make_vin(rng: Random, bearer: IdBearer) -> str:
+    return finish_vin("".join(rng.choice(_VIN_CHARACTERS) for _ in range(17)))

@@ -1,42 +1,131 @@
-"""What a language brings to the workshop: settings, lists, templates and sentences, read once from plain files.
+"""The synthesis data of a language: settings, lists, templates, sentences and names, read once from plain files.
 
     lang/<lang>/synth/language.toml    names, dates, ages, labels, attributes
-    lang/<lang>/synth/lists/*          one row a line (.txt) or a table with a header (.csv)
-    lang/<lang>/synth/notes/*.txt      templates of whole notes, one file a note type, apart by a line "---"
-    lang/<lang>/synth/dev/*.txt        the same for the split "dev" alone
-    lang/<lang>/synth/test/*.txt       and for the split "test" alone; with one of them all else is for training
-    lang/<lang>/synth/sentences.txt    one sentence a line, put between the sentences of a carrier
-    lang/<lang>/synth/clauses.txt      word, tab, what is put right behind that word of a carrier
-    lang/<lang>/synth/frames.txt       templates with a slot {note.body} that takes a carrier
+    lang/<lang>/synth/lists/*          one row per line (.txt) or a table with a header (.csv)
+    lang/<lang>/synth/notes/*.txt      templates of whole notes, one file per note type, separated by lines "---"
+    lang/<lang>/synth/dev/*.txt        the same for the split "dev" only
+    lang/<lang>/synth/test/*.txt       and for the split "test" only; if one of them exists, all other files are "train"
+    lang/<lang>/synth/sentences.txt    one sentence per line, to insert between the sentences of a carrier
+    lang/<lang>/synth/clauses.txt      word, tab, clause to insert after that word of a carrier
+    lang/<lang>/synth/frames.txt       templates with a slot {note.body} for a carrier
+    lang/<lang>/names/PART.csv         ``name,count``, most frequent first
+    lang/<lang>/names/origins.toml     names of groups of origin
 
-A line that begins with "#!" at the head of a template holds directives ("#! age=0..14 sex=female"); one that begins
-with "# " in sentences, clauses and lists is a comment.
+A first line of a template that begins with "#!" holds directives ("#! age=0..14 sex=female"). A line that begins with
+"# " in sentences, clauses and lists is a comment.
 """
 
 import csv
 import tomllib
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..lang import get_language, language_codes
 from .markup import Node, parse, slots
-from .names import stable_hash
 
-__all__ = ["Language", "Template", "load_language", "split_of", "split_of_carrier"]
+COMMON = 500  # number of most frequent names that are never reserved for the test split
+
+
+def stable_hash(text: str) -> int:
+    """Hash a text to 64 bits, unlike ``hash`` with the same result on every machine and in every run."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
+
+
+def is_reserved(name: str, rank: int) -> bool:
+    """Test whether a name is reserved for the test split: one in ten of the rare ones.
+
+    name (str): the name.
+    rank (int): its position in its list, from 0; the `COMMON` most frequent names are never reserved.
+    """
+    return rank >= COMMON and stable_hash(name) % 10 == 0
+
+
+@dataclass(frozen=True)
+class NameTable:
+    """Names of one kind with their frequencies.
+
+    names (tuple[str, ...]): most frequent first.
+    cumulative (tuple[float, ...]): running sums of the counts.
+    """
+
+    names: tuple[str, ...]
+    cumulative: tuple[float, ...]
+
+    @classmethod
+    def from_counts(cls, rows: Sequence[tuple[str, float]]) -> "NameTable":
+        """Create a table from names with counts, most frequent first."""
+        return cls(tuple(name for name, _ in rows), tuple(accumulate(count for _, count in rows)))
+
+    def draw(self, rng: Random, split: str, flat: float = 0.3) -> str:
+        """Draw a name.
+
+        rng (Random): random generator.
+        split (str): only "test" draws reserved names.
+        flat (float): share of names drawn from the uniform distribution, so that rare names occur as well.
+        RETURNS (str): the name.
+        """
+        while True:
+            if rng.random() < flat:
+                rank = rng.randrange(len(self.names))
+            else:
+                rank = bisect(self.cumulative, rng.random() * self.cumulative[-1])
+            name = self.names[min(rank, len(self.names) - 1)]
+            if split == "test" or not is_reserved(name, rank):
+                return name
+
+
+@lru_cache(maxsize=32)
+def read_table(lang: str, part: str) -> NameTable:
+    """Read the names of a language.
+
+    lang (str): language code.
+    part (str): "female", "male" or "surname".
+    RETURNS (NameTable): the names.
+    RAISES: ConfigError (D604) if the file is missing or malformed.
+    """
+    path = get_language(lang).resource(f"names/{part}.csv")
+    try:
+        with path.open(encoding="utf8", newline="") as file:
+            rows = [(row["name"], float(row["count"])) for row in csv.DictReader(file)]
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ConfigError(Errors.D604.format(path=path.name, reason=type(error).__name__)) from None
+    if not rows:
+        raise ConfigError(Errors.D604.format(path=path.name, reason="no rows"))
+    return NameTable.from_counts(rows)
+
+
+@lru_cache(maxsize=8)
+def read_origins(lang: str) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """Read the groups of origin of a language.
+
+    lang (str): language code.
+    RETURNS (Mapping[str, Mapping[str, tuple[str, ...]]]): group → "female", "male", "surname" → names; empty if the
+        language has no groups.
+    RAISES: ConfigError (D604) if the file is not valid TOML.
+    """
+    try:
+        groups = get_language(lang).read_toml("names/origins.toml").get("groups", {})
+    except ValueError:
+        raise ConfigError(Errors.D604.format(path="origins.toml", reason="not valid TOML")) from None
+    return {name: {part: tuple(names) for part, names in group.items()} for name, group in groups.items()}
 
 
 @dataclass(frozen=True)
 class Template:
     """A parsed template.
 
-    name (str): file and number, as "discharge.3"; the part before the dot is the note type.
-    nodes (tuple[Node, ...]): what `markup.render` takes.
+    name (str): file and number, such as "discharge.3"; the part before the dot is the note type.
+    nodes (tuple[Node, ...]): input of `markup.render`.
     split (str): "train", "dev" or "test".
-    directives (Mapping[str, str]): settings of its head line.
+    directives (Mapping[str, str]): settings of its first line.
     """
 
     name: str
@@ -47,15 +136,15 @@ class Template:
 
 @dataclass(frozen=True)
 class Language:
-    """Everything of one language. Lists are tuples of rows; a row maps a column to a parsed template.
+    """The synthesis data of one language. A list is a tuple of rows; a row maps a column to the source of a template.
 
-    lang (str): code of the language.
-    settings (Mapping[str, Any]): language.toml.
-    lists (Mapping[str, tuple[Mapping[str, str], ...]]): by the file's stem.
+    lang (str): language code.
+    settings (Mapping[str, Any]): content of language.toml.
+    lists (Mapping[str, tuple[Mapping[str, str], ...]]): lists by the stem of their file.
     notes, sentences, frames (tuple[Template, ...]): in the order of the files.
-    clauses (tuple[tuple[str, Template], ...]): the word it follows, and the clause.
-    lines (tuple[Template, ...]): sentences to put into carriers of the splits "dev" and "test", where all of the
-        above is for training: the lines of their templates that can stand alone.
+    clauses (tuple[tuple[str, Template], ...]): the word that a clause follows, and the clause.
+    lines (tuple[Template, ...]): sentences for carriers of the splits "dev" and "test" if these have folders of their
+        own: the lines of their templates that are complete sentences.
     """
 
     lang: str
@@ -68,25 +157,23 @@ class Language:
     lines: tuple[Template, ...] = ()
 
     def get(self, table: str, key: str, default: Any = None) -> Any:
-        """Look a setting up. table, key (str): as in language.toml. RETURNS (Any): the value or the default."""
+        """Return a setting of a table of language.toml, or the default."""
         return self.settings.get(table, {}).get(key, default)
 
 
 def split_of(source: str) -> str:
-    """Say which split a template belongs to in a language without folders "dev" and "test", or whether a carrier is
-    held out: one in five is for the test.
+    """Assign a template or carrier to a split by its hash: one in five is "test", the others "train".
 
-    source (str): the template, or the carrier's name.
-    RETURNS (str): "train" or "test".
+    source (str): source of the template, or name of the carrier.
     """
     return "test" if stable_hash(source) % 5 == 0 else "train"
 
 
 def split_of_carrier(name: str, language: Language) -> str:
-    """Say which split a carrier belongs to: one in five is held out, half of these for "dev" if there is such a split.
+    """Assign a carrier to a split by the hash of its name: one in five is held out.
 
-    name (str): the carrier's name.
-    language (Language): its language.
+    name (str): name of the carrier.
+    language (Language): if it has templates for "dev", half of the held-out carriers are "dev".
     RETURNS (str): "train", "dev" or "test".
     """
     number = stable_hash(name)
@@ -97,12 +184,12 @@ def split_of_carrier(name: str, language: Language) -> str:
 
 @lru_cache(maxsize=8)
 def load_language(lang: str, folder: Path | None = None) -> Language:
-    """Read a language.
+    """Load the synthesis data of a language.
 
-    lang (str): code of the language, the name of its folder.
+    lang (str): language code, the name of its folder.
     folder (Optional[Path]): folder with one folder per language; None for the languages of the package.
-    RETURNS (Language): its settings, lists and templates.
-    RAISES: ConfigError if there is no such language (D602), a file cannot be used (D604) or a template not be parsed
+    RETURNS (Language): settings, lists and templates.
+    RAISES: ConfigError if there is no such language (D602), a file is malformed (D604) or a template cannot be parsed
         (D600).
     """
     root = folder / lang if folder else get_language(lang).resource("synth")
@@ -110,38 +197,40 @@ def load_language(lang: str, folder: Path | None = None) -> Language:
         own = sorted(path.parent.name for path in folder.glob("*/language.toml")) if folder else None
         known = ", ".join(language_codes("synth/language.toml") if own is None else own) or "none"
         raise ConfigError(Errors.D602.format(lang=lang, known=known))
+    try:
+        settings = tomllib.loads(_read(root / "language.toml"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(Errors.D604.format(path="language.toml", reason=error)) from None
     language = Language(
         lang=lang,
-        settings=_read_toml(root / "language.toml"),
+        settings=settings,
         lists={path.stem: _read_list(path) for path in sorted((root / "lists").glob("*.*"))},
         notes=_read_notes(root / "notes"),
-        sentences=tuple(_read_line(line, f"sentences.{n}") for n, line in _lines(root / "sentences.txt")),
+        sentences=tuple(_parse_line(line, f"sentences.{n}") for n, line in _lines(root / "sentences.txt")),
         frames=tuple(_read_templates(root / "frames.txt")),
         clauses=tuple(_read_clauses(root / "clauses.txt")),
     )
     apart = {split: _read_notes(root / split) for split in ("dev", "test") if (root / split).is_dir()}
-    lines = tuple(line for split in apart for line in _read_lines(root / split, split))
-    return replace(_set_apart(language, apart), lines=lines) if apart else language
-
-
-def _set_apart(language: Language, apart: Mapping[str, tuple[Template, ...]]) -> Language:
-    """Take the notes of the folders "dev" and "test" as the whole of these splits, everything else for training."""
-
-    def put(split: str, templates: Sequence[Template]) -> tuple[Template, ...]:
-        return tuple(replace(template, split=split) for template in templates)
-
+    if not apart:
+        return language
+    own_notes = (
+        replace(template, split=split, name=template.name.replace(".", f".{split}-"))
+        for split, templates in apart.items()
+        for template in templates
+    )
     return replace(
         language,
-        notes=put("train", language.notes)
-        + tuple(
-            replace(template, split=split, name=template.name.replace(".", f".{split}-"))
-            for split, templates in apart.items()
-            for template in templates
-        ),
-        sentences=put("train", language.sentences),
-        frames=put("train", language.frames),
+        notes=(*_for_training(language.notes), *own_notes),
+        sentences=_for_training(language.sentences),
+        frames=_for_training(language.frames),
         clauses=tuple((word, replace(clause, split="train")) for word, clause in language.clauses),
+        lines=tuple(line for split in apart for line in _read_lines(root / split, split)),
     )
+
+
+def _for_training(templates: Sequence[Template]) -> tuple[Template, ...]:
+    """Assign templates to the split "train"."""
+    return tuple(replace(template, split="train") for template in templates)
 
 
 def _read_notes(folder: Path) -> tuple[Template, ...]:
@@ -150,7 +239,7 @@ def _read_notes(folder: Path) -> tuple[Template, ...]:
 
 
 def _read_lines(folder: Path, split: str) -> Iterator[Template]:
-    """The lines of a folder's templates that can stand alone: a sentence, with a slot, no half of a choice."""
+    """Yield the lines of a folder's templates that are complete: a sentence with a slot, without half of a choice."""
     for path in sorted(folder.glob("*.txt")):
         for n, line in _lines(path):
             halved = any(line.count(left) != line.count(right) for left, right in (("[[", "]]"), ("<<", ">>")))
@@ -162,22 +251,15 @@ def _read_lines(folder: Path, split: str) -> Iterator[Template]:
 
 
 def _read(path: Path) -> str:
-    """Read a file of the package with plain line ends."""
+    """Read a file with line ends converted to LF. RAISES: ConfigError (D604) if it cannot be read."""
     try:
         return path.read_text(encoding="utf8").replace("\r\n", "\n")
     except (OSError, UnicodeError) as error:
         raise ConfigError(Errors.D604.format(path=path.name, reason=type(error).__name__)) from None
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(_read(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(Errors.D604.format(path=path.name, reason=error)) from None
-
-
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """The lines of a file with their numbers, less comments and empty lines; none where the file is not there."""
+    """Return the lines of a file with their numbers, without comments and empty lines; none if it does not exist."""
     if not path.exists():
         return []
     lines = enumerate(_read(path).split("\n"), 1)
@@ -185,7 +267,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _read_list(path: Path) -> tuple[Mapping[str, str], ...]:
-    """Read a list: a table with a header, or one value a line."""
+    """Read a list: a table with a header, or one value per line."""
     rows: Sequence[Mapping[str, str]]
     if path.suffix == ".csv":
         rows = list(csv.DictReader(line for _, line in _lines(path)))
@@ -198,34 +280,29 @@ def _read_list(path: Path) -> tuple[Mapping[str, str], ...]:
     return tuple(rows)
 
 
-def _read_templates(path: Path) -> list[Template]:
-    """Read the templates of a file."""
-    if not path.exists():
-        return []
-    sources = [source.strip("\n") for source in f"\n{_read(path)}\n".split("\n---\n")]
-    return [_read_template(source, f"{path.stem}.{n}") for n, source in enumerate(sources, 1) if source.strip()]
+def _read_templates(path: Path) -> Iterator[Template]:
+    """Read the templates of a file with their directives; none if it does not exist."""
+    sources = f"\n{_read(path)}\n".split("\n---\n") if path.exists() else []
+    for n, source in enumerate((source.strip("\n") for source in sources), 1):
+        if not source.strip():
+            continue
+        directives: dict[str, str] = {}
+        if source.startswith("#!"):
+            head, _, source = source.partition("\n")
+            directives = dict(item.partition("=")[::2] for item in head[2:].split())
+        name = f"{path.stem}.{n}"
+        yield Template(name, parse(source, name), split_of(source), directives)
 
 
-def _read_template(source: str, name: str) -> Template:
-    """Parse a template and the directives at its head."""
-    directives: dict[str, str] = {}
-    if source.startswith("#!"):
-        head, _, source = source.partition("\n")
-        directives = dict(item.partition("=")[::2] for item in head[2:].split())
-    return Template(name, parse(source, name), split_of(source), directives)
-
-
-def _read_line(line: str, name: str) -> Template:
+def _parse_line(line: str, name: str) -> Template:
     """Parse a sentence."""
     return Template(name, parse(line.strip(), name), split_of(line.strip()))
 
 
-def _read_clauses(path: Path) -> list[tuple[str, Template]]:
-    """Parse the clauses: a word, a tab, and what follows it, blanks at its head included."""
-    clauses = []
+def _read_clauses(path: Path) -> Iterator[tuple[str, Template]]:
+    """Parse the clauses: a word, a tab, and the text that follows the word, with its leading blanks."""
     for n, line in _lines(path):
         word, tab, clause = line.partition("\t")
         if not tab:
             raise ConfigError(Errors.D604.format(path=path.name, reason=f"line {n} has no tab"))
-        clauses.append((word, Template(f"clauses.{n}", parse(clause, f"clauses.{n}"), split_of(line))))
-    return clauses
+        yield word, Template(f"clauses.{n}", parse(clause, f"clauses.{n}"), split_of(line))

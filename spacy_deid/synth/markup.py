@@ -1,12 +1,12 @@
 """The template language: plain text with slots, choices and agreement, rendered to an annotated note.
 
-    {patient.full}                 a slot: who, what; the label follows from both
-    {note.date:-3:long@DATE}       filters behind colons, a label of its own behind "@" ("@O" writes without a label)
+    {patient.full}                 a slot: person and attribute, which determine the label
+    {note.date:-3:long@DATE}       filters after colons, an explicit label after "@" ("@O" for no label)
     {patient.sex?ingresado|ingresada}   agreement with the sex: male, then female
-    [[a|b {patient.given}|]]       a choice, nestable; a branch may be empty
-    <<RELATIVE:his aunt, {relative.age}>>   text with a label; labels inside do not count
+    [[a|b {patient.given}|]]       a choice, which can be nested; a branch may be empty
+    <<RELATIVE:his aunt, {relative.age}>>   text with a label; labels inside are ignored
 
-Everything else is literal. A template is parsed once and rendered often.
+All other text is literal. A template is parsed once and rendered often.
 """
 
 import re
@@ -18,8 +18,6 @@ from ..errors import ConfigError, Errors
 from ..evaluation import AnnotatedText, Entity
 from ..labels import get_label
 
-__all__ = ["Agree", "Choice", "Fill", "Labelled", "Node", "Slot", "Writer", "add_filters", "parse", "render", "slots"]
-
 UNLABELLED = "O"
 _SLOT = re.compile(r"(\w+)\.(\w+)((?::[^:@{}|]+)*)(?:@(\w+))?")
 _LABELLED = re.compile(r"<<([A-Z_]+):")
@@ -29,11 +27,11 @@ _AGREE = re.compile(r"(\w+)\.sex\?([^{}|]*)\|([^{}|]*)")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place for a value.
+    """A placeholder for a value.
 
-    who, what (str): whose value, and which.
-    filters (tuple[str, ...]): in the order of writing.
-    label (str | None): label that overrides the default; "O" for none at all; None for the default.
+    who, what (str): person and attribute.
+    filters (tuple[str, ...]): in the order of application.
+    label (str | None): explicit label; "O" for no label; None for the default.
     """
 
     who: str
@@ -44,7 +42,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Agree:
-    """Text that agrees with a person's sex."""
+    """Text that depends on the sex of a person."""
 
     who: str
     male: str
@@ -53,14 +51,14 @@ class Agree:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One branch of several, drawn evenly."""
+    """Alternatives, drawn with equal probability."""
 
     branches: tuple[tuple["Node", ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Text that is an entity as a whole."""
+    """Text that is one entity."""
 
     label: str
     nodes: tuple["Node", ...]
@@ -71,20 +69,20 @@ Node = str | Slot | Agree | Choice | Labelled
 
 @dataclass(slots=True)
 class Writer:
-    """A note while it is written: the text so far, and the entities in it."""
+    """Collects the text and the entities of a note."""
 
     parts: list[str] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     length: int = 0
 
     def write(self, text: str, label: str | None = None) -> None:
-        """Write text behind what is there.
+        """Append text.
 
-        text (str): what to write.
-        label (str | None): canonical label, or None or "O" for text that identifies nobody.
+        text (str): the text.
+        label (str | None): canonical label; None or "O" for text without identifier. White space at the edges is not
+            part of the entity.
         """
         if text and label and label != UNLABELLED:
-            # Blanks at the edges belong to the layout, never to the entity.
             start = self.length + len(text) - len(text.lstrip())
             end = self.length + len(text.rstrip())
             if start < end:
@@ -93,7 +91,7 @@ class Writer:
         self.length += len(text)
 
     def finish(self, name: str) -> AnnotatedText:
-        """Make the note. name (str): its name. RETURNS (AnnotatedText): text and entities."""
+        """Return the note under a name."""
         return AnnotatedText(name, "".join(self.parts), tuple(self.entities))
 
 
@@ -104,9 +102,9 @@ def parse(source: str, where: str) -> tuple[Node, ...]:
     """Parse a template.
 
     source (str): the template.
-    where (str): file and number of the template, for the error.
-    RETURNS (tuple[Node, ...]): what `render` takes.
-    RAISES: ConfigError (D600) if a bracket is left open or a slot cannot be read; (D001) for an unknown label.
+    where (str): file and number of the template, for error messages.
+    RETURNS (tuple[Node, ...]): input of `render`.
+    RAISES: ConfigError (D600) for an unbalanced bracket or a malformed slot; (D001) for an unknown label.
     """
     nodes, end = _parse(source, 0, where, ())
     if end != len(source):
@@ -115,7 +113,7 @@ def parse(source: str, where: str) -> tuple[Node, ...]:
 
 
 def _parse(source: str, at: int, where: str, stops: tuple[str, ...]) -> tuple[tuple[Node, ...], int]:
-    """Parse from an offset to the end of the template, or to what ends a branch or a labelled text."""
+    """Parse from an offset to one of the stops (the end of a branch or labelled text) or the end of the template."""
     nodes: list[Node] = []
     while at < len(source) and not source.startswith(stops or ("]]", ">>"), at):
         node: Node
@@ -137,7 +135,7 @@ def _parse(source: str, at: int, where: str, stops: tuple[str, ...]) -> tuple[tu
 
 
 def _expect(source: str, end: int, start: int, where: str) -> int:
-    """Make sure that what was opened is closed."""
+    """Return the offset `end`. RAISES: ConfigError (D600) if the bracket at `start` is not closed before it."""
     if end >= len(source):
         raise ConfigError(Errors.D600.format(path=where, offset=start, reason="a bracket is never closed"))
     return end
@@ -154,7 +152,7 @@ def _parse_choice(source: str, at: int, where: str) -> tuple[Choice, int]:
 
 
 def _parse_slot(inner: str, at: int, where: str) -> Slot | Agree:
-    """Parse what stands between braces."""
+    """Parse the text between braces."""
     if match := _AGREE.fullmatch(inner):
         return Agree(*match.groups())
     match = _SLOT.fullmatch(inner)
@@ -167,13 +165,13 @@ def _parse_slot(inner: str, at: int, where: str) -> Slot | Agree:
 
 
 def render(nodes: Sequence[Node], writer: Writer, fill: Fill, sex: Callable[[str], str], rng: Random) -> None:
-    """Render a template behind what the writer has.
+    """Render a template.
 
-    nodes (Sequence[Node]): what `parse` gave.
-    writer (Writer): takes text and entities.
+    nodes (Sequence[Node]): result of `parse`.
+    writer (Writer): receives text and entities.
     fill (Callable[[Slot, Writer], None]): writes the value of a slot.
-    sex (Callable[[str], str]): the sex of somebody, "male" or "female".
-    rng (Random): draws the branches.
+    sex (Callable[[str], str]): returns the sex of a person, "male" or "female".
+    rng (Random): draws the branches of choices.
     """
     for node in nodes:
         match node:
@@ -192,11 +190,7 @@ def render(nodes: Sequence[Node], writer: Writer, fill: Fill, sex: Callable[[str
 
 
 def slots(nodes: Sequence[Node]) -> Iterator[Slot]:
-    """Every slot of a template, of every branch.
-
-    nodes (Sequence[Node]): what `parse` gave.
-    YIELDS (Slot): in the order of the template.
-    """
+    """Yield the slots of a template in order, including those of all branches."""
     for node in nodes:
         match node:
             case Slot():
@@ -209,11 +203,11 @@ def slots(nodes: Sequence[Node]) -> Iterator[Slot]:
 
 
 def add_filters(nodes: Sequence[Node], filters: tuple[str, ...]) -> tuple[Node, ...]:
-    """Hand the filters of a slot on to the last slot of what it stands for, as the case of "Dr. Anna Virtanen".
+    """Add filters to the last slot of a template, for example the case of the name in "Dr. Anna Virtanen".
 
     nodes (Sequence[Node]): a parsed template.
-    filters (tuple[str, ...]): what to add.
-    RETURNS (tuple[Node, ...]): the template with them.
+    filters (tuple[str, ...]): filters to add.
+    RETURNS (tuple[Node, ...]): the changed template.
     """
     out = list(nodes)
     for i in range(len(out) - 1, -1, -1) if filters else ():

@@ -1,7 +1,6 @@
-"""Bad typing and bad scans. Whatever happens to the text, the spans follow.
+"""Simulate typing and scanning errors. The entities of a note move with their text.
 
-A change is made character by character: each character of the note becomes a string, empty or longer, and offsets are
-counted again. An entity never loses its last character.
+Each character of the note is replaced by a string, empty or longer, and the offsets are recomputed.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +10,7 @@ from random import Random
 from ..evaluation import AnnotatedText, Entity
 from ..lang.text import fold
 
-__all__ = ["HANDS", "add_noise", "rewrite"]
-
+# letter → its neighbours on a QWERTY keyboard
 _NEAR = dict(
     zip(
         "qwertyuiopasdfghjklzxcvbnm",
@@ -20,27 +18,18 @@ _NEAR = dict(
         strict=False,
     )
 )
-# One character each: what is changed here is changed character by character.
-_SCAN = {
-    "l": "1",
-    "1": "l",
-    "O": "0",
-    "0": "O",
-    "m": "rn",
-    "I": "l",
-    "S": "5",
-    "5": "S",
-    "e": "c",
-    "B": "8",
-}
+# character → what a scanner confuses it with
+_SCAN = {"l": "1", "1": "l", "O": "0", "0": "O", "m": "rn", "I": "l", "S": "5", "5": "S", "e": "c", "B": "8"}
+_NAME_LABELS = {"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "CITY", "TERRITORY", "STATE", "STREET", "HOSPITAL"}
 
 
 def rewrite(note: AnnotatedText, pieces: Sequence[str]) -> AnnotatedText:
     """Replace every character of a note.
 
     note (AnnotatedText): the note.
-    pieces (Sequence[str]): for each character what stands in its place.
-    RETURNS (AnnotatedText): the new note; an entity spans what its characters became, less blanks at its edges.
+    pieces (Sequence[str]): the replacement of each character.
+    RETURNS (AnnotatedText): the new note; an entity spans the replacements of its characters, without white space at
+        its edges, and is dropped if nothing is left.
     """
     text = "".join(pieces)
     ends = [0, *accumulate(len(piece) for piece in pieces)]
@@ -54,31 +43,48 @@ def rewrite(note: AnnotatedText, pieces: Sequence[str]) -> AnnotatedText:
     return AnnotatedText(note.name, text, tuple(entities))
 
 
-def _each(change: Callable[[str, Random], str]) -> Callable[[AnnotatedText, Random], AnnotatedText]:
-    """A hand that changes each character by itself."""
+Hand = Callable[[AnnotatedText, Random], AnnotatedText]
+
+
+def _each(change: Callable[[str, Random], str]) -> Hand:
+    """Create a type of noise that changes each character independently."""
     return lambda note, rng: rewrite(note, [change(char, rng) for char in note.text])
 
 
 def _plain(char: str, _: Random) -> str:
-    """Without its accent; "ñ" becomes "n", as on a foreign keyboard."""
+    """Remove the accent; "ñ" becomes "n", as on a foreign keyboard."""
     bare = fold(char)
     return (bare.upper() if char.isupper() else bare) or char
 
 
 def _careless(char: str, rng: Random) -> str:
-    """Commas and full stops left out here and there."""
+    """Omit some punctuation."""
     return "" if char in ",.;:" and rng.random() < 0.35 else char
 
 
 def _spaced(char: str, rng: Random) -> str:
-    """Two spaces for one, and spaces before a stop."""
+    """Double some spaces, and add spaces before some punctuation."""
     if char == " " and rng.random() < 0.12:
         return "  "
     return f" {char}" if char in ".,:;" and rng.random() < 0.06 else char
 
 
+def _scanned(char: str, rng: Random) -> str:
+    """Confuse similar characters, and add specks or remove spaces."""
+    drawn = rng.random()
+    if char in _SCAN and drawn < 0.015:
+        return _SCAN[char]
+    if char == " " and drawn < 0.01:
+        return rng.choice(("", "  ", " ' ", " . "))
+    return char
+
+
 def _slipped(note: AnnotatedText, rng: Random) -> AnnotatedText:
-    """Letters dropped, doubled, exchanged for a neighbour key or swapped with the next; digits are left alone."""
+    """Drop or double letters, replace them by a neighbouring key, or swap them with the next; not digits."""
+
+    def same_entities(i: int) -> bool:  # whether a character and the next are inside the same entities
+        return all((e.start <= i < e.end) == (e.start <= i + 1 < e.end) for e in note.entities)
+
     pieces = list(note.text)
     for i, char in enumerate(pieces):
         if not char.isalpha() or rng.random() > 0.008:
@@ -90,45 +96,23 @@ def _slipped(note: AnnotatedText, rng: Random) -> AnnotatedText:
             pieces[i] = char * 2
         elif kind == 2 and char in _NEAR:
             pieces[i] = rng.choice(_NEAR[char])
-        elif kind == 3 and i + 1 < len(pieces) and note.text[i + 1].isalpha() and _same_entity(note, i):
+        elif kind == 3 and i + 1 < len(pieces) and note.text[i + 1].isalpha() and same_entities(i):
             pieces[i], pieces[i + 1] = note.text[i + 1], char
     return rewrite(note, pieces)
 
 
-def _same_entity(note: AnnotatedText, i: int) -> bool:
-    """Whether a character and the next are inside or outside the same entities."""
-    return all((e.start <= i < e.end) == (e.start <= i + 1 < e.end) for e in note.entities)
-
-
-def _scanned(char: str, rng: Random) -> str:
-    """Characters that a scanner takes for others, specks, broken blanks."""
-    chance = rng.random()
-    if char in _SCAN and chance < 0.015:
-        return _SCAN[char]
-    if char == " " and chance < 0.01:
-        return rng.choice(("", "  ", " ' ", " . "))
-    return char
-
-
-def _cased(turn: Callable[[str], str]) -> Callable[[AnnotatedText, Random], AnnotatedText]:
-    """A hand that types in one case only."""
-    return lambda note, _: rewrite(note, [turn(char) for char in note.text])
-
-
 def _lowered_names(note: AnnotatedText, rng: Random) -> AnnotatedText:
-    """Names typed without capitals in a note that is otherwise in order."""
-    low = {"PATIENT", "RELATIVE", "CLINICIAN", "PERSON", "CITY", "TERRITORY", "STATE", "STREET", "HOSPITAL"}
+    """Lowercase the names in a note."""
     pieces = list(note.text)
     for entity in note.entities:
-        if entity.label in low:
+        if entity.label in _NAME_LABELS:
             pieces[entity.start : entity.end] = [char.lower() for char in pieces[entity.start : entity.end]]
     return rewrite(note, pieces)
 
 
-Hand = Callable[[AnnotatedText, Random], AnnotatedText]
 HANDS: dict[str, Hand] = {
-    "capitals": _cased(str.upper),
-    "lower": _cased(str.lower),
+    "capitals": _each(lambda char, _: char.upper()),
+    "lower": _each(lambda char, _: char.lower()),
     "lowered_names": _lowered_names,
     "plain": _each(_plain),
     "careless": _each(_careless),
@@ -139,12 +123,12 @@ HANDS: dict[str, Hand] = {
 
 
 def add_noise(note: AnnotatedText, rng: Random, hands: Sequence[str] = tuple(HANDS)) -> AnnotatedText:
-    """Type a note badly, in one way or two.
+    """Apply one or two types of noise to a note.
 
     note (AnnotatedText): the note.
-    rng (Random): the source of chance.
-    hands (Sequence[str]): the ways, keys of `HANDS`.
-    RETURNS (AnnotatedText): the note as another hand would have typed it.
+    rng (Random): random generator.
+    hands (Sequence[str]): types of noise to draw from, keys of `HANDS`.
+    RETURNS (AnnotatedText): the changed note.
     """
     for name in rng.sample(sorted(hands), min(len(hands), rng.choice((1, 1, 2)))):
         note = HANDS[name](note, rng)

@@ -10,8 +10,8 @@ from spacy_deid.errors import ConfigError, InputError
 from spacy_deid.evaluation import AnnotatedText, Entity
 from spacy_deid.synth import SPLITS, load_language, make_corpus, read_table
 from spacy_deid.synth.carriers import read_carriers
-from spacy_deid.synth.inject import render_template
-from spacy_deid.synth.names import COMMON, is_reserved
+from spacy_deid.synth.corpus import render_template
+from spacy_deid.synth.language import COMMON, is_reserved
 from spacy_deid.synth.noise import HANDS, add_noise
 
 CARRIERS = [

@@ -2,12 +2,12 @@
 
 from random import Random
 
+from scripts.english_corpora import retell
 from spacy_deid.evaluation import AnnotatedText, Entity
 from spacy_deid.synth import make_corpus
-from spacy_deid.synth.inject import render_template
+from spacy_deid.synth.corpus import render_template
 from spacy_deid.synth.language import load_language
 from spacy_deid.synth.markup import slots
-from spacy_deid.synth.retell import retell
 
 ENGLISH = load_language("en")
 NOTE_TYPES = {

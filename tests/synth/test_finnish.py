@@ -3,9 +3,8 @@
 from random import Random
 
 from spacy_deid.lang.inflection import inflect
-from spacy_deid.synth.corpus import make_corpus
+from spacy_deid.synth.corpus import make_corpus, render_template
 from spacy_deid.synth.identity import Case
-from spacy_deid.synth.inject import render_template
 from spacy_deid.synth.language import load_language
 from spacy_deid.synth.markup import slots
 

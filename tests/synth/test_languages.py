@@ -9,8 +9,8 @@ from spacy_deid.labels import LABELS
 from spacy_deid.lang import language_codes
 from spacy_deid.patterns.validators import get_validator
 from spacy_deid.synth import load_language
+from spacy_deid.synth.corpus import render_template
 from spacy_deid.synth.identity import Case
-from spacy_deid.synth.inject import render_template
 from spacy_deid.synth.language import Template
 from spacy_deid.synth.markup import slots
 from spacy_deid.synth.values import Filler
@@ -80,7 +80,7 @@ def test_both_splits_have_templates_and_share_none(lang):
     ],
 )  # fmt: skip
 def test_identifiers_pass_the_check_of_their_kind(kind, validator):
-    from spacy_deid.synth.ids import make_id
+    from spacy_deid.synth.identity import make_id
 
     for seed in range(200):
         rng = Random(seed)

@@ -1,8 +1,11 @@
-"""English corpora that list the identifiers of a text beside it, read into offsets.
+"""Read English corpora that list the identifiers beside the text, and repeat labelled notes with other persons.
 
-ASQ-PHI   short clinical queries, with type and value of each identifier (MIT; Weatherhead et al. 2026)
-ACI-Bench visit notes, with the names of patient and doctor in a table (CC BY 4.0; Yim et al. 2023)
-presidio-research  sentences with offsets in labels of their own (MIT)
+ASQ-PHI            short clinical queries, with type and value of each identifier (MIT; Weatherhead et al. 2026)
+ACI-Bench          visit notes, with the names of patient and doctor in a table (CC BY 4.0; Yim et al. 2023)
+presidio-research  sentences with offsets and labels of its own scheme (MIT)
+
+A few hundred labelled notes contain few names, and a model memorizes them. `retell` keeps the sentences of a note and
+replaces its names, hospitals, towns and numbers; mentions of one person remain mentions of one person.
 """
 
 import csv
@@ -13,15 +16,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import Errors, InputError
-from ..evaluation import AnnotatedText, Entity
-from ..evaluation.documents import read_text
-from .language import load_language
-
-__all__ = ["QUERY_TYPES", "find_values", "keep_free", "read_aci_bench", "read_asq_phi", "read_presidio", "split_query"]
+from spacy_deid.errors import Errors, InputError
+from spacy_deid.evaluation import AnnotatedText, Entity
+from spacy_deid.evaluation.documents import read_text
+from spacy_deid.synth.corpus import render_template
+from spacy_deid.synth.language import Language, Template, load_language
+from spacy_deid.synth.markup import parse
 
 QUERY_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -74,20 +78,19 @@ _FACILITY = re.compile(
 
 
 def find_values(text: str, value: str) -> list[tuple[int, int]]:
-    """Find every place of a value, where no letter or digit goes on; apostrophes of any kind are one.
+    """Find all occurrences of a value as whole words, whatever the type of apostrophe.
 
-    text, value (str): the text, and what is looked for.
-    RETURNS (list[tuple[int, int]]): start and end of each.
+    RETURNS (list[tuple[int, int]]): character offsets.
     """
     pattern = re.escape(value.strip()).replace("’", "'").replace("'", "['’]")
     return [match.span() for match in re.finditer(rf"(?<!\w){pattern}(?!\w)", text)] if value.strip() else []
 
 
 def keep_free(entities: Iterable[Entity]) -> list[Entity]:
-    """Drop what overlaps something that was named before it.
+    """Drop entities that overlap an earlier one.
 
-    entities (Iterable[Entity]): the surest first.
-    RETURNS (list[Entity]): disjoint, in the order of the text.
+    entities (Iterable[Entity]): the most certain first.
+    RETURNS (list[Entity]): disjoint entities in document order.
     """
     kept: list[Entity] = []
     for entity in entities:
@@ -100,24 +103,20 @@ def keep_free(entities: Iterable[Entity]) -> list[Entity]:
 
 
 def split_query(text: str) -> str:
-    """Say which half a query belongs to, by its content.
-
-    text (str): the query.
-    RETURNS (str): "train" or "dev".
-    """
+    """Assign a query to the half "train" or "dev" by the hash of its text."""
     return "train" if int(hashlib.sha256(text.encode()).hexdigest(), 16) % 2 == 0 else "dev"
 
 
 def read_asq_phi(path: str | Path, split: str | None = None, *, parts: bool = True) -> list[AnnotatedText]:
-    """Read the queries of ASQ-PHI. A listed value that does not stand in its query gives no entity.
+    """Read the queries of ASQ-PHI. A listed value that does not occur in its query is ignored.
 
     path (str | Path): the text file.
     split (str | None): "train" or "dev" for one half, None for all.
-    parts (bool): whether "St. Luke's Hospital in Boston, MA" is cut into hospital, town and state, and titles are left
-        out of names. Otherwise a value is one entity, as listed.
+    parts (bool): whether "St. Luke's Hospital in Boston, MA" is split into hospital, town and state, and titles are
+        left out of names. Otherwise each listed value is one entity.
     RETURNS (list[AnnotatedText]): the queries, named by their number in the file.
-    RAISES: InputError if the file cannot be read (D303), a record has another form (D620) or an identifier a type that
-        is not known (D621).
+    RAISES: InputError if the file cannot be read (D303), a record is malformed (D620) or an identifier has an unknown
+        type (D621).
     """
     path = Path(path)
     records = read_text(path).split("===QUERY===")[1:]
@@ -134,7 +133,7 @@ def read_asq_phi(path: str | Path, split: str | None = None, *, parts: bool = Tr
 
 
 def _query_values(listed: str, path: Path, number: int) -> list[tuple[str, str]]:
-    """The type and value of each identifier of a query."""
+    """Parse the type and value of each identifier of a query."""
     values = []
     for line in filter(None, map(str.strip, listed.splitlines())):
         try:
@@ -150,7 +149,7 @@ def _query_values(listed: str, path: Path, number: int) -> list[tuple[str, str]]
 
 
 def _query_entities(text: str, values: list[tuple[str, str]], parts: bool) -> list[Entity]:
-    """Entities of a query: the longest values first, so that "John" does not cut "John Smith"."""
+    """Return the entities of a query; the longest values first, so that "John" does not split "John Smith"."""
     found: list[Entity] = []
     for kind, value in sorted(values, key=lambda item: -len(item[1])):
         for start, end in find_values(text, value):
@@ -167,7 +166,7 @@ def _query_entities(text: str, values: list[tuple[str, str]], parts: bool) -> li
 
 
 def _query_name(text: str, start: int, end: int) -> Entity:
-    """A name without its title; whoever has the title of a doctor is one."""
+    """Return a name without its title; a person with the title of a doctor is a clinician."""
     title = _TITLE.match(text, start)
     if title and title.end() < end:
         start = title.end()
@@ -175,7 +174,7 @@ def _query_name(text: str, start: int, end: int) -> Entity:
 
 
 def _query_places(text: str, start: int, end: int) -> Iterator[Entity]:
-    """The parts of a place: "St. Luke's Hospital in Boston, MA" are three."""
+    """Yield the parts of a place: "St. Luke's Hospital in Boston, MA" has three."""
     at = start
     for edge in [*_PLACE_EDGE.finditer(text, start, end), None]:
         stop = edge.start() if edge else end
@@ -185,7 +184,7 @@ def _query_places(text: str, start: int, end: int) -> Iterator[Entity]:
 
 
 def _place_label(value: str, before: str) -> str:
-    """What kind of place a value is, by its words, the lists, and the word before it."""
+    """Return the label of a place by its words, the lists of places, and the preceding word."""
     states, towns, hospitals, _ = _known_places()
     if re.fullmatch(r"\d{5}(?:-\d{4})?", value):
         return "ZIP"
@@ -200,7 +199,7 @@ def _place_label(value: str, before: str) -> str:
 
 @lru_cache(maxsize=1)
 def _known_places() -> tuple[frozenset[str], ...]:
-    """States, towns, hospitals and countries of the lists. A state that is a town as well counts as the town."""
+    """Return states, towns, hospitals and countries of the lists. A name of both a state and a town is a town."""
     lists = load_language("en").lists
     towns = frozenset(row["city"] for row in lists["places"])
     states = frozenset(row[key] for row in lists["places"] for key in ("state", "region")) - towns
@@ -211,12 +210,12 @@ def _known_places() -> tuple[frozenset[str], ...]:
 
 
 def read_aci_bench(notes: str | Path, metadata: str | Path) -> list[AnnotatedText]:
-    """Read visit notes, with every mention of the names of patient and doctor that the table of metadata has.
+    """Read visit notes, with all mentions of the names of patient and doctor in the metadata.
 
     notes (str | Path): CSV with the columns encounter_id and note.
     metadata (str | Path): CSV with encounter_id, doctor_name, patient_firstname and patient_familyname.
     RETURNS (list[AnnotatedText]): the notes, named by their encounter.
-    RAISES: InputError if a file cannot be read (D303) or lacks a column or an encounter (D620).
+    RAISES: InputError if a file cannot be read (D303), or a column or an encounter is missing (D620).
     """
     known = {row["encounter_id"]: row for row in _read_csv(Path(metadata), ("encounter_id", *_NAME_COLUMNS))}
     texts = []
@@ -233,7 +232,7 @@ _NAME_COLUMNS = {"patient_firstname": "PATIENT", "patient_familyname": "PATIENT"
 
 
 def _read_csv(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
-    """Rows of a CSV file that must have the columns."""
+    """Read the rows of a CSV file. RAISES: InputError (D620) if a column is missing."""
     rows = list(csv.DictReader(io.StringIO(read_text(path), newline="")))
     missing = [column for column in columns if not rows or rows[0].get(column) is None]
     if missing:
@@ -242,7 +241,7 @@ def _read_csv(path: Path, columns: Iterable[str]) -> list[dict[str, str]]:
 
 
 def _mentions(text: str, name: str, label: str) -> Iterator[Entity]:
-    """The words of a name wherever they stand with a capital, as the metadata write names in either case."""
+    """Yield the capitalized mentions of the words of a name; the metadata has names in lower case, too."""
     for word in re.findall(r"[^\W\d_][\w'-]+", _TITLE.sub("", name)):
         for start, end in find_values(text, word) + find_values(text, word.capitalize()):
             if text[start].isupper():
@@ -250,7 +249,7 @@ def _mentions(text: str, name: str, label: str) -> Iterator[Entity]:
 
 
 def _join(text: str, entities: list[Entity]) -> list[Entity]:
-    """Given and family name side by side are one entity."""
+    """Join adjacent given names and surnames to one entity."""
     joined: list[Entity] = []
     for entity in entities:
         last = joined[-1] if joined else None
@@ -265,12 +264,14 @@ def _join(text: str, entities: list[Entity]) -> list[Entity]:
 
 
 def read_presidio(path: str | Path) -> list[AnnotatedText]:
-    """Read sentences of presidio-research. Those with an address over several lines are left out: its one span holds
-    street, town, postal code and country.
+    """Read sentences of presidio-research.
+
+    Sentences with an address over several lines are left out, because its single span contains street, town, postal
+    code and country.
 
     path (str | Path): the JSON file.
-    RETURNS (list[AnnotatedText]): the sentences, named by their number; titles and nationalities carry no label.
-    RAISES: InputError if the file cannot be read (D303) or a record has another form (D620).
+    RETURNS (list[AnnotatedText]): the sentences, named by their number; titles and nationalities have no label.
+    RAISES: InputError if the file cannot be read (D303) or a record is malformed (D620).
     """
     path = Path(path)
     try:
@@ -291,8 +292,81 @@ def read_presidio(path: str | Path) -> list[AnnotatedText]:
 
 
 def _presidio_label(kind: str, value: str) -> str:
-    """The canonical label; what presidio calls GPE may be a country, a state or a town."""
+    """Return the canonical label; GPE of presidio may be a country, a state or a town."""
     states, _, _, countries = _known_places()
     if kind == "GPE" and (value in countries or value in states):
         return "COUNTRY" if value in countries else "STATE"
     return _PRESIDIO[kind]
+
+
+# ---------------------------------------------------------------- retelling
+
+_WHO = MappingProxyType({"PATIENT": "patient", "CLINICIAN": "clinician", "RELATIVE": "relative", "PERSON": "person"})
+_WHAT: Mapping[str, str] = MappingProxyType(
+    {
+        "HOSPITAL": "hospital.name",
+        "HEALTH_CENTER": "center.name",
+        "CITY": "patient.city",
+        "MRN": "patient.mrn",
+        "PHONE": "patient.phone",
+        "FAX": "center.fax",
+        "EMAIL": "patient.email",
+        "SSN": "patient.ssn",
+        "HEALTH_PLAN": "patient.member_id",
+        "ACCOUNT": "patient.account",
+        "LICENSE": "clinician.license",
+        "ORGANIZATION": "patient.employer",
+        "STREET": "patient.street",
+    }
+)
+_SHORT = re.compile(r"[^\W\d_]+ [A-Z]\.?")
+_BRIEF = re.compile(r"[A-Z]\. [^\W\d_]+")
+_TITLED = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Miss|Prof)\.?\s*$")
+_MARKS = re.compile(r"[{}]|\[\[|\]\]|<<|>>")
+
+
+def retell(note: AnnotatedText, language: Language, rng: Random, name: str, split: str = "train") -> AnnotatedText:
+    """Repeat a note with other persons: its entities become slots of a template, which is filled again.
+
+    note (AnnotatedText): a note with disjoint entities. A note that contains brackets of the template language is
+        returned unchanged.
+    language (Language): source of names and places.
+    rng (Random): random generator.
+    name (str): name of the new note.
+    split (str): "train" or "test": determines the rare names that are used.
+    RETURNS (AnnotatedText): the new note. Dates, ages and labels without a slot are unchanged.
+    """
+    if _MARKS.search(note.text):
+        return AnnotatedText(name, note.text, note.entities)
+    pieces, last = [], 0
+    for entity in note.entities:
+        before, value = note.text[: entity.start], note.text[entity.start : entity.end]
+        pieces += [note.text[last : entity.start], _slot(entity.label, value, before)]
+        last = entity.end
+    nodes = parse("".join(pieces) + note.text[last:], name)
+    template = Template(name, nodes, split, {"sex": _sex(note.text), "age": "18..95"})
+    return render_template(template, language, rng, split, name)
+
+
+def _slot(label: str, value: str, before: str) -> str:
+    """Return the slot that replaces a value, of the same form and case."""
+    if label not in _WHO:
+        return f"{{{_WHAT[label]}@{label}}}" if label in _WHAT else f"<<{label}:{value}>>"
+    what = "given"
+    if _SHORT.fullmatch(value):
+        what = "short"
+    elif _BRIEF.fullmatch(value):
+        what = "brief"
+    elif " " in value:
+        what = "called"
+    elif _TITLED.search(before):
+        what = "surname"
+    letters = ":upper" if value.isupper() and len(value) > 2 else ":lower" if value.islower() else ""
+    return f"{{{_WHO[label]}.{what}{letters}@{label}}}"
+
+
+def _sex(text: str) -> str:
+    """Guess the sex of the patient from pronouns and nouns."""
+    female = len(re.findall(r"\b(?:she|her|female|woman|mrs|ms)\b", text, re.IGNORECASE))
+    male = len(re.findall(r"\b(?:he|his|him|male|man|mr)\b", text, re.IGNORECASE))
+    return "female" if female > male else "male"

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_deid.errors import InputError
-from spacy_deid.evaluation import AnnotatedText, Entity
-from spacy_deid.synth.listed_values import (
+from scripts.english_corpora import (
     find_values,
     keep_free,
     read_aci_bench,
@@ -15,6 +13,8 @@ from spacy_deid.synth.listed_values import (
     read_presidio,
     split_query,
 )
+from spacy_deid.errors import InputError
+from spacy_deid.evaluation import AnnotatedText, Entity
 
 QUERY = "Treat Anna P. (50 y/o), seen by Dr. Poole at St. Luke’s Hospital in Boston, MA on 3/4/22, MRN: #AB-123?"
 LISTED = [

@@ -1,0 +1,115 @@
+"""Corpus reader and augmenters for the training configs of spaCy: synthetic notes, noise, and injected identifiers.
+
+An augmenter yields each example unchanged, sometimes followed by a changed copy.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from spacy.language import Language as Pipeline
+from spacy.training import Example
+from spacy.util import registry
+
+from ..errors import ConfigError, Errors
+from ..evaluation import AnnotatedText, Entity
+from ..evaluation.formats import align_entities, make_docs
+from .carriers import make_rule_labeller, read_carriers
+from .corpus import carry, check_injection, make_corpus
+from .language import load_language
+from .noise import HANDS, add_noise
+
+Augmenter = Callable[[Pipeline, Example], Iterator[Example]]
+
+
+@registry.readers("spacy_deid.synth_corpus.v1")
+def make_synth_corpus(
+    lang: str,
+    n: int,
+    seed: int = 1,
+    split: str = "train",
+    carriers: str | Path | None = None,
+    prelabel: bool = True,
+    carrier_share: float = 0.5,
+    noise: float = 0.2,
+    scheme: str = "canonical",
+    augmenter: Augmenter | None = None,
+) -> Callable[[Pipeline], Iterator[Example]]:
+    """Create a reader that generates notes without files. Every pass yields the same notes.
+
+    lang (str): code of a language with templates.
+    n (int): number of notes.
+    seed (int): seed of the random generators.
+    split (str): "train", "dev" or "test".
+    carriers (str | Path | None): folder of real notes for injection, see `carriers.read_carriers`.
+    prelabel (bool): whether the pattern rules label the carriers' own identifiers.
+    carrier_share (float): share of the notes that are carriers, if there are any.
+    noise (float): share of the notes with typing or scanning errors.
+    scheme (str): label scheme of the examples.
+    augmenter (Callable | None): as that of ``spacy.Corpus.v1``.
+    RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``; it uses the tokenizer of
+        the pipeline.
+    RAISES: as `make_corpus` and `read_carriers`, in the first pass; ConfigError (D002) for an unknown scheme.
+    """
+
+    def read(nlp: Pipeline) -> Iterator[Example]:
+        given = read_carriers(Path(carriers), lang) if carriers else []
+        finder = make_rule_labeller(lang) if given and prelabel else None
+        notes = make_corpus(
+            lang, n, seed, split, carriers=given, prelabel=finder, carrier_share=carrier_share, noise=noise
+        )
+        for note in notes:
+            (doc,), _ = make_docs([note], nlp.make_doc, scheme=scheme)
+            example = Example(nlp.make_doc(note.text), doc)
+            yield from augmenter(nlp, example) if augmenter else (example,)
+
+    return read
+
+
+@registry.augmenters("spacy_deid.noise.v1")
+def make_noise_augmenter(share: float = 0.2, hands: list[str] | None = None, seed: int = 0) -> Augmenter:
+    """Create an augmenter that adds copies with typing or scanning errors. Entities move with their text.
+
+    share (float): probability of a copy.
+    hands (list[str] | None): types of noise, keys of `noise.HANDS`; None for all. A copy has one or two of them.
+    seed (int): seed of the random generator.
+    RETURNS (Callable): for the setting "augmenter" of a corpus reader.
+    RAISES: ConfigError (D612) for an unknown type of noise, or an empty list.
+    """
+    chosen = sorted(HANDS if hands is None else set(hands))
+    if not chosen or not set(chosen) <= HANDS.keys():
+        raise ConfigError(Errors.D612.format(known=", ".join(sorted(HANDS))))
+    return _make_augmenter(lambda note, rng: add_noise(note, rng, chosen), share, seed)
+
+
+@registry.augmenters("spacy_deid.inject.v1")
+def make_inject_augmenter(lang: str, share: float = 0.5, split: str = "train", seed: int = 0) -> Augmenter:
+    """Create an augmenter that adds copies with injected identifiers of invented persons, under canonical labels.
+
+    lang (str): code of a language with templates.
+    share (float): probability of a copy.
+    split (str): "train", "dev" or "test": determines the sentences and rare names that are used.
+    seed (int): seed of the random generator.
+    RETURNS (Callable): for the setting "augmenter" of a corpus reader.
+    RAISES: ConfigError if the language is unknown (D602) or has nothing to inject for the split (D610).
+    """
+    language = load_language(lang)
+    check_injection(language, split)
+    return _make_augmenter(lambda note, rng: carry(note, language, rng, split), share, seed)
+
+
+def _make_augmenter(change: Callable[[AnnotatedText, Random], AnnotatedText], share: float, seed: int) -> Augmenter:
+    """Create an augmenter from a function that changes a note."""
+    rng = Random(seed)
+
+    def augment(nlp: Pipeline, example: Example) -> Iterator[Example]:
+        yield example
+        reference = example.reference
+        if rng.random() < share and reference.text.strip():
+            entities = tuple(Entity(ent.start_char, ent.end_char, ent.label_) for ent in reference.ents)
+            note = change(AnnotatedText("", reference.text, entities), rng)
+            doc = nlp.make_doc(note.text)
+            doc.set_ents(align_entities(doc, list(note.entities))[0], default="outside")
+            yield Example(nlp.make_doc(note.text), doc)
+
+    return augment

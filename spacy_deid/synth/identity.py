@@ -296,7 +296,7 @@ def fill_pattern(pattern: str, rng: Random) -> str:
 
 @cache
 def id_makers() -> Mapping[str, IdMaker]:
-    """Return the makers of all kinds of identifiers by name: national ones of all languages, and international ones."""
+    """Return the makers of identifiers by kind: the national ones of all languages, and international ones."""
     makers = {name: maker for language in all_languages() for name, maker in language.id_makers.items()}
     international = {"card": _make_card, "imei": _make_imei, "ip": _make_ip, "mac": _make_mac, "vin": _make_vin}
     return MappingProxyType({**international, **makers})

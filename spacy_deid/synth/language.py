@@ -4,7 +4,7 @@
     lang/<lang>/synth/lists/*          one row per line (.txt) or a table with a header (.csv)
     lang/<lang>/synth/notes/*.txt      templates of whole notes, one file per note type, separated by lines "---"
     lang/<lang>/synth/dev/*.txt        the same for the split "dev" only
-    lang/<lang>/synth/test/*.txt       and for the split "test" only; if one of them exists, all other files are "train"
+    lang/<lang>/synth/test/*.txt       and for the split "test" only; if one exists, all other files are "train"
     lang/<lang>/synth/sentences.txt    one sentence per line, to insert between the sentences of a carrier
     lang/<lang>/synth/clauses.txt      word, tab, clause to insert after that word of a carrier
     lang/<lang>/synth/frames.txt       templates with a slot {note.body} for a carrier

@@ -47,8 +47,8 @@ def make_synth_corpus(
     noise (float): share of the notes with typing or scanning errors.
     scheme (str): label scheme of the examples.
     augmenter (Callable | None): as that of ``spacy.Corpus.v1``.
-    RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``; it uses the tokenizer of
-        the pipeline.
+    RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``, with the tokenizer
+        of the pipeline.
     RAISES: as `make_corpus` and `read_carriers`, in the first pass; ConfigError (D002) for an unknown scheme.
     """
 

@@ -5,28 +5,37 @@
 Environments are created on first use in .benchmarks/, from the package index only. Every system, ours included, is a
 process that reads notes as JSON lines on one core; loading is not timed. docs/reference/peers.md describes the
 systems, the figures, and what tools cannot do without downloads from elsewhere.
+
+Scores are independent of labels, and only letters and digits count. Recall counts identifiers of Safe Harbor and names
+of clinicians. What the gold contains beyond that (professions, ages, countries) is not a goal of the peers: it counts
+neither as missed nor as a false alarm. The same applies to ages below 90 and to years, whether or not the gold
+contains them: Safe Harbor lists "all elements of dates (except year)". Four digits of a phone number or identifier are
+not a year.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 import venv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+from scripts.english_corpora import read_aci_bench, read_asq_phi
 from spacy_deid.errors import DeidError, Errors
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow
+from spacy_deid.evaluation.counts import Mask, alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.rows import command_line, replace_rows
+from spacy_deid.labels import LABELS
 
-from .english_notes import Corpus, read_corpora
-from .peer_scores import FIGURES, LOWER, Figures, score
 from .test_sets import read_test_set
 
 # a traceback that shows local variables would show notes
@@ -65,13 +74,126 @@ PEERS = {
 NOT_RUN = {"pyDeid": "the package of that name on the registry, 0.0.1, is empty"}
 
 
+QUERIES = "asq_phi/synthetic_clinical_queries.txt"
+VISITS = "clinical_visit_notes/data/aci-bench/challenge_data"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Notes with gold.
+
+    name, split (str): as in metric rows.
+    notes (list[AnnotatedText]): the notes.
+    complete (bool): whether the gold is complete, so that precision can be computed.
+    """
+
+    name: str
+    split: str
+    notes: list[AnnotatedText] = field(repr=False)
+    complete: bool
+
+
+def read_corpora(assets: Path, made: list[AnnotatedText]) -> Iterator[Corpus]:
+    """Read the queries of ASQ-PHI and the visits of ACI-Bench with a name of the metadata; add the synthetic notes.
+
+    assets (Path): folder of the unpacked corpora.
+    made (list[AnnotatedText]): the synthetic test set.
+    YIELDS (Corpus): the corpora.
+    RAISES: InputError if a file cannot be read.
+    """
+    yield Corpus("ASQ-PHI", "dev", read_asq_phi(assets / QUERIES, "dev"), complete=True)
+    visits = read_aci_bench(assets / VISITS / "valid.csv", assets / VISITS / "valid_metadata.csv")
+    yield Corpus("ACI-Bench, names", "valid", [note for note in visits if note.entities], complete=False)
+    yield Corpus("synthetic English", "test", made, complete=True)
+
+
+Figures = dict[str, float | None]
+
+NAMES = frozenset({"PATIENT", "RELATIVE", "CLINICIAN", "PERSON"})
+AIM = NAMES | {label.name for label in LABELS.values() if label.hipaa} - {"AGE"}
+FIGURES = (
+    "character recall",
+    "character recall on names",
+    "character precision",
+    "documents with nothing missed",
+    "documents without PHI left alone",
+    "share of the text marked",
+    "notes per second",
+)
+LOWER = {"share of the text marked"}
+_AGE = re.compile(
+    r"\b[1-8]?\d(?=[\s-]*(?:years?|yrs?|y\.?/?o|months?|weeks?|days?)\b)[\s-]*\w+(?:[\s-]old)?|\b(?:19|20)\d\d\b", re.I
+)
+
+
+def neutral_mask(text: str) -> Mask:
+    """Mark ages below 90 and years, which identify nobody under Safe Harbor.
+
+    text (str): the note.
+    RETURNS (Mask): shape (characters,).
+    """
+    mask = np.zeros(len(text), dtype=np.bool_)
+    for match in _AGE.finditer(text):
+        mask[match.start() : match.end()] = True
+    return mask
+
+
+def score(corpus: Corpus, found: Sequence[AnnotatedText]) -> Figures:
+    """Compare the marked characters of a system with the gold.
+
+    corpus (Corpus): notes with gold.
+    found (Sequence[AnnotatedText]): the same notes with the predictions of the system.
+    RETURNS (Figures): figures by name; None if undefined or if the gold is not complete.
+    """
+    counts = np.array([_count(gold, mine) for gold, mine in zip(corpus.notes, found, strict=True)])
+    hit, due, name_hit, name_due, right, marked, clean, has_phi, quiet, size, all_marked = counts.sum(axis=0).tolist()
+    without = len(corpus.notes) - has_phi
+    return {
+        "character recall": _share(hit, due),
+        "character recall on names": _share(name_hit, name_due),
+        "character precision": _share(right, marked) if corpus.complete else None,
+        "documents with nothing missed": _share(clean, has_phi),
+        "documents without PHI left alone": _share(quiet, without) if corpus.complete else None,
+        "share of the text marked": _share(all_marked, size),
+    }
+
+
+def _count(gold: AnnotatedText, mine: AnnotatedText) -> tuple[int, ...]:
+    """Count the characters and documents of a note, in the order in which `score` sums them."""
+    size = len(gold.text)
+    letters = alphanumeric_mask(gold.text)
+    marked = coverage_mask(mine.entities, size) & letters
+    due = _due(gold) & letters
+    names = coverage_mask([e for e in gold.entities if e.label in NAMES], size) & letters
+    other = coverage_mask(gold.entities, size) | neutral_mask(gold.text)  # due or not, no false alarm
+    counted = marked & (due | ~other)
+    missed, extra = (due & ~marked).any(), (counted & ~due).any()
+    figures = [due & marked, due, names & marked, names, counted & due, counted]
+    flags = (due.any() and not missed, due.any(), not due.any() and not extra)
+    return (*(int(mask.sum()) for mask in figures), *map(int, flags), int(letters.sum()), int(marked.sum()))
+
+
+def _due(gold: AnnotatedText) -> Mask:
+    """Return what must be found: identifiers, with dates reduced to the parts other than the year."""
+    size = len(gold.text)
+    dates, others = (
+        [e for e in gold.entities if e.label in AIM and (e.label == "DATE") is so] for so in (True, False)
+    )
+    return (coverage_mask(dates, size) & ~neutral_mask(gold.text)) | coverage_mask(others, size)
+
+
+def _share(part: int, whole: int) -> float | None:
+    """Return a share, or None if the total is 0."""
+    return part / whole if whole else None
+
+
 @app.command()
 def main(
     context: typer.Context,
-    pipeline: Annotated[str, typer.Argument(help="Our pipeline: a name or a folder")],
-    assets: Annotated[Path, typer.Option(help="Folder of the corpora, with en/test.spacy")] = Path("assets"),
-    only: Annotated[list[str] | None, typer.Option(help="Peer to run; default: all")] = None,
-    metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/peers.json"),
+    pipeline: Annotated[str, typer.Argument(help="Pipeline to compare: a name or a folder.")],
+    assets: Annotated[Path, typer.Option(help="Folder of the corpora, with en/test.spacy.")] = Path("assets"),
+    only: Annotated[list[str] | None, typer.Option(help="Name of a tool to run; all by default.")] = None,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/peers.json"),
 ) -> None:
     """Run all systems on all corpora and write the rows."""
     systems = {OURS: Peer("", (), "run_ours.py", (pipeline,))}

@@ -129,13 +129,13 @@ def _write(path: Path, rows: Iterable[MetricRow]) -> list[MetricRow]:
 def command_line(module: str, context: Any, leave_out: Collection[str] = ("with_text", "metrics")) -> str:
     """Rebuild the command that runs a measurement again, for `MetricRow.command`.
 
-    module (str): module to run, "benchmarks.evaluate".
+    module (str): module to run, and its subcommand: "benchmarks.evaluate corpus".
     context (click.Context): context of the running command.
     leave_out (Collection[str]): names of parameters that change no figure.
     RETURNS (str): "python -m MODULE" and the arguments and options that were given. A path below the working directory
         is made relative to it; of any other absolute path only the file name is kept.
     """
-    words = ["python", "-m", module]
+    words = ["python", "-m", *module.split()]
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)

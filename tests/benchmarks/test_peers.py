@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import english_notes, peer_scores, peers
 from benchmarks import figures as figures_of_documents
+from benchmarks import peers
 from spacy_deid.errors import DeidError
 from spacy_deid.evaluation import AnnotatedText, Entity
 
@@ -27,11 +27,11 @@ def quoted(note):
 
 
 def corpus(*notes, complete=True):
-    return english_notes.Corpus("mine", "test", list(notes), complete)
+    return peers.Corpus("mine", "test", list(notes), complete)
 
 
 def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path):
-    queries, visits = tmp_path / english_notes.QUERIES, tmp_path / english_notes.VISITS
+    queries, visits = tmp_path / peers.QUERIES, tmp_path / peers.VISITS
     queries.parent.mkdir(parents=True)
     visits.mkdir(parents=True)
     tag = json.dumps({"identifier_type": "NAME", "value": "Ana B."})
@@ -40,7 +40,7 @@ def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path):
     (visits / "valid.csv").write_text("encounter_id,note\n1,Ana saw Dr. Gut.\n2,No name.\n", encoding="utf8")
     head = "encounter_id,doctor_name,patient_firstname,patient_familyname\n"
     (visits / "valid_metadata.csv").write_text(head + "1,Dr. Gut,Ana ,Vega\n2,,Eva,\n", encoding="utf8")
-    asked, seen, made = english_notes.read_corpora(tmp_path, [AnnotatedText("1", "No name.", ())])
+    asked, seen, made = peers.read_corpora(tmp_path, [AnnotatedText("1", "No name.", ())])
     assert 0 < len(asked.notes) < 9
     assert {text for note in asked.notes for text in quoted(note)} == {"Ana B."}
     assert [quoted(note) for note in seen.notes] == [["Ana", "Gut"]]
@@ -50,19 +50,19 @@ def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path):
 
 def test_a_corpus_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DeidError, match="asq_phi"):
-        list(english_notes.read_corpora(tmp_path, []))
+        list(peers.read_corpora(tmp_path, []))
 
 
 def test_ages_below_ninety_and_years_count_for_nobody():
     text = "A 58-year-old man, 95 years old, since 2021, bed 2022-7"
-    marked = "".join(c for c, m in zip(text, peer_scores.neutral_mask(text), strict=True) if m)
+    marked = "".join(c for c, m in zip(text, peers.neutral_mask(text), strict=True) if m)
     assert marked == "58-year-old20212022"
 
 
 def test_figures_count_letters_by_their_aim():
     gold = AnnotatedText("1", "Ana, nurse, 3 May, no pain", (Entity(0, 3, "PATIENT"), Entity(5, 10, "PROFESSION")))
     found = AnnotatedText("1", gold.text, (Entity(0, 2, "OTHER"), Entity(5, 10, "OTHER"), Entity(22, 26, "OTHER")))
-    figures = peer_scores.score(corpus(gold), [found])
+    figures = peers.score(corpus(gold), [found])
     assert figures["character recall"] == pytest.approx(2 / 3)
     assert figures["character precision"] == pytest.approx(2 / 6)
     assert figures["documents with nothing missed"] == 0
@@ -72,19 +72,19 @@ def test_a_year_is_due_from_nobody_but_the_digits_of_a_number_are():
     entities = (Entity(0, 4, "DATE"), Entity(6, 16, "DATE"), Entity(18, 26, "PHONE"))
     gold = AnnotatedText("1", "2019, 3 May 2020, 555-2014", entities)
     day_alone = AnnotatedText("1", gold.text, (Entity(6, 11, "OTHER"),))
-    assert peer_scores.score(corpus(gold), [day_alone])["character recall"] == pytest.approx(4 / 11)
+    assert peers.score(corpus(gold), [day_alone])["character recall"] == pytest.approx(4 / 11)
     most = AnnotatedText("1", gold.text, (Entity(6, 11, "OTHER"), Entity(18, 26, "OTHER")))
     everything = AnnotatedText("1", gold.text, (Entity(0, 26, "OTHER"),))
     for found in (most, everything):
-        figures = peer_scores.score(corpus(gold), [found])
+        figures = peers.score(corpus(gold), [found])
         assert (figures["documents with nothing missed"], figures["character precision"]) == (1, 1)
 
 
 def test_a_note_without_phi_counts_as_left_alone_or_not():
     notes = [AnnotatedText(name, "No pain.", ()) for name in "ab"]
     found = [notes[0], AnnotatedText("b", "No pain.", (Entity(0, 2, "OTHER"),))]
-    assert peer_scores.score(corpus(*notes), found)["documents without PHI left alone"] == 0.5
-    assert peer_scores.score(corpus(*notes, complete=False), found)["character precision"] is None
+    assert peers.score(corpus(*notes), found)["documents without PHI left alone"] == 0.5
+    assert peers.score(corpus(*notes, complete=False), found)["character precision"] is None
 
 
 @pytest.fixture

@@ -23,30 +23,13 @@ from .markup import (
     is_language,
     is_measure,
     join_paragraphs,
+    read_words,
     remove,
     strip_invisible,
     texts_and_attributes,
     unwrap,
 )
 from .plain import encoding_of
-
-# parts of property names, and keywords used as values
-_CSS_NAMES = set(
-    "align background border bottom break caption center clear collapse color column decoration display family "
-    "float font height image indent inside layout left letter line list margin max min opacity overflow padding "
-    "page position radius right side size space spacing span stretch style table text top transform type variant "
-    "vertical visibility weight white width word wrap after before box sizing columns count gap".split()
-)
-_CSS_WORDS = set(
-    "absolute all always auto avoid baseline block bold bolder border-box both bottom break-word capitalize "
-    "center circle collapse column dashed decimal disc dotted double fixed flex grid groove hidden inherit "
-    "initial inline inline-block inset inside italic justify large larger left lighter line-through list-item "
-    "lower-alpha lower-roman lowercase medium middle none normal nowrap oblique outset outside overline page pre "
-    "pre-line pre-wrap relative ridge right row scroll separate small small-caps smaller solid square static "
-    "sticky sub super table table-cell table-row text-bottom text-top thick thin top transparent underline unset "
-    "upper-alpha upper-roman uppercase visible wrap x-large x-small xx-large xx-small currentcolor start end "
-    "serif sans-serif monospace cursive fantasy".split()
-)
 
 
 def clean_style(style: str) -> str:
@@ -58,9 +41,9 @@ def clean_style(style: str) -> str:
     for declaration in style.lower().split(";"):
         name, _, value = declaration.partition(":")
         words = re.split(r"[\s,]+", value.strip())
-        known = all(word in _CSS_WORDS or word in colormap or is_measure(word) for word in words)
+        known = all(word in read_words("css_values.txt") or word in colormap or is_measure(word) for word in words)
         known = known or (name.strip() == "font-family" and is_font(value))
-        if value and known and set(name.strip().split("-")) <= _CSS_NAMES:
+        if value and known and set(name.strip().split("-")) <= read_words("css_names.txt"):
             kept.append(f"{name}:{value}")
     return ";".join(kept)
 

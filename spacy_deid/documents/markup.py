@@ -278,7 +278,7 @@ def is_font(value: str) -> bool:
 @cache
 def _known_fonts() -> frozenset[str]:
     """Return the names of known fonts in lower case."""
-    return frozenset(map(str.lower, _read_words("fonts.txt")))
+    return frozenset(map(str.lower, read_words("fonts.txt")))
 
 
 def is_language(value: str) -> bool:
@@ -293,11 +293,11 @@ def is_measure(value: str) -> bool:
 
 def is_ooxml_word(value: str) -> bool:
     """Whether a text is an element, attribute or enumerated value of Office Open XML."""
-    return value in _read_words("ooxml_words.txt")
+    return value in read_words("ooxml_words.txt")
 
 
 @cache
-def _read_words(name: str) -> frozenset[str]:
+def read_words(name: str) -> frozenset[str]:
     """Return the lines of a resource file without comments."""
     text = (files("spacy_deid") / "resources" / "documents" / name).read_text("utf8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

@@ -21,6 +21,7 @@ from .markup import (
     is_built_in_style,
     is_font,
     parse,
+    read_words,
     remove,
     search_xml,
     serialize,
@@ -46,19 +47,6 @@ def _tags(namespace: str, names: str) -> set[str]:
 _ITEM, _NAME, _SET = CONFIG + "config-item", CONFIG + "name", CONFIG + "config-item-set"
 _CONFIGURATION = "ooo:configuration-settings"  # name of the set in OpenOffice, with its prefix
 _OOO = "http://openoffice.org/2004/office"
-_LOOKS = set(
-    "AddExternalLeading AddFrameOffsets AddParaLineSpacingToTableCells AddParaSpacingToTableCells AddParaTableSpacing "
-    "AddParaTableSpacingAtStart AddVerticalFrameOffsets ApplyParagraphMarkFormatToNumbering "
-    "ClipAsCharacterAnchoredWriterFlyFrames ClippedPictures CollapseEmptyCellPara ConsiderTextWrapOnObjPos "
-    "ContinuousEndnotes DoNotCaptureDrawObjsOnPage DoNotJustifyLinesWithManualBreak DoNotResetParaAttrsForNumFont"
-    " DropCapPunctuation FloattableNomargins HeaderSpacingBelowLastPara IgnoreFirstLineIndentInNumbering "
-    "IgnoreTabsAndBlanksForLineCalculation InvertBorderSpacing MathBaselineAlignment MsWordCompMinLineHeightByFly "
-    "MsWordCompTrailingBlanks PropLineSpacingShrinksFirstLine StylesNoDefault SubtractFlysAnchoredAtFlys "
-    "SurroundTextWrapSmall TabAtLeftIndentForParagraphsInList TabOverMargin TabOverSpacing TabOverflow TableRowKeep "
-    "TabsRelativeToIndent TreatSingleColumnBreakAsPageBreak UnbreakableNumberings UnxForceZeroExtLeading "
-    "UseFormerLineSpacing UseFormerObjectPositioning UseFormerTextWrapping UseOldNumbering "
-    "WrapAsCharFlysLikeInOOXML".split()
-)
 
 
 def _clean_settings(root: Any) -> Any:
@@ -68,7 +56,7 @@ def _clean_settings(root: Any) -> Any:
     new.set(OFFICE + "version", "1.2")
     group = etree.SubElement(etree.SubElement(new, OFFICE + "settings"), _SET, {_NAME: _CONFIGURATION})
     for item in root.iter(_ITEM):
-        if item.get(_NAME) in _LOOKS and item.text in ("true", "false"):
+        if item.get(_NAME) in read_words("odt_settings.txt") and item.text in ("true", "false"):
             kept = etree.SubElement(group, _ITEM, {_NAME: item.get(_NAME), CONFIG + "type": "boolean"})
             kept.text = item.text
     return new

@@ -107,7 +107,7 @@ def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> t
         line = lines[i][1].rstrip("\r\n")[quote:]
         if i > first and (_BASE64_END if base64 else _UU_END).fullmatch(line):
             return i + 1, b"" if damaged else bytes(data)
-        part = _decode_base64(line) if base64 else _decode_uu(line)
+        part = _decode_line(line, base64)
         if part is None and (i == first or not _UU_LETTERS.fullmatch(line)):
             break
         if i == first and not part:
@@ -118,22 +118,18 @@ def _decode(lines: list[tuple[int, str]], i: int, quote: int, base64: bool) -> t
     return i, b"" if damaged else bytes(data)
 
 
-def _decode_base64(line: str) -> bytes | None:
-    """Decode a line of base64; None if it is invalid."""
+def _decode_line(line: str, base64: bool) -> bytes | None:
+    """Decode a line of base64 or uuencode; None if it is invalid. In uuencode, trailing blanks may be missing, and a
+    checksum may follow.
+    """
     try:
-        return binascii.a2b_base64(line) if _BASE64.fullmatch(line.strip()) else None
-    except binascii.Error:
-        return None
-
-
-def _decode_uu(line: str) -> bytes | None:
-    """Decode a uuencoded line; None if it is invalid. Trailing blanks may be missing, and a checksum may follow."""
-    if not line.strip(" `"):
-        return b""
-    wanted = -(-((ord(line[0]) - 32) & 63) // 3) * 4
-    if not _UU_LETTERS.fullmatch(line) or not wanted // 2 <= len(line) - 1 <= wanted + 2:
-        return None
-    try:
+        if base64:
+            return binascii.a2b_base64(line) if _BASE64.fullmatch(line.strip()) else None
+        if not line.strip(" `"):
+            return b""
+        wanted = -(-((ord(line[0]) - 32) & 63) // 3) * 4
+        if not _UU_LETTERS.fullmatch(line) or not wanted // 2 <= len(line) - 1 <= wanted + 2:
+            return None
         return binascii.a2b_uu(line[: wanted + 1].encode())
     except binascii.Error:
         return None

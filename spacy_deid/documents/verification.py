@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import ahocorasick
 
@@ -40,24 +40,26 @@ def check_removed(
     wanted = {fold(text): label for text, label in labels.items()}
     strict = {folded: "an identifier" for text in identifiers if len(folded := fold(text)) >= LONG}
     wanted |= strict
-    automaton = _automaton(wanted)
-    allowed = _count(automaton, released)
-    for place, text, min_length in _as_seen(found):
-        spelled = _words(text) if words else ""
-        if any(len(fold(word)) >= min_length and word in spelled for word in words):
-            raise _withheld_error(place, "an identifier")
-        for string, count in _count(automaton, text).items():
-            if len(string) >= min_length and (string in strict or count > allowed[string]):
-                raise _withheld_error(place, wanted[string] or "a removed string")
+    automaton = ahocorasick.Automaton()  # finds all strings at once, since a table can have 100,000
+    for string in filter(None, wanted):
+        automaton.add_word(string, string)
+    if len(automaton):
+        automaton.make_automaton()
 
+    def count_strings(text: str) -> Counter[str]:
+        return Counter(string for _, string in automaton.iter(fold(text))) if len(automaton) else Counter()
 
-def _as_seen(found: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
-    """Yield the texts; texts with right-to-left overrides are yielded a second time in visual order."""
-    for one in found:
-        yield one
-        reading = read_as_seen(one.text) if "\u202e" in one.text else None
-        if reading is not None:
-            yield one._replace(text=reading.text)
+    allowed = count_strings(released)
+    for place, raw, min_length in found:
+        # with right-to-left overrides, the text is searched in visual order too
+        reading = read_as_seen(raw) if "\u202e" in raw else None
+        for text in (raw, reading.text) if reading else (raw,):
+            spelled = _words(text) if words else ""
+            if any(len(fold(word)) >= min_length and word in spelled for word in words):
+                raise _withheld_error(place, "an identifier")
+            for string, count in count_strings(text).items():
+                if len(string) >= min_length and (string in strict or count > allowed[string]):
+                    raise _withheld_error(place, wanted[string] or "a removed string")
 
 
 def _withheld_error(place: str, label: str) -> DeidError:
@@ -83,20 +85,3 @@ def absent_identifiers(identifiers: Sequence[str], released: str) -> list[str]:
 def _words(text: str) -> str:
     """Fold each word of a text and join them with blanks, with a blank at both ends."""
     return " ".join(["", *map(fold, _WORD.findall(unicodedata.normalize("NFKC", text))), ""])
-
-
-def _automaton(strings: Iterable[str]) -> ahocorasick.Automaton | None:
-    """Build an Aho-Corasick automaton for all strings, since a table can have 100,000; None if there are none."""
-    automaton = ahocorasick.Automaton()
-    for string in strings:
-        if string:
-            automaton.add_word(string, string)
-    if not len(automaton):
-        return None
-    automaton.make_automaton()
-    return automaton
-
-
-def _count(automaton: ahocorasick.Automaton | None, text: str) -> Counter[str]:
-    """Count the occurrences of each string in a text after folding it."""
-    return Counter() if automaton is None else Counter(string for _, string in automaton.iter(fold(text)))

@@ -2,7 +2,6 @@
 
 import io
 import re
-import zipfile
 from xml.sax.saxutils import escape
 
 import docx
@@ -12,78 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from PIL import Image, ImageDraw, ImageFont
+from word_files import DRAWN, NAMESPACES, every, link, members, package, run, save, zipped
 
-from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
+from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
 from spacy_deid.documents.docx import FORMAT as DOCX
-from spacy_deid.errors import DeidError, InputError
 from spacy_deid.offsets import Edit, apply_edits
 
 NAME = "Braulio Sanz"
-WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-DRAWN = "http://schemas.openxmlformats.org/drawingml/2006/main"
-NAMESPACES = (
-    f'xmlns:w="{WORD}" xmlns:r="{OFFICE}" xmlns:v="urn:schemas-microsoft-com:vml" '
-    'xmlns:o="urn:schemas-microsoft-com:office:office" '
-    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
-    'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
-    'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"'
-)
-
-
-def save(document) -> bytes:
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
-
-
-def members(data: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def zipped(files: dict[str, bytes | str]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
-def stored(files: dict[str, bytes]) -> bytes:
-    """As `zipped`, but not packed, so that repetitions are no bomb."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return out.getvalue()
-
-
-def package(body: str, links: str = "", **parts: str | bytes) -> bytes:
-    """A document from the XML of its body, and other parts by their names."""
-    files = {
-        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
-        "_rels/.rels": f'<Relationships xmlns="{RELS}"><Relationship Id="rId1" Type="{OFFICE}/officeDocument" '
-        'Target="word/document.xml"/></Relationships>',
-        "word/document.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>",
-        "word/_rels/document.xml.rels": f'<Relationships xmlns="{RELS}">{links}</Relationships>',
-    }
-    return zipped(files | {f"word/{name.replace('__', '/').replace('_', '.')}": part for name, part in parts.items()})
-
-
-RELS = "http://schemas.openxmlformats.org/package/2006/relationships"
-
-
-def link(rid: str, kind: str, target: str, mode: str = "Internal") -> str:
-    return f'<Relationship Id="{rid}" Type="{OFFICE}/{kind}" Target="{target}" TargetMode="{mode}"/>'
-
-
-def run(text: str) -> str:
-    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
-
-
-def every(text: str, wanted: str = NAME) -> list[Edit]:
-    return [Edit(found.start(), found.end(), "PATIENT", "[P]") for found in re.finditer(wanted, text)]
 
 
 def released(data: bytes, name: str = NAME) -> bytes:
@@ -252,7 +186,7 @@ def with_picture() -> bytes:
 def test_embedded_picture_is_read_and_redacted(with_picture):
     document = read_document(with_picture, "a.docx")
     assert document.text == "Alta\n\nPatient Braulio Sanz here"
-    copy = redact_document(document, every(document.text))
+    copy = redact_document(document, every(document.text, NAME))
     assert read_document(copy, "a.docx").text.startswith("Alta\n\nPatient [P]")
 
 
@@ -345,80 +279,6 @@ def test_custom_styles_are_renamed_and_keep_their_formatting():
     assert paragraph.style.font.bold
 
 
-WORDS = (
-    "Roman Strong Light Black Grid Calibri Office Table Theme Document Header Numbering Settings Style Styles Georgia "
-    "Relationship Package Content Image Microsoft Default Major Accent"
-).split()
-
-
-def test_names_equal_to_words_of_the_format_do_not_withhold_the_copy():
-    original = docx.Document()
-    for name in WORDS:
-        original.add_paragraph(f"Dr. {name} informa", style="List Bullet").runs[0].font.name = "Georgia"
-    original.sections[0].header.paragraphs[0].text = "Alta"
-    document = read_document(save(original), "a.docx")
-    assert document.text.startswith("Alta\n\nDr. Roman informa\nDr. Strong informa")
-    starts = [document.text.index(f"Dr. {name} informa") + 4 for name in WORDS]
-    edits = [Edit(start, start + len(name), "P", "[P]") for start, name in zip(starts, WORDS, strict=True)]
-    copy = redact_document(document, edits)
-    assert [p.text for p in docx.Document(io.BytesIO(copy)).paragraphs] == ["Dr. [P] informa"] * len(WORDS)
-
-
-PLANTED = "Braulio"
-FONTS = f'<w:fonts {NAMESPACES}><w:font w:name="{{}}"/></w:fonts>'
-SCHEME = f'<a:theme xmlns:a="{DRAWN}" name=""><a:latin typeface="{{}}"/></a:theme>'
-
-
-@pytest.mark.parametrize("planted", [PLANTED, PLANTED.lower(), "Braulio_Sanz"])
-@pytest.mark.parametrize(
-    ("body", "parts"),
-    [
-        ('<w:p><w:r><w:rPr><w:rFonts w:ascii="{}"/></w:rPr><w:t>Soy Braulio</w:t></w:r></w:p>', {}),
-        ("", {"fontTable_xml": FONTS}),
-        ("", {"theme_xml": SCHEME}),
-        ('<w:p><w:pPr><w:shd w:themeFill="{}"/></w:pPr></w:p>', {}),
-        ('<w:p xmlns:q="http://schemas.openxmlformats.org/{}"><q:p/></w:p>', {}),
-    ],
-    ids=["font of a run", "font table", "theme", "value", "namespace"],
-)
-def test_name_in_place_of_a_format_keyword_is_found(body, parts, planted):
-    body = f"<w:p>{run('Soy Braulio')}</w:p>" + body.format(planted)
-    links = "".join(link(f"rId{i}", name[:-4], name.replace("_", ".")) for i, name in enumerate(parts))
-    data = package(body, links, **{name: part.format(planted) for name, part in parts.items()})
-    document = read_document(data, "a.docx")
-    with pytest.raises(DeidError, match="still contains PATIENT"):
-        redact_document(document, every(document.text, "Braulio"))
-
-
-@pytest.mark.parametrize("name", ["braulio", "Braulio"])
-def test_unknown_element_names_and_ids_are_searched(name):
-    data = members(package(f"<w:p>{run('Alta')}<w:{name}/></w:p>"))
-    with pytest.raises(DeidError, match="names of elements still contains PATIENT"):
-        verify(zipped(data), "docx", {"Braulio": "PATIENT"}, WriteSettings())
-    data = members(package("", link(name, "header", f"{name}.xml")))
-    with pytest.raises(DeidError, match="still contains PATIENT"):
-        verify(zipped(data), "docx", {"Braulio": "PATIENT"}, WriteSettings())
-
-
-@pytest.mark.parametrize(
-    ("content", "planted"),
-    [
-        ('<w:style w:styleId="x"><w:name w:val="Braulio"/></w:style>', "word/styles.xml"),
-        ('<w:p><w:bookmarkStart w:id="0" w:name="Braulio"/></w:p>', "word/document.xml"),
-        ('<item who="Braulio"/>', "customXml/item1.xml"),
-        ("<item/>", "word/Braulio.xml"),
-        ("<cp><creator>Braulio</creator></cp>", "docProps/core.xml"),
-        ('<w:p><w:r><w:fldSimple w:instr="AUTHOR Braulio"/></w:r></w:p>', "word/document.xml"),
-        ('<w:p><w:ins w:author="Braulio"/></w:p>', "word/document.xml"),
-    ],
-)
-def test_custom_values_are_searched(content, planted):
-    root = f"<w:document {NAMESPACES}>{content}</w:document>" if "w:" in content else content
-    data = members(package(f"<w:p>{run('Alta')}</w:p>")) | {planted: root}
-    with pytest.raises(DeidError, match="still contains PATIENT"):
-        verify(zipped(data), "docx", {"Braulio": "PATIENT"}, WriteSettings())
-
-
 def test_invalid_language_codes_are_removed():
     body = f'<w:p><w:r><w:rPr><w:lang w:val="{NAME}" w:bidi="ar-SA"/></w:rPr><w:t>Soy {NAME}</w:t></w:r></w:p>'
     xml = members(released(package(body)))["word/document.xml"]
@@ -477,18 +337,8 @@ def test_hidden_text_is_removed_and_does_not_split_words():
 def test_visible_text_is_read_in_order(body, text):
     document = read_document(package(f"<w:p>{body}</w:p>"), "a.docx")
     assert document.text == text
-    copy = redact_document(document, every(text))
+    copy = redact_document(document, every(text, NAME))
     assert read_document(copy, "a.docx").text == text.replace(NAME, "[P]")
-
-
-def test_chain_of_a_thousand_parts_is_read():
-    files = members(package("<w:p/>", link("rId1", "header", "h0.xml")))
-    for i in range(1500):
-        files[f"word/h{i}.xml"] = f"<w:hdr {NAMESPACES}><w:p>{run('h')}</w:p></w:hdr>".encode()
-        files[f"word/_rels/h{i}.xml.rels"] = (
-            f'<Relationships xmlns="{RELS}">{link("rId1", "header", f"h{i + 1}.xml")}</Relationships>'
-        ).encode()
-    assert read_document(zipped(files), "a.docx").text.count("h") == 1500
 
 
 def test_picture_stays_when_its_effect_is_removed():
@@ -502,77 +352,8 @@ def test_picture_stays_when_its_effect_is_removed():
     assert b"imgLayer" not in copy["word/document.xml"]
 
 
-def test_parts_with_removable_root_elements_are_read():
-    data = package(f"<w:p>{run('Alta')}</w:p>", link("rId1", "header", "h.xml"), h_xml=f"<w:del {NAMESPACES}/>")
-    assert read_document(data, "a.docx").text == "Alta"
-
-
-def test_text_in_an_unread_part_is_found():
-    data = members(package(f"<w:p>{run('Alta')}</w:p>")) | {"word/strange.xml": f"<a>{NAME}</a>"}
-    with pytest.raises(DeidError, match=r"word/strange\.xml still contains PATIENT"):
-        verify(zipped(data), "docx", {NAME: "PATIENT"}, WriteSettings())
-
-
-def attack(entity: str) -> bytes:
-    files = members(package(""))
-    files["word/document.xml"] = (
-        f'<!DOCTYPE a [{entity}]><w:document xmlns:w="{WORD}"><w:body><w:p><w:r><w:t>&b;</w:t></w:r></w:p></w:body>'
-        "</w:document>"
-    ).encode()
-    return zipped(files)
-
-
-def broken(method: int) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        for name, content in members(package("")).items():
-            archive.writestr(name, content)
-    data = out.getvalue()
-    at = data.index(b"word/document.xml") + 30
-    return data[:at] + b"\xff" * 50 + data[at + 50 :]
-
-
-LAUGHS = '<!ENTITY a "ha">' + "".join(
-    f'<!ENTITY {b} "{f"&{a};" * 20}">' for a, b in zip("acdefghi", "cdefghib", strict=True)
-)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (attack('<!ENTITY b SYSTEM "file:///etc/passwd">'), "document type"),
-        (attack(LAUGHS), "document type|malformed XML"),
-        (zipped({"[Content_Types].xml": "", "word/a.xml": b"0" * 50_000_000}), "compressed by more than"),
-        (zipped({"[Content_Types].xml": "", "word/a.xml": ""}), "the main part is missing"),
-        (package("<w:p>"), "malformed XML"),
-        (package("")[:200], "a damaged ZIP file"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "encrypted or old Office file"),
-        (b"PK\x03\x04", "a damaged ZIP file"),
-        (broken(zipfile.ZIP_LZMA), "cannot be decompressed"),
-        (broken(zipfile.ZIP_DEFLATED), "cannot be decompressed"),
-        (b"", "the file is empty"),
-        (zipped({"[Content_Types].xml": "", "xl/workbook.xml": ""}), "the content is xlsx"),
-    ],
-)
-def test_invalid_files_are_refused(data, message):
-    with pytest.raises(InputError, match=message) as caught:
-        read_document(data, "a.docx")
-    assert "a.docx" in str(caught.value)
-
-
-def test_archive_over_max_bytes_is_not_decompressed():
-    with pytest.raises(InputError, match="more than 90000 bytes after decompression"):
-        read_document(package("<w:p/>" * 20_000), "a.docx", ReadSettings(max_bytes=90_000))
-
-
 def test_copy_opens_with_other_software():
     data = package(f"<w:p>{run('a')}</w:p>")
     copy = members(redact_document(read_document(data, "a.docx"), [Edit(0, 1, "X", "\x00<")]))
     assert "\ufffd&lt;" in copy["word/document.xml"].decode()
     assert etree.fromstring(copy["[Content_Types].xml"]) is not None
-
-
-def test_document_with_too_many_elements_is_refused_before_parsing():
-    files = members(package("<w:p/>" * 1_000_001))
-    with pytest.raises(InputError, match=r"a\.docx: more than 1,000,000 elements"):
-        read_document(stored(files), "a.docx")

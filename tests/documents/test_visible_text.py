@@ -1,12 +1,11 @@
 """Texts are normalized to what a person sees, and edits are mapped back to the original."""
 
-import io
 import re
-import zipfile
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from word_files import package
 
 from spacy_deid.documents import ReadSettings, read_document, redact_document
 from spacy_deid.documents.visible_text import read_as_seen
@@ -76,18 +75,6 @@ def test_text_from_right_to_left_keeps_its_order_within_an_override():
     assert read_as_seen("\u202e\u05e9\u05dc\u05d5\u05dd\u202c").text == "\u05e9\u05dc\u05d5\u05dd"
 
 
-def word_file(body: str) -> bytes:
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-    rels = "http://schemas.openxmlformats.org/package/2006/relationships"
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        link = f'<Relationship Id="rId1" Type="{office}" Target="word/document.xml"/>'
-        archive.writestr("_rels/.rels", f'<Relationships xmlns="{rels}">{link}</Relationships>')
-        archive.writestr("word/document.xml", f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')
-    return out.getvalue()
-
-
 WIDE = "B r a u l i o   S a n z"
 FILES = [
     ("a.txt", f"Soy {WIDE}, alta"),
@@ -110,7 +97,7 @@ FILES = [
 
 @pytest.mark.parametrize(("name", "content"), FILES)
 def test_edit_of_visible_text_removes_the_original_from_the_file(name, content):
-    document = read_document(word_file(content) if name == "a.docx" else content.encode(), name)
+    document = read_document(package(content) if name == "a.docx" else content.encode(), name)
     at = document.text.index("Braulio Sanz")
     edits = [Edit(at, at + len("Braulio Sanz"), "PATIENT", "[P]")]
     copy = redact_document(document, edits)

@@ -20,6 +20,7 @@ from ..markup import (
     is_measure,
     is_ooxml_word,
     parse,
+    read_words,
     search_xml,
 )
 from ..office import OfficeParts, edit_in_place, extract_picture, make_document, write_picture
@@ -157,13 +158,6 @@ _ID = re.compile(
     r"rId\d{1,6}|s\d{1,6}|Style \d{1,6}|#?_x0000_[ti]\d{1,6}|\{[\dA-Fa-f]{8}(-[\dA-Fa-f]{4}){3}-[\dA-Fa-f]{12}\}"
 )
 _BETWEEN = re.compile(r"[\s;:,()-]+")
-_URI_WORDS = set(
-    "http urn schemas openxmlformats microsoft org com www w3 XML xml namespace office word powerpoint excel drawing "
-    "drawingml wordprocessingml officeDocument package relationships main math wordprocessingDrawing picture chart "
-    "diagram compatibility markup wordml wordprocessingShape wordprocessingGroup wordprocessingCanvas "
-    "wordprocessingInk vml lockedCanvas chartDrawing legacyDrawing schemaLibrary bibliography customXml content types "
-    "slicer thememl symex cid cex sdtdatahash sdtformatlock du ink model3d chartex activeX svg".split()
-)
 _URI = re.compile(r"(http|urn):[\w./:-]+")
 
 
@@ -179,7 +173,9 @@ def _is_own(attribute: str, value: str) -> bool:
 def _is_uri(value: str) -> bool:
     """Whether a text is a namespace URI of the format."""
     words = re.split(r"[/:.-]+", value)
-    return bool(_URI.fullmatch(value)) and all(word in _URI_WORDS or is_measure(word) for word in words)
+    return bool(_URI.fullmatch(value)) and all(
+        word in read_words("ooxml_uri_words.txt") or is_measure(word) for word in words
+    )
 
 
 def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:

@@ -75,9 +75,12 @@ def find_codes(
         left, top = int(box.x0 * wide), int(box.y0 * high)
         crop = image.crop((left, top, math.ceil(box.x1 * wide), math.ceil(box.y1 * high)))
         for view in grey_views(crop, round(COARSE_DPI * wide)):
-            found += [
-                tuple(((x + left) / wide, (y + top) / high) for x, y in quad) for quad in _decode_region(view, sure)
-            ]
+            for _ in range(ROUNDS):  # codes found are covered and the rest is decoded again
+                quads = next((quads for quads in _decoding_attempts(view, sure) if quads), [])
+                cover_codes(view, quads)
+                found += [tuple(((x + left) / wide, (y + top) / high) for x, y in quad) for quad in quads]
+                if not quads:
+                    break
     return found
 
 
@@ -183,18 +186,6 @@ def _reduce_windows(values: "np.ndarray", unite: Any) -> "np.ndarray":
         values = unite(values[:, :-step], values[:, step:])
         step *= 2
     return values
-
-
-def _decode_region(image: Image.Image, sure: bool) -> list[Quad]:
-    """Return the codes in a region. Codes found are covered and the rest is decoded again."""
-    found: list[Quad] = []
-    for _ in range(ROUNDS):
-        quads = next((quads for quads in _decoding_attempts(image, sure) if quads), [])
-        cover_codes(image, quads)
-        found += quads
-        if not quads:
-            break
-    return found
 
 
 def _decoding_attempts(image: Image.Image, sure: bool) -> Iterator[list[Quad]]:

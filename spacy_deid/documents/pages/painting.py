@@ -289,9 +289,12 @@ def _paint_lines(
     for boxes, colour in zip(removed, colours, strict=True):
         _blank(image, [(box, colour) for box in boxes], scale)
     for line, boxes in zip(lines, removed, strict=True):
-        if not all(_is_uniform(_crop(image, _pixels(box, scale)), colours) for box in boxes):
-            label = next(iter(editor.labels(line.strip)), "")
-            raise DeidError(Errors.D719.format(page=number, label=label))
+        for box in boxes:
+            # only background colours may be left, as in filled rectangles
+            seen = _crop(image, _pixels(box, scale)).getcolors(len(set(colours)) + 1)
+            if seen is None or not {colour for _, colour in seen} <= set(colours):
+                label = next(iter(editor.labels(line.strip)), "")
+                raise DeidError(Errors.D719.format(page=number, label=label))
     kept = [
         [_crop(image, _pixels(_piece_box(line.strip, place.piece), scale)) for place in line.placed if place.is_kept]
         for line in lines
@@ -316,12 +319,6 @@ def _piece_box(strip: LineSegment, piece: LinePiece) -> Box:
     """Return the area that a piece covers before the edits."""
     left, right = strip.left[piece.first : piece.last], strip.right[piece.first : piece.last]
     return Box(min(left), strip.top, max(right), strip.bottom)
-
-
-def _is_uniform(part: Image.Image, colours: list[Colour]) -> bool:
-    """Whether a part of the page shows only background colours, as filled rectangles do."""
-    seen = part.getcolors(len(set(colours)) + 1)
-    return seen is not None and {colour for _, colour in seen} <= set(colours)
 
 
 def _draw_line(

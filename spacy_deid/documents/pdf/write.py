@@ -121,21 +121,13 @@ class PageImageWriter:
 
     def _make_font(self) -> pikepdf.Dictionary:
         """Return the invisible font. Its codes are UTF-16, so that any character can be written."""
-        make = self._pdf.make_stream
         program = font_program()
         name = pikepdf.Name.Glyphless
-        descriptor = pikepdf.Dictionary(
-            Type=pikepdf.Name.FontDescriptor,
-            FontName=name,
-            FontFile2=make(program, Length1=len(program)),
-            Flags=5,
-            FontBBox=[0, -200, 500, 800],
-            ItalicAngle=0,
-            Ascent=800,
-            Descent=-200,
-            CapHeight=800,
-            StemV=80,
+        descriptor = pikepdf.Object.parse(
+            b"<</Type /FontDescriptor /FontName /Glyphless /Flags 5 /FontBBox [0 -200 500 800] /ItalicAngle 0 "
+            b"/Ascent 800 /Descent -200 /CapHeight 800 /StemV 80>>"
         )
+        descriptor.FontFile2 = self._pdf.make_stream(program, Length1=len(program))
         cid = pikepdf.Dictionary(
             Type=pikepdf.Name.Font,
             Subtype=pikepdf.Name.CIDFontType2,
@@ -143,7 +135,7 @@ class PageImageWriter:
             CIDSystemInfo=pikepdf.Dictionary(Registry=b"Adobe", Ordering=b"Identity", Supplement=0),
             FontDescriptor=self._pdf.make_indirect(descriptor),
             DW=500,
-            CIDToGIDMap=make(GLYPHS),
+            CIDToGIDMap=self._pdf.make_stream(GLYPHS),
         )
         return pikepdf.Dictionary(
             Type=pikepdf.Name.Font,
@@ -151,7 +143,7 @@ class PageImageWriter:
             BaseFont=name,
             Encoding=pikepdf.Name("/Identity-H"),
             DescendantFonts=[self._pdf.make_indirect(cid)],
-            ToUnicode=make(CMAP),
+            ToUnicode=self._pdf.make_stream(CMAP),
         )
 
 
@@ -162,25 +154,20 @@ def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: floa
     angle = math.radians(strip.turn - turn)
     a, b = round(math.cos(angle), 5), -round(math.sin(angle), 5)
     size = max(strip.bottom - strip.top, 1.0)
-    for word in _words(line):
+    words = [word for place in line.placed for word in _words_of(line.strip, place)]
+    for i, word in enumerate(words):
+        behind = words[i + 1].box.x0 - word.box.x1 if i + 1 < len(words) else 0.0
+        space = word.space or behind > 0.1 * strip.em
         # the baseline is a fifth of the height above the lower edge
         base = Box(word.box.x0, strip.bottom - 0.2 * size, word.box.x0, strip.bottom - 0.2 * size)
         shown = rotated_to_page(base, strip.turn, parts.width, parts.height)
         x, y, _, _ = page_to_rotated(shown, turn, parts.width, parts.height)
         units = word.text.encode("utf-16-be", "replace")
         stretch = 100 * max(word.box.x1 - word.box.x0, 0.1) / (GLYPH * size * len(units) / 2)
-        code = (units + (b"\0 " if word.space else b"")).hex()
+        code = (units + (b"\0 " if space else b"")).hex()
         place = f"{a} {b} {-b} {a} {x:.2f} {height - y:.2f} Tm"
         out.append(f"/F0 {size:.2f} Tf {stretch:.1f} Tz {place} <{code}> Tj\n")
     return "".join(out).encode()
-
-
-def _words(line: EditedLine) -> Iterator[Word]:
-    """Yield the words of a line with their positions after the edits."""
-    words = [word for place in line.placed for word in _words_of(line.strip, place)]
-    for i, word in enumerate(words):
-        behind = words[i + 1].box.x0 - word.box.x1 if i + 1 < len(words) else 0.0
-        yield word._replace(space=word.space or behind > 0.1 * line.strip.em)
 
 
 def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:

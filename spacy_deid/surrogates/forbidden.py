@@ -46,35 +46,32 @@ class Forbidden:
         words = frozenset(_WORD.findall(folded)) - _particles()  # "von" is a word of eponyms
         if folded in self._values or not words.isdisjoint(self._names) or not words.isdisjoint(self._words):
             return True
-        if inflects(self._lang) and any(self._has_form_in_note(word) for word in _WORD.findall(value)):
-            return True
+        for word in _WORD.findall(value) if inflects(self._lang) else ():
+            plain = fold(word)
+            if plain[: 2 if len(plain) < _LONG else 3] in self._starts:
+                # a name or a place of the note may be a case form of the word: "Virtasen" of "Virtanen"
+                forms = _folded_forms(word, self._lang)
+                if not forms.isdisjoint(self._names) or not forms.isdisjoint(self._values):
+                    return True
         return value in self._roster
 
     @cached_property
     def _values(self) -> frozenset[str]:
-        """The folded values of the note."""
+        """Return the folded values of the note."""
         return frozenset(fold(mention.text) for mention in self._mentions)
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The folded words of the names in the note."""
+        """Return the folded words of the names in the note."""
         names = (fold(mention.text) for mention in self._mentions if mention.label in PERSONS)
         words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORTEST}
         return frozenset(words - _particles())
 
     @cached_property
     def _starts(self) -> frozenset[str]:
-        """The first letters of all values of one word, so that few words need to be inflected."""
+        """Return the first letters of all values of one word, so that few words need to be inflected."""
         words = self._names | {value for value in self._values if _WORD.fullmatch(value)}
         return frozenset(word[:n] for word in words for n in (2, 3))
-
-    def _has_form_in_note(self, word: str) -> bool:
-        """Whether a name or a place of the note is a case form of a word: "Virtasen" of "Virtanen"."""
-        folded = fold(word)
-        if folded[: 2 if len(folded) < _LONG else 3] not in self._starts:
-            return False
-        forms = _folded_forms(word, self._lang)
-        return not forms.isdisjoint(self._names) or not forms.isdisjoint(self._values)
 
 
 @cache
@@ -85,7 +82,7 @@ def _particles() -> frozenset[str]:
 
 @lru_cache(_CACHED)
 def _folded_forms(word: str, lang: str) -> frozenset[str]:
-    """The folded case forms of a word, as a name and as a place."""
+    """Return the folded case forms of a word, as a name and as a place."""
     return frozenset(fold(form) for kind in ("surname", "place") for form in case_forms(word, lang, kind=kind))
 
 

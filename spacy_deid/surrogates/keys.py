@@ -115,6 +115,7 @@ class ProjectKey(_Secret):
         RAISES: ConfigError if the file cannot be read (D641), others may read it (D642), or the key is too short
             (D640).
         """
+        unreadable = ConfigError(Errors.D641.format(path=path, reason="neither hexadecimal nor base64"))
         try:
             with open(path, encoding="ascii") as file:
                 mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -122,10 +123,16 @@ class ProjectKey(_Secret):
         except OSError as error:
             raise ConfigError(Errors.D641.format(path=path, reason=os.strerror(error.errno or 0))) from None
         except ValueError:
-            raise ConfigError(Errors.D641.format(path=path, reason="neither hexadecimal nor base64")) from None
+            raise unreadable from None
         if os.name == "posix" and mode & 0o077:
             raise ConfigError(Errors.D642.format(path=path, mode=mode))
-        return cls(_decode(text, path))
+        if _HEX.fullmatch(text):  # a key in base64 has other characters with near certainty
+            return cls(bytes.fromhex(text))
+        padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
+        try:
+            return cls(base64.b64decode(padded, validate=True))
+        except binascii.Error:
+            raise unreadable from None
 
     def to_file(self, path: str | Path) -> None:
         """Write the key to a new file that only its owner may read.
@@ -350,16 +357,6 @@ class FormatPreservingCipher:
             return self.draw("small", *context, str(size), str(value)).below(size)
         tweak = b"\x00".join(part.encode() for part in context)
         return int(self._cipher.encrypt_int(value, domain=size, tweak=tweak))
-
-
-def _decode(text: str, path: str | Path) -> bytes:
-    """Decode a key. Hexadecimal is tried first: a key in base64 has other characters with near certainty."""
-    if _HEX.fullmatch(text):
-        return bytes.fromhex(text)
-    try:
-        return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
-    except binascii.Error:
-        raise ConfigError(Errors.D641.format(path=path, reason="neither hexadecimal nor base64")) from None
 
 
 def _framed(*parts: str) -> bytes:

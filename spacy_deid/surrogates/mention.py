@@ -94,16 +94,6 @@ class NameOccurrence:
         text = mention.before + mention.text + mention.after
         return cls(text, [(shift + start, shift + end) for start, end in places], number, write)
 
-    @property
-    def start(self) -> int:
-        """Character offset in `text` where the name starts."""
-        return self.places[self.number][0]
-
-    @property
-    def end(self) -> int:
-        """Character offset in `text` where the name ends."""
-        return self.places[self.number][1]
-
 
 # --- entities ---
 
@@ -212,9 +202,16 @@ def find_doubts(
     others = find_other_labels([*kept, *names])
     doubts = []
     for (start, end, label), mention, here in zip(spans, kept, touching, strict=True):
+        # Each word of a name needs two detectors, or a validated detection.
+        sure_here = [item for item in here if item.score >= sure]
+        words = [(start + word.start(), start + word.end()) for word in _WORD.finditer(text[start:end])]
+        is_sure = bool(words)
+        for first, last in words:
+            over = [item for item in sure_here if item.start <= first and last <= item.end]
+            is_sure &= len({item.source for item in over}) > 1 or any(item.validated for item in over)
         if any(item.label != label for item in here):
             doubts.append(DISPUTED)
-        elif not _is_sure(text, start, end, [item for item in here if item.score >= sure]):
+        elif not is_sure:
             doubts.append(UNSURE)
         else:
             doubts.append(OTHERWISE if others[mention] else "")
@@ -243,18 +240,8 @@ def find_other_labels(mentions: Sequence[tuple[str, str]]) -> dict[tuple[str, st
     return {mention: found[name] - {mention[1]} for mention, name in words.items()}
 
 
-def _is_sure(text: str, start: int, end: int, detections: Sequence[Detection]) -> bool:
-    """Whether each word of a span is covered by two detectors, or by a validated detection."""
-    words = [(start + word.start(), start + word.end()) for word in _WORD.finditer(text[start:end])]
-    for first, last in words:
-        here = [item for item in detections if item.start <= first and last <= item.end]
-        if len({item.source for item in here}) < 2 and not any(item.validated for item in here):
-            return False
-    return bool(words)
-
-
 def _words(name: str) -> frozenset[str]:
-    """The folded words of a name without titles; never empty."""
+    """Return the folded words of a name without titles; never empty."""
     words = frozenset(_WORD.findall(fold(name)))
     return words - _titles() or words or frozenset({fold(name)})
 
@@ -266,7 +253,7 @@ def _titles() -> frozenset[str]:
 
 
 def _find_fuller_names(names: Sequence[frozenset[str]]) -> list[set[int]]:
-    """For each name, the indices of those that have all its words, including itself. An initial matches a word.
+    """Return for each name the indices of those that have all its words, including itself. An initial matches a word.
 
     Names are looked up by word and initial: comparing every pair takes minutes for a long document.
     """

@@ -77,13 +77,21 @@ class SelfDecoded:
         """
         fullest = max(texts, key=lambda text: (len(_parts(text)), len(text), text))
         wanted = {fold(word): word for word in _parts(fullest)}
-        if not wanted or not all(_matches(word, wanted) for text in texts for word in _parts(text)):
+        if not wanted:
             return None
+        for word in (word for text in texts for word in _parts(text)):  # a word of the fullest mention, or an initial
+            initial = len(word) == 1 and any(other.startswith(fold(word)) for other in wanted)
+            if fold(word) not in wanted and not initial:
+                return None
         if any(fold(word) in wanted for text in texts for word in _WORD.findall(text) if word not in _parts(text)):
             return None  # a particle that is kept would be a part of the name
+        titled = _WORD.sub(lambda word: word[0].capitalize(), fullest)
+        if len(titled) != len(fullest):  # a letter whose capital is two letters
+            return None
         forbidden = Forbidden([Mention(text, "PERSON", "", "") for text in texts], self.lang, self.words)
+        proposed = {fullest[start:end]: positions for start, end, positions in self.propose([titled])[0]}
         made: dict[str, str] = {}
-        for word, positions in self._positions(fullest).items():
+        for word, positions in {fold(old): new for old, new in proposed.items() if old in _parts(fullest)}.items():
             used = taken.union(map(fold, made.values()))
             drawn = self._draw_words(positions, key.draw("self-decoded", self.lang, word))
             found = next((new for new in drawn if fold(new) not in used and not forbidden(new)), None)
@@ -94,14 +102,6 @@ class SelfDecoded:
             return None
         taken.update(map(fold, made.values()))
         return [_write(text, made) for text in texts]
-
-    def _positions(self, name: str) -> dict[str, Sequence[Sequence[tuple[str, float]]]]:
-        """What the model proposes for each word of a name that is replaced."""
-        titled = _WORD.sub(lambda word: word[0].capitalize(), name)
-        if len(titled) != len(name):  # a letter whose capital is two letters
-            return {}
-        found = {name[start:end]: positions for start, end, positions in self.propose([titled])[0]}
-        return {fold(word): positions for word, positions in found.items() if word in _parts(name)}
 
     def _draw_words(self, positions: Sequence[Sequence[tuple[str, float]]], draw: Draw) -> Iterator[str]:
         """Draw words that can be pronounced, `attempts` times at most."""
@@ -114,15 +114,9 @@ class SelfDecoded:
 
 
 def _parts(text: str) -> list[str]:
-    """The words of a name that are replaced: all but particles."""
+    """Return the words of a name that are replaced: all but particles."""
     particles = shared_words("people.toml", "particles", "kept")
     return [word for word in _WORD.findall(text) if fold(word) not in particles or not word.islower()]
-
-
-def _matches(word: str, wanted: Mapping[str, str]) -> bool:
-    """Whether a word is one of the fullest mention, or the initial of one."""
-    folded = fold(word)
-    return folded in wanted or (len(word) == 1 and any(other.startswith(folded) for other in wanted))
 
 
 def _write(text: str, made: Mapping[str, str]) -> str:

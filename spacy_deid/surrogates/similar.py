@@ -106,24 +106,21 @@ class Similar:
         RETURNS (Optional[str]): a name in the nominative; None if there are too few, or the model cannot read it.
         """
         draw = key.draw("similar", self.lang, *context)
-        found = self._preselect(occurrence, draw.shuffled(pool)[:_MOST_LOOKED_AT], allowed)
+        pool = draw.shuffled(pool)[:_MOST_LOOKED_AT]
+        forms = [occurrence.write(name) for name in pool]
+        scores = self.ranker.likelihoods(occurrence.text, occurrence.places, occurrence.number, forms)
+        likely = sorted(range(len(scores)), key=lambda i: -scores[i])
+        half = list(islice(filter(allowed, (pool[i] for i in likely)), self.candidates // 2))
+        others = (name for name in dict.fromkeys(pool) if name not in half and allowed(name))
+        found = list(dict.fromkeys(half)) + list(islice(others, self.candidates - len(half)))
         if len(found) < self.best:
             return None
         forms = [occurrence.write(name) for name in found]
-        cosines = self.ranker.cosines(occurrence.text, occurrence.start, occurrence.end, forms)
+        cosines = self.ranker.cosines(occurrence.text, *occurrence.places[occurrence.number], forms)
         if not cosines:
             return None
         ranked = sorted(zip(cosines, found, strict=True), key=lambda one: (-one[0], one[1]))
         return draw.choice([name for _, name in ranked[: self.best]])
-
-    def _preselect(self, occurrence: NameOccurrence, pool: Sequence[str], allowed: Callable[[str], bool]) -> list[str]:
-        """Select the candidates to rank: one half the most probable ones, the other half the first ones."""
-        forms = [occurrence.write(name) for name in pool]
-        scores = self.ranker.likelihoods(occurrence.text, occurrence.places, occurrence.number, forms)
-        likely = sorted(range(len(scores)), key=lambda i: -scores[i])
-        found = list(islice(filter(allowed, (pool[i] for i in likely)), self.candidates // 2))
-        others = (name for name in dict.fromkeys(pool) if name not in found and allowed(name))
-        return list(dict.fromkeys(found)) + list(islice(others, self.candidates - len(found)))
 
 
 @dataclass(frozen=True, eq=False)

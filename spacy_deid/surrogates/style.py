@@ -22,7 +22,6 @@ from ..lang import get_language
 from ..lang.text import fold
 from .calendar import LABELS as DATES
 from .calendar import replace_dates
-from .calendar.grammar import load_calendar
 from .calendar.shifting import DateRules
 from .keys import IdentityKey
 from .mention import Mention, number_entities
@@ -52,68 +51,20 @@ LASTING = frozenset({"AGE", "DATE", "RELATIVE", "COUNTRY", "TERRITORY", "LOCATIO
 _WORD_BEFORE = re.compile(r"(?<![\w.'’-])([^\W\d_]+)\s+\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The input of a replacer besides the mentions.
-
-    key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code.
-    forbidden (Callable[[str], bool]): whether a value must not be a surrogate.
-    date_rules (Optional[DateRules]): rules for dates and ages; None for a shift.
-    facts (Mapping[str, str]): what is known about the patient besides the note: "name", "sex".
-    suggest (Suggest): a source of names and towns that are preferred to drawn ones.
-    """
-
-    key: IdentityKey
-    lang: str
-    forbidden: Callable[[str], bool]
-    date_rules: DateRules | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
-    suggest: Suggest = nothing
-
-
-# Returns a surrogate for each mention, None if no safe one can be made.
-Replacer = Callable[[Sequence[Mention], Request], Sequence[str | None]]
-
-
-def _replace_persons(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    return replace_persons(mentions, request.key, request.lang, request.forbidden, request.facts, request.suggest)
-
-
-def _replace_dates(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    try:
-        load_calendar(request.lang)
-    except ConfigError:  # a language without a calendar: no date can be read
-        return [None] * len(mentions)
-    return replace_dates(mentions, request.key, request.lang, request.date_rules)
-
-
-def _replace_numbers(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    return replace_ids(mentions, request.key, request.lang, request.forbidden, request.date_rules)
-
-
-def _replace_places(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    return replace_places(mentions, request.key, request.lang, request.forbidden, request.suggest)
-
-
-def _replace_sex(mentions: Sequence[Mention], request: Request) -> list[str | None]:
-    return replace_sex(mentions, request.lang)
-
-
-REPLACERS: Mapping[str, Replacer] = MappingProxyType(
+_ROOMS: Mapping[str, str] = MappingProxyType(
     {
-        label: replacer
-        for replacer, labels in (
-            (_replace_persons, frozenset(PERSONS) | ADDRESSES),
-            (_replace_dates, DATES),
-            (_replace_numbers, NUMBERS),
-            (_replace_places, PLACES),
-            (_replace_sex, frozenset({"SEX"})),
+        label: room
+        for room, labels in (
+            ("people", frozenset(PERSONS) | ADDRESSES),
+            ("calendar", DATES),
+            ("numbers", NUMBERS),
+            ("places", PLACES),
+            ("sex", frozenset({"SEX"})),
         )
         for label in labels
     }
 )
-"""Canonical label → replacer. Mentions with another label get a tag."""
+"""Canonical label → what replaces it. Mentions with another label get a tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +84,6 @@ class SurrogateStyle:
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.labels) - set(LABELS)):
             raise ConfigError(Errors.D692.format(label=unknown[0], known=", ".join(LABELS)))
-
-    @property
-    def strategies(self) -> dict[str, Strategy]:
-        """The strategy of each canonical label."""
-        return {label: self.labels.get(label, self.default) for label in LABELS}
 
     def releases(self, label: str) -> bool:
         """Whether the strategy of a label may release an original value or a part of it."""
@@ -161,8 +107,9 @@ class SurrogateStyle:
         """
         rules = self.rules_of(ehr.get("note_date"))
         facts = {name: str(ehr[name]) for name in ("name", "sex") if ehr.get(name)}
+        strategies = {label: self.labels.get(label, self.default) for label in LABELS}
         return replace_mentions(
-            mentions, key, lang, self.strategies, forbidden, rules, facts=facts, year=year, must_replace=must_replace
+            mentions, key, lang, strategies, forbidden, rules, facts=facts, year=year, must_replace=must_replace
         )
 
     def rules_of(self, note_date: Any) -> DateRules | None:
@@ -212,28 +159,37 @@ def replace_mentions(
     must_replace (Set[int]): indices of mentions that are neither kept nor generalized, whatever their strategy.
     RETURNS (list[Replacement]): one for each mention.
     """
-    request = Request(key, lang, forbidden, date_rules, facts)
-    choices = _choose(mentions, request, strategies, year)
+    choices = _choose(mentions, key, lang, strategies, year)
     for i in must_replace:
         chosen = choices[i]
         if isinstance(chosen, Replacement) and chosen.action in ("keep", "generalize"):
             choices[i] = 0
-    suggestions = list(dict.fromkeys(chosen.suggest for chosen in choices if isinstance(chosen, Suggested)))
-    if suggestions:
-        request = change(request, suggest=partial(_suggest_first, suggestions))
-    # Each replacer gets all its labels at once: "J. Smith" and "john.smith@…" are one person.
-    groups: dict[Replacer, list[tuple[int, Mention]]] = defaultdict(list)
+    sources = list(dict.fromkeys(chosen.suggest for chosen in choices if isinstance(chosen, Suggested)))
+    suggest: Suggest = partial(_suggest_first, sources) if sources else nothing
+    # Each room gets all its labels at once: "J. Smith" and "john.smith@…" are one person.
+    rooms: dict[str, dict[int, Mention]] = defaultdict(dict)
     for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True)):
-        if isinstance(chosen, Replacement):
-            continue
-        mention = mention._replace(variant=0 if isinstance(chosen, Suggested) else chosen)
-        mention = mention._replace(label="OTHER") if _is_description(mention) else mention
-        if mention.label in REPLACERS:
-            groups[REPLACERS[mention.label]].append((i, mention))
+        if not isinstance(chosen, Replacement):
+            label = "OTHER" if _is_description(mention) else mention.label
+            if label in _ROOMS:
+                variant = 0 if isinstance(chosen, Suggested) else chosen
+                rooms[_ROOMS[label]][i] = mention._replace(label=label, variant=variant)
     made: dict[int, str | None] = {}
-    for replacer, group in groups.items():
-        values = replacer([mention for _, mention in group], request)
-        made.update(zip((i for i, _ in group), values, strict=True))
+    for room, places in rooms.items():
+        group, values = list(places.values()), list[str | None]()
+        if room == "people":
+            values = replace_persons(group, key, lang, forbidden, facts, suggest)
+        elif room == "calendar":
+            # no date can be read in a language without a calendar
+            known = get_language(lang).has("calendar.toml")
+            values = replace_dates(group, key, lang, date_rules) if known else [None] * len(group)
+        elif room == "numbers":
+            values = replace_ids(group, key, lang, forbidden, date_rules)
+        elif room == "places":
+            values = replace_places(group, key, lang, forbidden, suggest)
+        else:
+            values = replace_sex(group, lang)
+        made.update(zip(places, values, strict=True))
     return [
         chosen if isinstance(chosen, Replacement) else _check(mention, made.get(i), i in must_replace)
         for i, (mention, chosen) in enumerate(zip(mentions, choices, strict=True))
@@ -269,20 +225,22 @@ def agree(mention: Mention, surrogate: str, lang: str) -> tuple[int, int, str] |
 
 
 def _choose(
-    mentions: Sequence[Mention], request: Request, strategies: Mapping[str, Strategy], year: int
+    mentions: Sequence[Mention], key: IdentityKey, lang: str, strategies: Mapping[str, Strategy], year: int
 ) -> list[Choice]:
     """Call the strategy of each label. `consistent` is skipped: most notes have no other one."""
-    entities: list[int] = []
     out: list[Choice] = [0] * len(mentions)
     by_label: dict[str, list[int]] = defaultdict(list)
     for i, mention in enumerate(mentions):
-        by_label[mention.label].append(i)
+        if strategies.get(mention.label, consistent) is not consistent:
+            by_label[mention.label].append(i)
+    if not by_label:
+        return out
+    entities, digest = number_entities(mentions), hashlib.sha256()  # used in draws only and never released
+    for part in (part for mention in mentions for part in mention[:4]):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
     for label, places in by_label.items():
-        if strategies.get(label, consistent) is consistent:
-            continue
-        if not entities:
-            entities, note = number_entities(mentions), _digest(mentions)
-        setting = Setting(request.key, request.lang, note, [entities[i] for i in places], year)
+        setting = Setting(key, lang, digest.hexdigest(), [entities[i] for i in places], year)
         chosen = strategies[label]([mentions[i] for i in places], setting)
         for i, choice in zip(places, chosen, strict=True):
             out[i] = choice
@@ -290,10 +248,10 @@ def _choose(
 
 
 def _suggest_first(
-    suggestions: Sequence[Suggest], name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]
+    sources: Sequence[Suggest], name_type: str, lemma: str, pool: Sequence[str], allowed: Callable[[str], bool]
 ) -> str | None:
-    """The first suggestion of several sources."""
-    return next((name for suggest in suggestions if (name := suggest(name_type, lemma, pool, allowed))), None)
+    """Return the first suggestion of several sources."""
+    return next((name for suggest in sources if (name := suggest(name_type, lemma, pool, allowed))), None)
 
 
 def _check(mention: Mention, made: str | None, must_replace: bool) -> Replacement:
@@ -312,13 +270,3 @@ def _check(mention: Mention, made: str | None, must_replace: bool) -> Replacemen
 def _is_description(mention: Mention) -> bool:
     """Whether a mention that is labelled as a number, or as something else, consists of words: "lactante"."""
     return mention.label in ("MRN", "OTHER") and not any(char.isdigit() for char in mention.text)
-
-
-def _digest(mentions: Sequence[Mention]) -> str:
-    """Hash the mentions of a note with their context. The hash is used in draws only and is never released."""
-    digest = hashlib.sha256()
-    for mention in mentions:
-        for part in mention[:4]:
-            data = part.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()

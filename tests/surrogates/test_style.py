@@ -9,19 +9,19 @@ from spacy_deid.errors import ConfigError
 from spacy_deid.labels import LABELS
 from spacy_deid.surrogates.calendar.shifting import DateRules
 from spacy_deid.surrogates.keys import ProjectKey
-from spacy_deid.surrogates.mention import AROUND, Mention, find_mentions, number_entities
-from spacy_deid.surrogates.strategies import FALLBACK, Replacement, consistent, generalize, keep, markov, tag
-from spacy_deid.surrogates.style import SurrogateStyle, replace_mentions
+from spacy_deid.surrogates.mention import Mention, find_mentions
+from spacy_deid.surrogates.strategies import FALLBACK, Replacement, generalize, keep, markov, tag
+from spacy_deid.surrogates.style import SurrogateStyle, allow_all, replace_mentions
 
 KEY = ProjectKey(bytes(range(32))).patient("17")
 TEXT = "Nombre: Ana Ruiz Gil. Vive en Soria. Sra. Ruiz: 93 años."
 
 
-def test_each_label_has_a_strategy():
-    strategies = SurrogateStyle(tag, {"CITY": keep}).strategies
-    assert strategies.keys() == LABELS.keys()
-    assert (strategies["CITY"], strategies["PATIENT"]) == (keep, tag)
-    assert set(SurrogateStyle().strategies.values()) == {consistent}
+def test_labels_without_a_strategy_of_their_own_get_the_default():
+    mentions = find_mentions(TEXT, [at("Ana Ruiz Gil", "PATIENT"), at("Soria", "CITY")])
+    made = SurrogateStyle(tag, {"CITY": keep}).replace(mentions, KEY, "es", allow_all)
+    assert made == [Replacement("[PATIENT]", "tag"), Replacement("Soria", "keep")]
+    assert SurrogateStyle().replace(mentions, KEY, "es", allow_all) == replace_mentions(mentions, KEY, "es", {})
 
 
 def test_labels_whose_values_may_be_kept_are_known():
@@ -50,25 +50,6 @@ def test_an_invalid_note_date_is_ignored(given):
 
 def at(surface, label, text=TEXT):
     return (text.index(surface), text.index(surface) + len(surface), label)
-
-
-def test_a_mention_has_its_context():
-    (mention,) = find_mentions("a" * 100 + "Soria" + "b" * 100, [(100, 105, "CITY")])
-    assert mention == Mention("Soria", "CITY", "a" * AROUND, "b" * AROUND)
-
-
-def test_a_mention_at_the_edge_of_a_note_has_less_context():
-    (mention,) = find_mentions("Soria.", [(0, 5, "CITY")])
-    assert mention == Mention("Soria", "CITY", "", ".")
-
-
-def test_entities_are_numbered_by_person_and_by_value():
-    labels = ["PATIENT", "CITY", "PERSON", "CITY", "STATE", "PATIENT", "CITY"]
-    texts = ["Ana Ruiz Gil", "Soria", "Ruiz", "SORIA", "Soria", "Luis Mas", "Lugo"]
-    numbers = number_entities([Mention(text, label) for text, label in zip(texts, labels, strict=True)])
-    assert numbers[0] == numbers[2] != numbers[5]
-    assert numbers[1] == numbers[3] != numbers[6]
-    assert len(set(numbers)) == 5
 
 
 def test_each_label_has_its_strategy():

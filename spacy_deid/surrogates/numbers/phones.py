@@ -44,7 +44,16 @@ def read_phone(text: str, lang: str) -> "Phone | None":
     extension = _extension().search(text)
     end = extension.start() if extension else len(text)
     tail = [extension.span(1)] if extension else []
-    country, start = _country(text, end, lang)
+    match = _COUNTRY.match(text)
+    digits = [i for i in range(match.end() if match else 0, end) if text[i].isdecimal()]
+    country, start = None, 0  # the country code, and the position behind it
+    if not match or len(digits) < 7:
+        country = get_language(lang).phones.home_country("".join(text[i] for i in digits))
+    else:
+        found = "".join(text[i] for i in digits[:3])
+        codes = (found[:width] for width in (1, 2, 3))
+        country = next((code for code in codes if int(code) in phonenumbers.COUNTRY_CODE_TO_REGION_CODE), None)
+        start = digits[len(country)] if country else 0
     main = Layout(text, (start, end))
     if not main.code.isdecimal() and (main.code or not tail):
         return None
@@ -59,19 +68,6 @@ def read_phone(text: str, lang: str) -> "Phone | None":
     unassigned = plan.unassigned(national) if plan else None
     layout = Layout(text, (start, end), *tail)
     return Phone(layout, country if unassigned and country else "", national, unassigned, len(trunk) if bare else 0)
-
-
-def _country(text: str, end: int, lang: str) -> tuple[str | None, int]:
-    """Return the country code of a number, and the position behind it at which the national number begins."""
-    match = _COUNTRY.match(text)
-    digits = [i for i in range(match.end() if match else 0, end) if text[i].isdecimal()]
-    if not match or len(digits) < 7:
-        return get_language(lang).phones.home_country("".join(text[i] for i in digits)), 0
-    found = "".join(text[i] for i in digits[:3])
-    for width in (1, 2, 3):
-        if int(found[:width]) in phonenumbers.COUNTRY_CODE_TO_REGION_CODE:
-            return found[:width], digits[width]
-    return None, 0
 
 
 class Phone:

@@ -1,11 +1,18 @@
-"""Which mentions of a note name the same person."""
+"""The mentions of a note, and which of them name the same person."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_deid.lang.text import fold
-from spacy_deid.surrogates.mention import number_mentions, number_persons
+from spacy_deid.surrogates.mention import (
+    AROUND,
+    Mention,
+    find_mentions,
+    number_entities,
+    number_mentions,
+    number_persons,
+)
 
 
 def test_spellings_of_one_value_fold_to_one():
@@ -74,3 +81,22 @@ def test_persons_who_share_no_word_are_never_one(mentions):
 def test_a_list_of_many_persons_is_numbered_without_comparing_every_pair():
     mentions = [f"Nombre{i} Apellido{i % 997}" for i in range(20_000)]
     assert number_persons(mentions) == list(range(1, 20_001))
+
+
+def test_a_mention_has_its_context():
+    (mention,) = find_mentions("a" * 100 + "Soria" + "b" * 100, [(100, 105, "CITY")])
+    assert mention == Mention("Soria", "CITY", "a" * AROUND, "b" * AROUND)
+
+
+def test_a_mention_at_the_edge_of_a_note_has_less_context():
+    (mention,) = find_mentions("Soria.", [(0, 5, "CITY")])
+    assert mention == Mention("Soria", "CITY", "", ".")
+
+
+def test_entities_are_numbered_by_person_and_by_value():
+    labels = ["PATIENT", "CITY", "PERSON", "CITY", "STATE", "PATIENT", "CITY"]
+    texts = ["Ana Ruiz Gil", "Soria", "Ruiz", "SORIA", "Soria", "Luis Mas", "Lugo"]
+    numbers = number_entities([Mention(text, label) for text, label in zip(texts, labels, strict=True)])
+    assert numbers[0] == numbers[2] != numbers[5]
+    assert numbers[1] == numbers[3] != numbers[6]
+    assert len(set(numbers)) == 5

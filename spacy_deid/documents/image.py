@@ -95,7 +95,7 @@ def extract(data: bytes, settings: WriteSettings) -> Iterator[ExtractedText]:
     """Yield the metadata of an image and the text that OCR reads in it."""
     with _opened(data, "copy", settings.read) as image:
         values = [*image.info.values(), *image.getexif().values()]
-        # numbers are sizes and offsets of strips, which contain any short number by coincidence
+        # numbers are sizes and offsets of segments, which contain any short number by coincidence
         yield ExtractedText("metadata", " ".join(str(value) for value in values if isinstance(value, str | bytes)))
         if settings.read.codes == "remove":
             for number, page in enumerate(_pages(image, "copy", settings.read), 1):

@@ -262,11 +262,11 @@ def test_every_character_has_a_box_on_its_page(rotate):
     document = read(letter(SPANISH, rotate=rotate))
     page = document.parts[1][0]
     covered = set()
-    for strip in page.strips:
-        for i, text in enumerate(strip.texts):
-            assert document.text[strip.start[i] : strip.end[i]] == text
-            assert 0 <= strip.left[i] < strip.right[i] <= max(page.width, page.height)
-            covered |= set(range(strip.start[i], strip.end[i]))
+    for segment in page.segments:
+        for i, text in enumerate(segment.texts):
+            assert document.text[segment.start[i] : segment.end[i]] == text
+            assert 0 <= segment.left[i] < segment.right[i] <= max(page.width, page.height)
+            covered |= set(range(segment.start[i], segment.end[i]))
     assert {i for i, char in enumerate(document.text) if not char.isspace()} == covered
 
 

@@ -93,13 +93,11 @@ _TYPE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
 @dataclass(slots=True)
 class Part:
-    """A part of the package.
+    """A part of the package: its type, such as "header", and its name in the copy.
 
-    kind (str): its type: "document", "header", "image" …
     data (bytes): content of a picture; empty for XML.
     root (Any): root element of an XML part; None for a picture.
     links (dict[str, Part]): parts it refers to, by relationship id.
-    name (str): name in the copy.
     """
 
     kind: str

@@ -87,10 +87,9 @@ def find_codes(
 def check_no_codes(
     small: Image.Image, fine: Callable[[], Image.Image], number: int, words: Sequence[Box] = ()
 ) -> None:
-    """Raise an error if a page of a copy shows a barcode or matrix code that can be decoded.
+    """Raise an error if page `number` of a copy shows a code that can be decoded. The other arguments are those
+    of `find_codes`.
 
-    small, fine, words: as in `find_codes`.
-    number (int): page number, starting at 1.
     RAISES: DeidError (D727).
     """
     if find_codes(small, fine, sure=True, words=words):
@@ -154,11 +153,11 @@ def _candidate_regions(image: Image.Image) -> Iterator[Box]:
 
 
 def _dense_blocks(values: "np.ndarray", darkest: int | None) -> set[tuple[int, int]]:
-    """Return the blocks at which a window with as much ink as a code starts.
+    """Return the blocks, row and column in units of the window size, at which a window with as much ink as a code
+    starts.
 
     values (ndarray): greyscale image, height × width.
     darkest (int | None): grey level of ink; None for the darkest pixel of each window.
-    RETURNS (set[tuple[int, int]]): row and column of blocks, in units of the window size.
     """
     if min(values.shape) < CELL * WINDOW:
         return {(0, 0)}

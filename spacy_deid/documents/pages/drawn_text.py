@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageOps
 
 from ..document import ReadSettings
-from .geometry import Box, Glyph, Run, bounding_box, holds_centre, overlaps
+from .geometry import Box, Glyph, Run, bounding_box, holds_centre, overlaps, rotation_about_centre
 from .image_analysis import background_colour, connected_components, grey_if_colourless
 from .ocr import OcrWord, read_words, words_to_runs
 
@@ -63,10 +63,21 @@ def straighten_text(image: Image.Image) -> list[StraightenedImage]:
         return []
     middles = np.array([((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2) for box in letters])
     size = _letter_size(letters)
-    angle = _text_angle(middles, size)
-    found = [_rotate(image, angle + turn) for turn in (0, 90, 180, 270)]
-    for circle in _fit_circles(middles, size):
+    angle, paper = _text_angle(middles, size), background_colour(image)
+    found = []
+    for quarter in (0, 90, 180, 270):
+        degrees = angle + quarter
+        turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=paper)
+        back = rotation_about_centre(math.radians(degrees), turned.size, image.size)
+        found.append(StraightenedImage(turned, back))
+    rng = np.random.default_rng(0)
+    left = middles  # each letter belongs to at most one circle
+    for _ in range(RINGS):
+        circle, on = _fit_best_circle(left, size, rng) if len(left) >= FEWEST else (None, left)
+        if circle is None:
+            break
         found += [_unroll_ring(image, circle, size, middles, clockwise) for clockwise in (True, False)]
+        left = left[~on]
     return found
 
 
@@ -127,33 +138,6 @@ def _text_angle(middles: "np.ndarray[Any, Any]", size: float) -> float:
     level = min(best, key=abs)
     near = [angle for angle in best if abs(angle - level) < 20]
     return sum(near) / len(near)
-
-
-def _rotate(image: Image.Image, degrees: float) -> StraightenedImage:
-    """Rotate an image counterclockwise and enlarge it so that nothing is cut off."""
-    turned = image.rotate(degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=background_colour(image))
-    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    (w, h), (old_w, old_h) = turned.size, image.size
-
-    def back(x: float, y: float) -> Point:
-        dx, dy = x - w / 2, y - h / 2
-        return old_w / 2 + dx * c - dy * s, old_h / 2 + dx * s + dy * c
-
-    return StraightenedImage(turned, back)
-
-
-def _fit_circles(middles: "np.ndarray[Any, Any]", size: float) -> list[tuple[float, float, float]]:
-    """Return circles (x, y, radius) on which letters lie, such that each letter belongs to at most one."""
-    found: list[tuple[float, float, float]] = []
-    rng = np.random.default_rng(0)
-    left = middles
-    while len(found) < RINGS and len(left) >= FEWEST:
-        circle, on = _fit_best_circle(left, size, rng)
-        if circle is None or on.sum() < FEWEST:
-            break
-        found.append(circle)
-        left = left[~on]
-    return found
 
 
 def _fit_best_circle(points: "np.ndarray[Any, Any]", size: float, rng: np.random.Generator) -> tuple[Any, Any]:

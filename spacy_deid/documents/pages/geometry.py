@@ -118,7 +118,7 @@ class PageLayout:
     """A page with everything needed to write it.
 
     width, height (float): size as displayed, in points, or in pixels for an image.
-    strips (list[LineSegment]): line segments in the order of the text.
+    segments (list[LineSegment]): in the order of the text.
     ocr (bool): whether the text was read by OCR.
     skew (float): degrees clockwise by which the page is rotated first, so that lines are horizontal.
     blanks (list[Box]): areas to paint over in any case.
@@ -128,7 +128,7 @@ class PageLayout:
 
     width: float
     height: float
-    strips: list[LineSegment]
+    segments: list[LineSegment]
     ocr: bool = False
     skew: float = 0.0
     blanks: list[Box] = field(default_factory=list)
@@ -240,16 +240,16 @@ def _resampled(image: Image.Image, size: tuple[float, float], source: Move) -> I
 def _to_rotated(turn: float, width: float, height: float) -> Move:
     """Return the mapping from the page rotated by its quarter to the coordinates of a turn."""
     flat = rotated_size(nearest_quarter(turn), width, height)
-    return _rotation_about_centre(-_beyond_quarter(turn), flat, rotated_size(turn, width, height))
+    return rotation_about_centre(-_beyond_quarter(turn), flat, rotated_size(turn, width, height))
 
 
 def _from_rotated(turn: float, width: float, height: float) -> Move:
     """Return the mapping from the coordinates of a turn to the page rotated by its quarter."""
     flat = rotated_size(nearest_quarter(turn), width, height)
-    return _rotation_about_centre(_beyond_quarter(turn), rotated_size(turn, width, height), flat)
+    return rotation_about_centre(_beyond_quarter(turn), rotated_size(turn, width, height), flat)
 
 
-def _rotation_about_centre(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:
+def rotation_about_centre(angle: float, size: tuple[float, float], other: tuple[float, float]) -> Move:
     """Return a clockwise rotation that maps the centre of one rectangle to the centre of another."""
     cos, sin = math.cos(angle), math.sin(angle)
 

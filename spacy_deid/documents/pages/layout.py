@@ -243,7 +243,7 @@ class TextBuilder:
         self.length = 0
         self._pieces: list[str] = []
         self._tail = ""
-        self._last_strip: LineSegment | None = None
+        self._last_segment: LineSegment | None = None
 
     @property
     def text(self) -> str:
@@ -257,7 +257,7 @@ class TextBuilder:
         width (float): width of the page, in the coordinates of the turn.
         RETURNS (list[LineSegment]): line segments in the same order.
         """
-        strips = []
+        segments = []
         runs = [run for row in rows for run in row.runs]
         margin = width - min((run.box.x0 for run in runs), default=0.0)
         for row, wrapped in zip(rows, find_wrapped_rows(rows), strict=True):
@@ -265,13 +265,13 @@ class TextBuilder:
             for j, run in enumerate(row.runs):
                 if j:
                     self._write(CELL)
-                strips.append(self._add_run(run, _right_limit(run, runs, margin, width)))
-            self._last_strip = strips[-1]
-        return strips
+                segments.append(self._add_run(run, _right_limit(run, runs, margin, width)))
+            self._last_segment = segments[-1]
+        return segments
 
     def add_rotated(self, glyphs: list[Glyph]) -> list[LineSegment]:
         """Add text at arbitrary angles. Each glyph becomes a line segment, since the glyphs share no baseline."""
-        strips: list[LineSegment] = []
+        segments: list[LineSegment] = []
         last: Glyph | None = None
         for glyph in glyphs:
             far = last is None or abs(glyph.box.x0 - last.box.x0) + abs(glyph.box.y0 - last.box.y0) > 3 * glyph.em
@@ -279,15 +279,15 @@ class TextBuilder:
                 self._write("\n")
             elif glyph.space and not far:
                 self._write(" ")
-            strips.append(self._add_run(Run([glyph], 0), glyph.box.x1))
+            segments.append(self._add_run(Run([glyph], 0), glyph.box.x1))
             last = glyph
-        if strips:
-            self._last_strip = strips[-1]
-        return strips
+        if segments:
+            self._last_segment = segments[-1]
+        return segments
 
     def _begin(self, row: Row, wrapped: bool) -> None:
         """Write the separator between two rows: a line break, a space, or nothing within a word."""
-        last = self._last_strip
+        last = self._last_segment
         if last is None:
             return
         first = row.runs[0].glyphs[0].text[:1]
@@ -397,6 +397,6 @@ def add_page_content(builder: TextBuilder, content: PageContent, width: float, h
     for runs in content.blocks:
         if runs:
             across, _ = rotated_size(runs[0].turn, width, height)
-            parts.strips += builder.add_page(reading_order(runs), across)
-    parts.strips += builder.add_rotated(content.rotated_glyphs)
+            parts.segments += builder.add_page(reading_order(runs), across)
+    parts.segments += builder.add_rotated(content.rotated_glyphs)
     return parts

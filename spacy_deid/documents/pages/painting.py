@@ -65,27 +65,27 @@ class LineEditor:
         self._ends = [edit.end for edit in edits]
         self._written: set[int] = set()
 
-    def pieces(self, strip: LineSegment) -> list[LinePiece]:
+    def pieces(self, segment: LineSegment) -> list[LinePiece]:
         """Split a line segment into kept and replaced pieces, from left to right. Each kept word is one piece."""
         pieces: list[LinePiece] = []
         first = 0
-        count = len(strip.texts)
-        touched = [self._touches(strip.start[i], strip.end[i]) for i in range(count)]
+        count = len(segment.texts)
+        touched = [self._touches(segment.start[i], segment.end[i]) for i in range(count)]
         for i in range(1, count + 1):
-            parted = i < count and not touched[i] and strip.start[i] > strip.end[i - 1]
+            parted = i < count and not touched[i] and segment.start[i] > segment.end[i - 1]
             if i < count and touched[i] == touched[first] and not parted:
                 continue
-            text = self._replacement_text(strip.start[first], strip.end[i - 1]) if touched[first] else None
-            before, start = strip.end[first - 1] if first else 0, strip.start[first]
+            text = self._replacement_text(segment.start[first], segment.end[i - 1]) if touched[first] else None
+            before, start = segment.end[first - 1] if first else 0, segment.start[first]
             gap = first > 0 and before < start and not self._touches(before, start)  # white space that is kept
             pieces.append(LinePiece(first, i, text, gap))
             first = i
         return pieces
 
-    def labels(self, strip: LineSegment) -> list[str]:
+    def labels(self, segment: LineSegment) -> list[str]:
         """Return the labels of the edits that touch a line segment."""
-        found = range(self._first(strip.start[0] - 1), len(self.edits))
-        return [self.edits[i].label for i in found if self.edits[i].start < strip.end[-1]]
+        found = range(self._first(segment.start[0] - 1), len(self.edits))
+        return [self.edits[i].label for i in found if self.edits[i].start < segment.end[-1]]
 
     def _first(self, offset: int) -> int:
         """Return the index of the first edit that ends after an offset."""
@@ -119,7 +119,7 @@ class LineEditor:
 
 
 def place_pieces(
-    strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float]
+    segment: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float]
 ) -> list[PlacedPiece]:
     """Compute the positions of the pieces of a line segment, one after the other.
 
@@ -127,12 +127,12 @@ def place_pieces(
     replacement moves, and all gaps get the same width, since the gaps of a justified line depend on its original
     words. Therefore the width of removed text cannot be measured. `measure` gives the width of a text for a font size.
     """
-    origin = min(strip.left)
-    room = max(strip.room - origin, 1e-3)
-    places, at = _lay_in_row(strip, pieces, measure, 1.0)
-    written = sum(measure(piece.text, strip.em) for piece in pieces if piece.text)
+    origin = min(segment.left)
+    room = max(segment.room - origin, 1e-3)
+    places, at = _lay_in_row(segment, pieces, measure, 1.0)
+    written = sum(measure(piece.text, segment.em) for piece in pieces if piece.text)
     if at - origin > room and written:
-        places, at = _lay_in_row(strip, pieces, measure, max(SMALLEST, 1 - (at - origin - room) / written))
+        places, at = _lay_in_row(segment, pieces, measure, max(SMALLEST, 1 - (at - origin - room) / written))
     squeeze = min(1.0, room / (at - origin)) if at > origin else 1.0
     return [
         PlacedPiece(piece, origin + (left - origin) * squeeze, origin + (right - origin) * squeeze)
@@ -141,18 +141,18 @@ def place_pieces(
 
 
 def _lay_in_row(
-    strip: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float], smaller: float
+    segment: LineSegment, pieces: Sequence[LinePiece], measure: Callable[[str, float], float], smaller: float
 ) -> tuple[list[tuple[float, float]], float]:
     """Return the edges of pieces in a row, with replacements scaled by `smaller`, and the end of the last one."""
-    at = origin = min(strip.left)
+    at = origin = min(segment.left)
     places: list[tuple[float, float]] = []
     for i, piece in enumerate(pieces):
         if piece.gap and i and at > origin:
-            at += GAP * strip.em
+            at += GAP * segment.em
         if piece.text is None:
-            width = max(strip.right[piece.first : piece.last]) - min(strip.left[piece.first : piece.last])
+            width = max(segment.right[piece.first : piece.last]) - min(segment.left[piece.first : piece.last])
         else:
-            width = smaller * measure(piece.text, strip.em)
+            width = smaller * measure(piece.text, segment.em)
         places.append((at, at + width))
         at += width
     return places, at
@@ -168,7 +168,7 @@ PAD = 0.15  # padding of a box, in font sizes
 class EditedLine(NamedTuple):
     """A line segment after the edits, for the text layer."""
 
-    strip: LineSegment
+    segment: LineSegment
     placed: list[PlacedPiece]
 
 
@@ -189,18 +189,18 @@ def paint_page(
     cover_codes(image, parts.codes, scale)
     image = deskew(image, parts.skew)
     lines = []
-    for strip in parts.strips:
-        pieces = editor.pieces(strip)
-        lines.append(EditedLine(strip, place_pieces(strip, pieces, measure)))
+    for segment in parts.segments:
+        pieces = editor.pieces(segment)
+        lines.append(EditedLine(segment, place_pieces(segment, pieces, measure)))
     blanks = [*parts.blanks, *(parts.unread if settings.unread == "remove" else ())]
     _blank(image, [(box, background_colour(_crop(image, _pixels(box, scale)))) for box in blanks], scale)
     if parts.ocr and settings.unread == "remove":
         bare = Image.new(image.mode, image.size, background_colour(image))
-        bands = [_quad(_segment_box(strip), strip.turn, parts, scale) for strip in parts.strips]
+        bands = [_quad(_segment_box(segment), segment.turn, parts, scale) for segment in parts.segments]
         bare.paste(image, mask=_mask(image.size, bands))
         image = bare
-    for turn in sorted({line.strip.turn for line in lines if _is_changed(line)}):
-        changed = [line for line in lines if line.strip.turn == turn and _is_changed(line)]
+    for turn in sorted({line.segment.turn for line in lines if _is_changed(line)}):
+        changed = [line for line in lines if line.segment.turn == turn and _is_changed(line)]
         page = image.size
         if turn != nearest_quarter(turn):
             _blank_rotated_lines(image, changed, parts, scale)
@@ -212,7 +212,7 @@ def paint_page(
         else:
             extents = []  # of the lines before and after the edits
             for line in changed:
-                band = _segment_box(line.strip)
+                band = _segment_box(line.segment)
                 band = band._replace(x1=max(band.x1, *(place.right for place in line.placed)))
                 extents.append(_quad(band, turn, parts, scale))
             image.paste(back, mask=_mask(page, extents))
@@ -223,10 +223,10 @@ def _blank_rotated_lines(image: Image.Image, lines: list[EditedLine], parts: Pag
     """Blank removed text in rotated lines before the page is rotated, since resampling would blur it."""
     draw = ImageDraw.Draw(image)
     for line in lines:
-        band = _quad(_segment_box(line.strip), line.strip.turn, parts, scale)
+        band = _quad(_segment_box(line.segment), line.segment.turn, parts, scale)
         colour = median_colour(np.asarray(image)[np.asarray(_mask(image.size, [band]))])
         for box in _removed_boxes(line):
-            draw.polygon(_quad(box, line.strip.turn, parts, scale), fill=colour)
+            draw.polygon(_quad(box, line.segment.turn, parts, scale), fill=colour)
 
 
 def _quad(box: Box, turn: float, parts: PageLayout, scale: float) -> Quad:
@@ -284,7 +284,7 @@ def _paint_lines(
     image: Image.Image, lines: list[EditedLine], scale: float, number: int, editor: LineEditor, settings: WriteSettings
 ) -> None:
     """Blank removed text on all lines, check the result, and only then move the text that is kept."""
-    colours = [background_colour(_crop(image, _pixels(_segment_box(line.strip), scale))) for line in lines]
+    colours = [background_colour(_crop(image, _pixels(_segment_box(line.segment), scale))) for line in lines]
     removed = [_removed_boxes(line) for line in lines]
     for boxes, colour in zip(removed, colours, strict=True):
         _blank(image, [(box, colour) for box in boxes], scale)
@@ -293,32 +293,32 @@ def _paint_lines(
             # only background colours may be left, as in filled rectangles
             seen = _crop(image, _pixels(box, scale)).getcolors(len(set(colours)) + 1)
             if seen is None or not {colour for _, colour in seen} <= set(colours):
-                label = next(iter(editor.labels(line.strip)), "")
+                label = next(iter(editor.labels(line.segment)), "")
                 raise DeidError(Errors.D719.format(page=number, label=label))
     kept = [
-        [_crop(image, _pixels(_piece_box(line.strip, place.piece), scale)) for place in line.placed if place.is_kept]
+        [_crop(image, _pixels(_piece_box(line.segment, place.piece), scale)) for place in line.placed if place.is_kept]
         for line in lines
     ]
     for line, colour in zip(lines, colours, strict=True):
-        _blank(image, [(_segment_box(line.strip), colour)], scale)
+        _blank(image, [(_segment_box(line.segment), colour)], scale)
     for line, pictures, colour in zip(lines, kept, colours, strict=True):
         _draw_line(image, line, pictures, colour, scale, settings)
 
 
-def _segment_box(strip: LineSegment) -> Box:
+def _segment_box(segment: LineSegment) -> Box:
     """Return the area that a line segment covers."""
-    return Box(min(strip.left), strip.top, max(strip.right), strip.bottom)
+    return Box(min(segment.left), segment.top, max(segment.right), segment.bottom)
 
 
 def _removed_boxes(line: EditedLine) -> list[Box]:
     """Return the areas of the removed glyphs of a line, over its full height."""
-    return [_piece_box(line.strip, place.piece) for place in line.placed if not place.is_kept]
+    return [_piece_box(line.segment, place.piece) for place in line.placed if not place.is_kept]
 
 
-def _piece_box(strip: LineSegment, piece: LinePiece) -> Box:
+def _piece_box(segment: LineSegment, piece: LinePiece) -> Box:
     """Return the area that a piece covers before the edits."""
-    left, right = strip.left[piece.first : piece.last], strip.right[piece.first : piece.last]
-    return Box(min(left), strip.top, max(right), strip.bottom)
+    left, right = segment.left[piece.first : piece.last], segment.right[piece.first : piece.last]
+    return Box(min(left), segment.top, max(right), segment.bottom)
 
 
 def _draw_line(
@@ -334,15 +334,15 @@ def _draw_line(
     for place in line.placed:
         if place.is_kept:
             picture = next(left_over)
-            was = _piece_box(line.strip, place.piece)
+            was = _piece_box(line.segment, place.piece)
             width = picture.width if was.x1 - was.x0 <= place.right - place.left + 1e-3 else None
             width = width or max(1, round(picture.width * (place.right - place.left) / (was.x1 - was.x0)))
             left, top = math.floor(place.left * scale) - 1, int(_pixels(was, scale).y0)
             image.paste(picture.resize((width, picture.height)) if width != picture.width else picture, (left, top))
     for place in line.placed:
         if place.piece.text:
-            band = Box(place.left, line.strip.top, place.right, line.strip.bottom)
-            _draw_replacement(image, place.piece.text, band, line.strip.em, colour, scale, settings)
+            band = Box(place.left, line.segment.top, place.right, line.segment.bottom)
+            _draw_replacement(image, place.piece.text, band, line.segment.em, colour, scale, settings)
 
 
 def _draw_replacement(

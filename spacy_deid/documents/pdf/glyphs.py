@@ -308,18 +308,14 @@ def _chars(textpage: Any) -> Iterator[_Char]:
         text = "-" if hyphen else _character(code)
         direction = (sign * matrix.a, sign * matrix.b)
         is_aslant = min(abs(matrix.a), abs(matrix.b)) > 0.05 * max(abs(matrix.a), abs(matrix.b))
-        is_distorted = is_aslant and (sign < 0 or _is_distorted(matrix))
+        # whether the transformation does more than rotate and scale
+        wide, high = math.hypot(matrix.a, matrix.b), math.hypot(matrix.c, matrix.d)
+        keeps_angles = 0.95 * wide * high < matrix.a * matrix.d - matrix.b * matrix.c
+        is_distorted = is_aslant and (sign < 0 or not keeps_angles or not 0.8 * high < wide < 1.25 * high)
         advance = _advance(textpage, i, code, em) if is_aslant and not is_distorted else em
         yield _Char(
             text, generated, unmapped, mode, covered, (x, y), direction, em, owner, doubtful, is_distorted, advance
         )
-
-
-def _is_distorted(matrix: Any) -> bool:
-    """Whether a transformation does more than rotate and scale."""
-    a, b, c, d = matrix.a, matrix.b, matrix.c, matrix.d
-    size = math.hypot(a, b) * math.hypot(c, d)
-    return not 0.95 * size < a * d - b * c or not 0.8 * math.hypot(c, d) < math.hypot(a, b) < 1.25 * math.hypot(c, d)
 
 
 def _advance(textpage: Any, i: int, code: int, em: float) -> float:

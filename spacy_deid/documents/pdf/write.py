@@ -74,7 +74,7 @@ class PageImageWriter:
         """Add the image and the lines of a page. Text is written horizontally and the page is rotated, because PDF
         readers support rotated text poorly.
         """
-        turn = Counter(nearest_quarter(line.strip.turn) for line in lines).most_common(1)[0][0] if lines else 0
+        turn = Counter(nearest_quarter(line.segment.turn) for line in lines).most_common(1)[0][0] if lines else 0
         width, height = (parts.height, parts.width) if turn in (90, 270) else (parts.width, parts.height)
         picture = self._pdf.make_indirect(self._make_picture(rotate_upright(image, turn)))
         content = f"q {width:.3f} 0 0 {height:.3f} 0 0 cm /Im0 Do Q\n".encode()
@@ -150,17 +150,17 @@ class PageImageWriter:
 def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: float) -> bytes:
     """Return the operators that write a line on a page with the given turn and height."""
     out = []
-    strip = line.strip
-    angle = math.radians(strip.turn - turn)
+    segment = line.segment
+    angle = math.radians(segment.turn - turn)
     a, b = round(math.cos(angle), 5), -round(math.sin(angle), 5)
-    size = max(strip.bottom - strip.top, 1.0)
-    words = [word for place in line.placed for word in _words_of(line.strip, place)]
+    size = max(segment.bottom - segment.top, 1.0)
+    words = [word for place in line.placed for word in _words_of(line.segment, place)]
     for i, word in enumerate(words):
         behind = words[i + 1].box.x0 - word.box.x1 if i + 1 < len(words) else 0.0
-        space = word.space or behind > 0.1 * strip.em
+        space = word.space or behind > 0.1 * segment.em
         # the baseline is a fifth of the height above the lower edge
-        base = Box(word.box.x0, strip.bottom - 0.2 * size, word.box.x0, strip.bottom - 0.2 * size)
-        shown = rotated_to_page(base, strip.turn, parts.width, parts.height)
+        base = Box(word.box.x0, segment.bottom - 0.2 * size, word.box.x0, segment.bottom - 0.2 * size)
+        shown = rotated_to_page(base, segment.turn, parts.width, parts.height)
         x, y, _, _ = page_to_rotated(shown, turn, parts.width, parts.height)
         units = word.text.encode("utf-16-be", "replace")
         stretch = 100 * max(word.box.x1 - word.box.x0, 0.1) / (GLYPH * size * len(units) / 2)
@@ -170,7 +170,7 @@ def _text_operators(line: EditedLine, parts: PageLayout, turn: int, height: floa
     return "".join(out).encode()
 
 
-def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
+def _words_of(segment: LineSegment, place: PlacedPiece) -> Iterator[Word]:
     """Yield the words of a piece."""
     piece = place.piece
     if piece.text is not None:  # the width is divided in proportion to the length of the words
@@ -179,21 +179,21 @@ def _words_of(strip: LineSegment, place: PlacedPiece) -> Iterator[Word]:
         at = place.left
         for i, word in enumerate(words):
             right = at + step * len(word)
-            yield Word(word, Box(at, strip.top, right, strip.bottom), i + 1 < len(words))
+            yield Word(word, Box(at, segment.top, right, segment.bottom), i + 1 < len(words))
             at = right + step
         return
-    origin = min(strip.left[piece.first : piece.last])
-    width = max(strip.right[piece.first : piece.last]) - origin
+    origin = min(segment.left[piece.first : piece.last])
+    width = max(segment.right[piece.first : piece.last]) - origin
     scale = (place.right - place.left) / width if width else 1.0
     first = piece.first
     for i in range(first + 1, piece.last + 1):
-        parted = i < piece.last and strip.start[i] > strip.end[i - 1]  # white space in the text
+        parted = i < piece.last and segment.start[i] > segment.end[i - 1]  # white space in the text
         if i < piece.last and not parted:
             continue
-        left = place.left + (min(strip.left[first:i]) - origin) * scale
-        right = place.left + (max(strip.right[first:i]) - origin) * scale
-        text = "".join(strip.texts[first:i])
-        yield Word(text, Box(left, strip.top, right, strip.bottom), parted)
+        left = place.left + (min(segment.left[first:i]) - origin) * scale
+        right = place.left + (max(segment.right[first:i]) - origin) * scale
+        text = "".join(segment.texts[first:i])
+        yield Word(text, Box(left, segment.top, right, segment.bottom), parted)
         first = i
 
 

@@ -27,6 +27,8 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen import canvas
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document
+from spacy_deid.documents.pdf.glyphs import _Char
+from spacy_deid.documents.pdf.pdfium import PageView
 from spacy_deid.errors import InputError
 
 LETTER = letter(ENGLISH)
@@ -330,3 +332,10 @@ def test_rules_boxes_and_dots_are_not_text(monkeypatch):
     document = read_document(data, "letter.pdf")
     assert document.text == ENGLISH
     assert document.warnings == ()
+
+
+@pytest.mark.parametrize(("size", "turn"), [(30, 315), (40, None)])
+def test_oblique_character_larger_than_its_font_is_painted_over_by_its_ink(size, turn):
+    view = PageView(0, 0, 595, 842, 0)
+    char = _Char("A", False, False, 0, (0, 0, size, size), (0, 0), (1, 1), 20, 1, False, False, 12)
+    assert char.turn(view) == turn

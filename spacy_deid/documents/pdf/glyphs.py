@@ -86,9 +86,9 @@ BENT, SHARP = 0.5, 60.0  # degrees between neighbouring characters of a curved l
 CLOSE = 3.0  # largest distance between them, in font sizes
 NOTHING = 0.1  # largest size of an invisible mark, in font sizes
 # ascent, descent and largest extent of oblique letters, in font sizes
-ABOVE, BELOW, LARGEST = 0.95, 0.25, 1.7
+ABOVE, BELOW, LARGEST_OBLIQUE = 0.95, 0.25, 1.7
 UNKNOWN = "\ufffd"
-LARGEST = 14_400  # largest font size in points, the size of the largest page
+LARGEST_FONT = 14_400  # largest font size in points, the size of the largest page
 
 
 @dataclass(slots=True)
@@ -243,7 +243,7 @@ class _Char(NamedTuple):
     @property
     def is_placed(self) -> bool:
         """Whether its size and position are finite numbers within limits."""
-        return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST
+        return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST_FONT
 
     def turn(self, view: PageView) -> float | None:
         """Return its rotation in degrees clockwise as displayed; None if it is oblique and distorted or huge."""
@@ -253,7 +253,7 @@ class _Char(NamedTuple):
         if abs(degrees - 90 * quarters) < SLANT:
             return quarters % 4 * 90
         left, bottom, right, top = self.box
-        is_large = max(right - left, top - bottom) > LARGEST * self.em
+        is_large = max(right - left, top - bottom) > LARGEST_OBLIQUE * self.em
         return None if self.is_distorted or is_large else round(degrees, 1) % 360
 
     @property

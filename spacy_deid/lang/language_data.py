@@ -47,7 +47,7 @@ RESOURCES: Mapping[str, str] = MappingProxyType(
         "names/": "female.csv, male.csv and surname.csv (name, count; most frequent first), origins.toml, decades.csv",
         "offensive.txt": "words that no surrogate may be, one per line",
         "patterns.toml": "rules of `deid_patterns`",
-        "people.toml": "how persons are named: order of names, titles, words of kinship",
+        "people.toml": "how persons are named: order of names, titles, particles, words of kinship",
         "places.csv": "towns as region;size band;names separated by |",
         "places.toml": "regions, capitals, and words of streets, institutions and professions",
         "placeholders.txt": "values of EHR fields that mean that the value is missing, separated by |",

@@ -77,7 +77,12 @@ class UseLog:
 
     def __init__(self, path: Path, user: str | None, make_error: Callable[[str], ConfigError]) -> None:
         self.path = path.with_name(f"{path.name}.log")
-        self._user = _account() if user is None else user
+        if user is None:
+            try:
+                user = getpass.getuser()
+            except (OSError, KeyError, ImportError):
+                user = "unknown"
+        self._user = user
         self._make_error = make_error
 
     def record(self, action: str, count: int) -> None:
@@ -112,6 +117,7 @@ class UseLog:
 
     @contextmanager
     def _open(self) -> Iterator[int]:
+        """Open the log for appending. YIELDS (int): its file descriptor."""
         try:
             handle = os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         except OSError as error:
@@ -123,14 +129,6 @@ class UseLog:
 
     def _refusal(self, error: OSError) -> ConfigError:
         return self._make_error(f"its log cannot be written: {os.strerror(error.errno or 0)}")
-
-
-def _account() -> str:
-    """The name of the operating system's account."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown"
 
 
 def check_apart(path: str | Path, key_path: str | Path) -> None:

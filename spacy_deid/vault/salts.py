@@ -101,7 +101,7 @@ class Salts:
         return bool(found)
 
     def _name(self, patient_id: str) -> str:
-        """The name that a patient's salt is stored under."""
+        """Return the name that a patient's salt is stored under."""
         return self._key.patient(patient_id).derive("name of a salt").hex()
 
     def _upgrade(self) -> None:
@@ -134,11 +134,12 @@ class Salts:
 
 
 def _find(records: Records, name: str) -> dict[int, str]:
-    """The salts that are stored under a name: number of the record → salt."""
+    """Return the salts that are stored under a name: number of the record → salt."""
     return {number: salt for number, (_, salt) in records.find(name)}
 
 
 def _is_version_1(path: Path) -> bool:
+    """Whether a file has the first format of salts; False if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC_1)) == _MAGIC_1

@@ -118,14 +118,14 @@ class Records:
         self._update_state(encrypted, -1)
 
     def state(self) -> bytes:
-        """The encrypted number of the records and their checksum."""
+        """Return the number of the records and their checksum, encrypted."""
         return self._cipher.encrypt(_to_json([self.count, self._checksum]), b"state")
 
     def _update_state(self, encrypted: bytes, step: int) -> None:
         self.count, self._checksum = self.count + step, self._checksum ^ self._share(encrypted)
 
     def _share(self, encrypted: bytes) -> int:
-        """The part of the checksum that comes from one record; only the holder of the key can compute it."""
+        """Return the part of the checksum that comes from one record; only the holder of the key can compute it."""
         if not isinstance(encrypted, bytes):
             raise _DamagedError
         return int.from_bytes(self._mac(b"sum", encrypted), "big")

@@ -233,7 +233,7 @@ class Vault:
         """
         with self._store.open("reverse") as records:
             self._store.log.record("reverse", len(notes))
-            return [_reverse(records, *note) for note in notes]
+            return [_restore(records, *note) for note in notes]
 
     def purge(self, patient: str | None = None) -> int:
         """Remove entries permanently. Backups of the file still have them.
@@ -249,7 +249,8 @@ class Vault:
         return len(chosen)
 
 
-def _reverse(records: Records, note: str, row: int, text: str) -> str | InputError:
+def _restore(records: Records, note: str, row: int, text: str) -> str | InputError:
+    """Restore the original of one released note; see `Vault.reverse`."""
     found = [_entry(content) for _, content in records.find(_digest(text))]
     if len({entry.original for entry in found}) > 1:
         found = [entry for entry in found if (entry.note, entry.row) == (note, row)]
@@ -264,9 +265,11 @@ def _is_of(row: Any, patient: str | None) -> bool:
 
 
 def _entry(row: Any) -> Entry:
+    """Make an entry from the content of a record."""
     patient, note, number, original, released, changes = row
     return Entry(patient, note, number, original, released, tuple(Change(*change) for change in changes))
 
 
 def _digest(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

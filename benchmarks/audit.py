@@ -1,6 +1,6 @@
 """Measure `spacy-deid audit` on notes with leaks planted at a known rate.
 
-    python -m benchmarks.audit --output metrics/audit.json
+    python -m benchmarks.audit --metrics metrics/audit.json
 
 Uses a simulated hospital (`simulated_ehr`), its dictionaries, and synthetic notes in English, Spanish and Finnish. The
 gold identifiers of the notes are replaced by tags, or by surrogates, which are values of other patients' records. In a
@@ -340,14 +340,14 @@ def make_rows(outcomes: dict[str, Outcome], data: str) -> list[MetricRow]:
 def main(
     runs: Annotated[int, typer.Option(help="Audits per style and rate.")] = 40,
     patients: Annotated[int, typer.Option(help="Patients per audit, with two notes each.")] = 300,
-    output: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/audit.json"),
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/audit.json"),
 ) -> None:
     """Measure the audit and write the metric rows."""
     rows = make_rows(measure(patients, runs), f"{2 * patients} notes an audit")
     for metric in rows:
         mark = {True: "met", False: "NOT MET", None: ""}[metric.met]
         print(f"{metric.name:70} {metric.value:10.4f}  {mark}")
-    write_rows(output, rows)
+    write_rows(metrics, rows)
 
 
 if __name__ == "__main__":

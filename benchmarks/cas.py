@@ -8,7 +8,6 @@ feature structures with ids, and views are equal afterwards; removed identifiers
 letter is typeset with hyphenated lines, and its text is extracted by PDFium.
 """
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -16,13 +15,18 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 from xml.etree import ElementTree
+
+import typer
 
 from spacy_deid.evaluation import AnnotatedText
 from spacy_deid.evaluation.cas import Layer, is_cas_json, load_cas, read_cas, write_back
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
 from spacy_deid.evaluation.text_alignment import move_documents
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 SCHEME, DATA = "grascco", "GraSCCo_PHI, CAS"
 LAYER = Layer("webanno.custom.PHI", "kind")
@@ -30,13 +34,13 @@ XMI_ID = "{http://www.omg.org/XMI}id"
 WIDTH, LINES = 84, 55  # characters of a line of the PDF, lines of a page
 
 
-def main() -> None:
-    """Measure and write the rows."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("metrics/documents.json"))
-    options = parser.parse_args()
-    by_format = {suffix: list(find_files(options.data, suffix)) for suffix in (".json", ".xmi")}
+@app.command()
+def main(
+    data: Annotated[Path, typer.Argument(help="Folder of GraSCCo_PHI.")],
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/documents.json"),
+) -> None:
+    """Measure the conversion of letters from and to CAS."""
+    by_format = {suffix: list(find_files(data, suffix)) for suffix in (".json", ".xmi")}
     read = {
         suffix: {file.stem: read_cas(file, scheme=SCHEME) for file in found} for suffix, found in by_format.items()
     }
@@ -58,7 +62,7 @@ def main() -> None:
     today = date.today().isoformat()
     rows = [MetricRow(name, round(v, 5), 1.0, "higher", DATA, "all", command, today) for name, v in figures.items()]
     rows.append(MetricRow("letters", len(letters), None, "higher", DATA, "all", command, today))
-    replace_rows(options.out, rows)
+    replace_rows(metrics, rows)
 
 
 def find_files(data: Path, suffix: str) -> Iterator[Path]:
@@ -169,4 +173,4 @@ def share(flags: Sequence[bool]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -1,6 +1,6 @@
 """Train a very small Llama that copies names and dates from the notes of corpus/sample/make.py, and save it as GGUF.
 
-    python -m benchmarks.copying_llama model.gguf --minutes 20
+    python -m benchmarks.copying_llama --output model.gguf --minutes 20
 
 It only learns the twelve templates of these notes and the names on their lists. It shows that a trained model works
 with llama.cpp, its grammar, and grounding, and says nothing about the quality of language models. Needs torch,
@@ -36,11 +36,11 @@ EPSILON, BASE = 1e-5, 10000.0
 
 
 def main(
-    output: Annotated[Path, typer.Argument(help="GGUF file to write")],
-    minutes: Annotated[float, typer.Option(help="How long to train")] = 20,
-    notes: Annotated[int, typer.Option(help="Notes to train on")] = 3000,
-    batch: Annotated[int, typer.Option(help="Parts in a batch")] = 16,
-    seed: Annotated[int, typer.Option(help="Seed, other than that of the sample corpus")] = 7,
+    output: Annotated[Path, typer.Option(help="GGUF file of the model.")],
+    minutes: Annotated[float, typer.Option(help="Duration of the training in minutes.")] = 20,
+    notes: Annotated[int, typer.Option(help="Number of notes to train on.")] = 3000,
+    batch: Annotated[int, typer.Option(help="Parts per batch.")] = 16,
+    seed: Annotated[int, typer.Option(help="Seed; must differ from that of the sample corpus.")] = 7,
 ) -> None:
     """Generate notes, train, and write the model."""
     torch.manual_seed(seed)

@@ -233,11 +233,13 @@ def run(part: str, folder: Path, processes: int) -> tuple[dict[str, float], floa
 def main() -> None:
     """Measure, print a table and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--patients", type=int, default=PATIENTS)
-    parser.add_argument("--terms", type=int, default=TERMS, help="terms of the institution, about")
-    parser.add_argument("--processes", type=int, default=2, help="processes that build patients")
-    parser.add_argument("--folder", type=Path, help="where the tables and dictionaries go; there must be room")
-    parser.add_argument("--out", type=Path, default=Path("metrics/dictionaries_speed.json"))
+    parser.add_argument("--patients", type=int, default=PATIENTS, help="number of patients")
+    parser.add_argument("--terms", type=int, default=TERMS, help="approximate number of terms of the institution")
+    parser.add_argument("--processes", type=int, default=2, help="number of processes that build the dictionary")
+    parser.add_argument("--folder", type=Path, help="folder of the temporary tables and dictionaries")
+    parser.add_argument(
+        "--metrics", type=Path, default=Path("metrics/dictionaries_speed.json"), help="file of the metric rows"
+    )
     parser.add_argument("--measure", nargs=2, metavar=("PART", "FOLDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
@@ -261,7 +263,7 @@ def main() -> None:
     )
     command = f"python -m benchmarks.dictionaries{sizes}"
     about = (f"simulated hospital, seed {SEED}", "synthetic", command, date.today().isoformat())
-    write_rows(args.out, [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS])
+    write_rows(args.metrics, [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS])
     for name in TARGETS:
         target, better = TARGETS[name]
         print(f"{name:52} {figures[name]:14,.3f}  {f'target {target:g}, {better} is better' if target else ''}")

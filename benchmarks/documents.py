@@ -58,7 +58,7 @@ NAMES = ("Braulio Applegate", "Applegate", "Margaret Thornbury", "17 Elm Street"
 
 
 @app.command()
-def speed(rounds: Annotated[int, typer.Option(help="Processes to run for each kind")] = 3) -> None:
+def speed(rounds: Annotated[int, typer.Option(help="Number of processes per type.")] = 3) -> None:
     """Measure time and memory of a letter of four pages, as PDF and as a scan; medians over rounds."""
     rows = []
     for kind, target in (("text PDF", 2.0), ("scan", 20.0)):
@@ -130,12 +130,12 @@ def _texts(folder: Path, scheme: str) -> list[AnnotatedText]:
 
 @app.command()
 def letters(
-    folder: Annotated[Path, typer.Argument(help="Folder of annotated letters")],
-    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
-    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "grascco",
-    kinds: Annotated[str, typer.Option(help="Kinds of files to make of them")] = "pdf,scan,photo",
-    languages: Annotated[str, typer.Option(help="Languages of the OCR")] = "eng",
-    limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
+    folder: Annotated[Path, typer.Argument(help="Folder of annotated letters.")],
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the corpus.")] = "grascco",
+    kinds: Annotated[str, typer.Option(help="Types of files to make from the letters.")] = "pdf,scan,photo",
+    languages: Annotated[str, typer.Option(help="Languages of the OCR.")] = "eng",
+    limit: Annotated[int, typer.Option(help="Maximum number of letters; 0 for all.")] = 0,
 ) -> None:
     """Redact annotated letters as files, and try to recover the removed text."""
     texts = _texts(folder, scheme)[: limit or None]
@@ -154,11 +154,11 @@ def letters(
 
 @app.command()
 def clipboard(
-    folder: Annotated[Path, typer.Argument(help="Folder of annotated letters")],
-    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
-    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "grascco",
-    kinds: Annotated[str, typer.Option(help="Kinds of files to make of them")] = "pdf,scan",
-    limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
+    folder: Annotated[Path, typer.Argument(help="Folder of annotated letters.")],
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the corpus.")] = "grascco",
+    kinds: Annotated[str, typer.Option(help="Types of files to make from the letters.")] = "pdf,scan",
+    limit: Annotated[int, typer.Option(help="Maximum number of letters; 0 for all.")] = 0,
 ) -> None:
     """Redact annotated letters as PDF, and try to recover the removed text by copying it in a browser."""
     from .clipboard import Clipboard

@@ -56,16 +56,16 @@ FIGURES = ("strict F1", "recall of identifiers that training had", "recall of th
 @app.command()
 def main(
     context: typer.Context,
-    train: Annotated[Path, typer.Argument(help="Annotated notes to train on")],
-    dev: Annotated[Path, typer.Argument(help="Annotated notes to score on")],
-    lang: Annotated[str, typer.Option(help="Language of the notes")],
-    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
-    keep_labels: Annotated[list[str], typer.Option("--keep", help="Label whose values stay")] = ["SEX"],  # noqa: B006
-    seeds: Annotated[int, typer.Option(help="Number of trainings of each kind")] = 2,
-    steps: Annotated[int, typer.Option(help="Steps of each training")] = 1000,
-    work: Annotated[Path, typer.Option(help="Folder of corpora and taggers")] = Path("training/downstream"),
-    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
-    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/downstream.json"),
+    train: Annotated[Path, typer.Argument(help="Annotated notes to train on.")],
+    dev: Annotated[Path, typer.Argument(help="Annotated notes to evaluate on.")],
+    lang: Annotated[str, typer.Option(help="Language of the notes.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the notes.")] = "canonical",
+    keep_labels: Annotated[list[str], typer.Option("--keep", help="Label to keep; repeatable.")] = ["SEX"],  # noqa: B006
+    seeds: Annotated[int, typer.Option(help="Number of trainings per variant.")] = 2,
+    steps: Annotated[int, typer.Option(help="Steps per training.")] = 1000,
+    work: Annotated[Path, typer.Option(help="Folder of the corpora and taggers.")] = Path("training/downstream"),
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")] = "meddocan",
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/downstream.json"),
 ) -> None:
     """Train on both kinds of notes, test on the original ones, and write the rows."""
     gold = read_folder(dev, scheme=scheme)

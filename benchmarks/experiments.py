@@ -57,9 +57,9 @@ VARIANTS = {
 
 @app.command()
 def main(
-    names: Annotated[list[str] | None, typer.Argument(help="Variants; none for all")] = None,
-    measure_only: Annotated[bool, typer.Option("--measure-only", help="Measure what is trained already")] = False,
-    output: Annotated[Path, typer.Option(help="Folder for what is trained")] = Path("training/experiments"),
+    names: Annotated[list[str] | None, typer.Argument(help="Variants to run; all by default.")] = None,
+    measure_only: Annotated[bool, typer.Option("--measure-only", help="Do not train.")] = False,
+    output: Annotated[Path, typer.Option(help="Folder of the trained pipelines.")] = Path("training/experiments"),
 ) -> None:
     """Train and evaluate variants."""
     for name in names or list(VARIANTS):

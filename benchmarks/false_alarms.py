@@ -103,18 +103,19 @@ READERS: dict[str, tuple[str, Reader]] = {
 @app.command()
 def main(
     context: typer.Context,
-    pipeline: Annotated[str, typer.Argument(help="Pipeline: a name or a folder")],
-    data: Annotated[list[str], typer.Option(help=f"Texts: {', '.join(READERS)}; may be given more than once")],
-    assets: Annotated[Path, typer.Option(help="Folder of the unpacked corpora")] = Path("assets"),
+    pipeline: Annotated[str, typer.Argument(help="Pipeline: a name or a folder.")],
+    data: Annotated[list[str], typer.Option(help=f"Texts: {', '.join(READERS)}; repeatable.")],
+    assets: Annotated[Path, typer.Option(help="Folder of the unpacked corpora.")] = Path("assets"),
     trained_on: Annotated[
-        list[Path] | None, typer.Option(help="Training file or folder; its texts are left out")
+        list[Path] | None, typer.Option(help="Training file or folder; its texts are left out.")
     ] = None,
-    words: Annotated[int, typer.Option(help="Words to read of each")] = 200_000,
+    words: Annotated[int, typer.Option(help="Number of words to read from each corpus.")] = 200_000,
     with_text: Annotated[
-        bool, typer.Option("--with-text", help="Show the commonest; never written to a file")
+        bool,
+        typer.Option("--with-text", help="Print the most frequent false alarms; never to a file."),
     ] = False,
     metrics: Annotated[
-        Path | None, typer.Option(help="File for the rows; default metrics/false_alarms_LANG.json")
+        Path | None, typer.Option(help="File of the metric rows; metrics/false_alarms_LANG.json by default.")
     ] = None,
 ) -> None:
     """Count marked entities and false alarms."""

@@ -7,12 +7,12 @@ to or chosen on these letters. Recall by kind counts what is covered under any l
 this corpus and are not identifiers for the package: they count in figures of all characters, not in those of names.
 """
 
-import argparse
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from spacy.language import Language
 
 import spacy_deid
@@ -22,6 +22,9 @@ from spacy_deid.evaluation.per_document import format_documents, measure_documen
 from spacy_deid.evaluation.rows import replace_rows
 
 from .cas import SCHEME, find_files
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 PIPELINES = ("es", "en", "fi")
 POINTS = ("balanced", "max_recall")
@@ -37,13 +40,13 @@ KINDS = {
 }
 
 
-def main() -> None:
-    """Evaluate and write the rows."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("metrics/german.json"))
-    options = parser.parse_args()
-    files = {file.stem: file for suffix in (".xmi", ".json") for file in find_files(options.data, suffix)}
+@app.command()
+def main(
+    data: Annotated[Path, typer.Argument(help="Folder of GraSCCo_PHI.")],
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/german.json"),
+) -> None:
+    """Evaluate the shipped pipelines on German letters."""
+    files = {file.stem: file for suffix in (".xmi", ".json") for file in find_files(data, suffix)}
     gold = [read_cas(file, scheme=SCHEME) for file in files.values()]
     rows: list[MetricRow] = []
     for name in PIPELINES:
@@ -52,7 +55,7 @@ def main() -> None:
             measured = measure_documents(gold, detect(nlp, gold), scheme=SCHEME)
             print(f"\n{name}, {point}\n{format_documents(measured)}")
             rows += make_rows(f"{name} {point}", measured)
-    replace_rows(options.out, rows)
+    replace_rows(metrics, rows)
 
 
 def detect(nlp: Language, gold: list[AnnotatedText]) -> list[AnnotatedText]:
@@ -84,4 +87,4 @@ def make_rows(variant: str, measured: dict[str, Any]) -> Iterator[MetricRow]:
 
 
 if __name__ == "__main__":
-    main()
+    app()

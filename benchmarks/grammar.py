@@ -83,10 +83,10 @@ class Asked(NamedTuple):
 
 @app.command()
 def main(
-    lang: Annotated[str, typer.Argument(help="fi or es")],
-    mentions: Annotated[int, typer.Option(min=1, help="Mentions")] = 500,
-    seed: Annotated[int, typer.Option(help="Seed of the draws and of the key")] = 1,
-    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/grammar.json"),
+    lang: Annotated[str, typer.Argument(help="Language: fi or es.")],
+    mentions: Annotated[int, typer.Option(min=1, help="Number of mentions.")] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the random generator and of the key.")] = 1,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/grammar.json"),
     show: Annotated[int, typer.Option(help="Show so many wrong ones. All are invented.")] = 0,
 ) -> None:
     """Measure the grammar of surrogates."""

@@ -1,7 +1,7 @@
 r"""Write surrogates of some notes for manual review, and record the verdicts of the reviewer.
 
     python -m benchmarks.hand_check corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan \
-        --notes 100 --out ~/check.txt
+        --notes 100 --output ~/check.txt
     python -m benchmarks.hand_check record --lang es --data meddocan --split train+dev --notes 100 \
         --fault "an inconsistent person=0" --fault "a country of another culture=2"
 
@@ -56,22 +56,22 @@ app = typer.Typer(pretty_exceptions_enable=False, cls=WriteByDefault)
 
 @app.command()
 def write(
-    paths: Annotated[list[Path], typer.Argument(help="Annotated corpora")],
-    lang: Annotated[str, typer.Option(help="Language of the notes")],
-    out: Annotated[Path, typer.Option(help="File to write, .txt or .html, outside the repository")],
-    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
-    notes: Annotated[int, typer.Option(min=1, help="Notes, spread evenly")] = 100,
+    paths: Annotated[list[Path], typer.Argument(help="Folders of annotated corpora.")],
+    lang: Annotated[str, typer.Option(help="Language of the notes.")],
+    output: Annotated[Path, typer.Option(help="File to write, .txt or .html, outside the repository.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the notes.")] = "canonical",
+    notes: Annotated[int, typer.Option(min=1, help="Number of notes, evenly spaced.")] = 100,
 ) -> None:
     """Write what the mentions of some notes became."""
-    if out.resolve().is_relative_to(REPOSITORY):
-        raise typer.BadParameter("it would hold notes, and lies within the repository", param_hint="--out")
+    if output.resolve().is_relative_to(REPOSITORY):
+        raise typer.BadParameter("it would hold notes, and lies within the repository", param_hint="--output")
     corpus = [note for path in paths for note in read_folder(path, scheme=scheme)]
     text = "\n\n".join(
         "\n".join(sheet(release_note(note, KEY.patient(note.name), lang), note.text, f"{number}: {note.name}"))
         for number, note in enumerate(spread(corpus, notes), 1)
     )
     html = f"<!doctype html><meta charset='utf-8'><title>Surrogates</title><pre>{escape(text)}</pre>\n"
-    out.write_text(html if out.suffix == ".html" else text + "\n", encoding="utf8")
+    output.write_text(html if output.suffix == ".html" else text + "\n", encoding="utf8")
 
 
 def spread(corpus: Sequence[AnnotatedText], number: int) -> list[AnnotatedText]:
@@ -106,12 +106,12 @@ def flat(text: str) -> str:
 @app.command()
 def record(
     context: typer.Context,
-    lang: Annotated[str, typer.Option(help="Language of the notes")],
-    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")],
-    split: Annotated[str, typer.Option(help="Split in the rows")],
-    notes: Annotated[int, typer.Option(min=1, help="Notes that were read")],
-    fault: Annotated[list[str], typer.Option(help="KIND=NOTES, how many notes have a fault of a kind")],
-    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/hand_check.json"),
+    lang: Annotated[str, typer.Option(help="Language of the notes.")],
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")],
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")],
+    notes: Annotated[int, typer.Option(min=1, help="Number of notes that were read.")],
+    fault: Annotated[list[str], typer.Option(help="KIND=NOTES: number of notes with a fault of a kind; repeatable.")],
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/hand_check.json"),
 ) -> None:
     """Write the verdicts of a reviewer: number of notes with each kind of fault."""
     counts = {"notes read": notes} | {f"notes with {kind}": number for kind, number in map(verdict, fault)}

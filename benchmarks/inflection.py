@@ -8,18 +8,22 @@ places. The lists of the package were extended by looking at errors on these fil
 other text. Errors are shown with --show N.
 """
 
-import argparse
 import csv
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.lang.fi.inflection import CASES
 from spacy_deid.lang.fi.phonology import is_foreign
 from spacy_deid.lang.inflection import inflect
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 COMMAND = "python -m benchmarks.inflection --treebank assets/ud_finnish --names assets/names/fi"
 SKIP = ("Person[psor]", "Clitic", "Typo", "Style", "Abbr", "Number=Plur", "Foreign")
@@ -74,18 +78,19 @@ def is_right(word: Word, kind: str) -> bool:
     return made.lower() == word.form.lower()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--treebank", type=Path, required=True)
-    parser.add_argument("--names", type=Path, required=True)
-    parser.add_argument("--metrics", type=Path, default=Path("metrics/inflection_fi.json"))
-    parser.add_argument("--show", type=int, default=0, help="show so many errors on the console")
-    args = parser.parse_args()
-    kinds = read_kinds(args.names)
+@app.command()
+def main(
+    treebank: Annotated[Path, typer.Option(help="Folder of the treebank.")],
+    names: Annotated[Path, typer.Option(help="Folder of the lists of names.")],
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/inflection_fi.json"),
+    show: Annotated[int, typer.Option(help="Number of errors to print.")] = 0,
+) -> None:
+    """Measure Finnish inflection on a treebank."""
+    kinds = read_kinds(names)
     right: Counter[str] = Counter()
     total: Counter[str] = Counter()
     errors = []
-    for word in read_words(args.treebank):
+    for word in read_words(treebank):
         kind = kind_of(word, kinds)
         native = "foreign" if is_foreign(word.lemma.lower()) else "native"
         hit = is_right(word, kind)
@@ -115,9 +120,9 @@ def main() -> None:
     ]
     for row in rows:
         print(f"{row.name:50} {row.value:.4f} {total[row.name.partition(', ')[2]]:6}")
-    print("\n".join(errors[:: max(1, len(errors) // args.show)] if args.show else []))
-    write_rows(args.metrics, rows)
+    print("\n".join(errors[:: max(1, len(errors) // show)] if show else []))
+    write_rows(metrics, rows)
 
 
 if __name__ == "__main__":
-    main()
+    app()

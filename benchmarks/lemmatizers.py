@@ -11,22 +11,25 @@ lemmatizer whose package is not installed is skipped, and its existing rows are 
 trained on parts of TDT dev, so it is tested on the last fifth of it and on FTB test (scripts/lemma_corpus.py).
 """
 
-import argparse
 import re
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import spacy
+import typer
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.evaluation.rows import MetricRow, write_rows
 from spacy_deid.lemmatizers import Lemmatizer, choose_lemmatizer, lower_form
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 COMMAND = "python -m benchmarks.lemmatizers --treebanks corpus --edit-trees training/fi_lemmatizer/model-best"
 SENTENCES = 25
@@ -130,27 +133,28 @@ def lower_case(doc: Doc) -> list[str]:
     return [lower_form(token.text) for token in doc]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--treebanks", type=Path, required=True, help="folder with ud_finnish and ud_spanish")
-    parser.add_argument(
-        "--edit-trees", type=Path, help="folder of a trained Finnish pipeline with an edit-tree lemmatizer"
-    )
-    parser.add_argument("--lang", choices=sorted(TREEBANKS), action="append")
-    parser.add_argument("--metrics", type=Path, default=Path("metrics/lemmatizers.json"))
-    args = parser.parse_args()
-    for lang in args.lang or TREEBANKS:
-        configs = {LOWER_CASE: None, **LEMMATIZERS[lang]}
-        if lang == "fi" and args.edit_trees:
+@app.command()
+def main(
+    treebanks: Annotated[Path, typer.Option(help="Folder with ud_finnish and ud_spanish.")],
+    edit_trees: Annotated[
+        Path | None, typer.Option(help="Folder of a trained Finnish pipeline with an edit-tree lemmatizer.")
+    ] = None,
+    lang: Annotated[list[str] | None, typer.Option(help="Language to measure; all by default.")] = None,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/lemmatizers.json"),
+) -> None:
+    """Measure all lemmatizers on treebanks."""
+    for language in lang or TREEBANKS:
+        configs = {LOWER_CASE: None, **LEMMATIZERS[language]}
+        if language == "fi" and edit_trees:
             configs[EDIT_TREES] = {
                 "@deid_lemmatizers": "spacy_deid.edit_tree_lemmatizer.v1",
-                "path": str(args.edit_trees),
+                "path": str(edit_trees),
             }
-        for data, file, split, left_out in TREEBANKS[lang]:
-            passages = list(read_passages(args.treebanks / file, left_out))
+        for data, file, split, left_out in TREEBANKS[language]:
+            passages = list(read_passages(treebanks / file, left_out))
             for name, config in configs.items():
                 if name != EDIT_TREES or split != "dev":
-                    write_rows(args.metrics, compare_one(name, config, lang, passages, data, split))
+                    write_rows(metrics, compare_one(name, config, language, passages, data, split))
 
 
 def compare_one(
@@ -177,4 +181,4 @@ def compare_one(
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -39,29 +39,27 @@ Notes = Sequence[AnnotatedText]
 @app.command()
 def main(
     context: typer.Context,
-    notes: Annotated[Path, typer.Argument(help="Folder of notes with gold annotations")],
-    pipeline: Annotated[str, typer.Argument(help="Our pipeline: a name or a folder")],
-    model: Annotated[str, typer.Option(help="GGUF file, or address of a server on this machine")],
-    model_name: Annotated[str | None, typer.Option(help="Name of the model on a server that has several")] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option(help="Host other than this machine that the server may be")
-    ] = None,
-    prompt: Annotated[list[str] | None, typer.Option(help="Prompt: a name or a file; may be given twice")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="Label to ask for; default: those of the prompt")] = None,
-    chunk: Annotated[int, typer.Option(help="Longest part of a note that is asked about, in characters")] = 4000,
-    context_size: Annotated[int, typer.Option("--context", help="Tokens of the context, in process")] = 8192,
-    max_tokens: Annotated[int, typer.Option(help="Longest answer")] = 2048,
+    notes: Annotated[Path, typer.Argument(help="Folder of notes with gold annotations.")],
+    pipeline: Annotated[str, typer.Argument(help="Pipeline to compare: a name or a folder.")],
+    model: Annotated[str, typer.Option(help="GGUF file, or address of a server on this machine.")],
+    model_name: Annotated[str | None, typer.Option(help="Name of the model, if the server has several.")] = None,
+    allow: Annotated[list[str] | None, typer.Option(help="Other host that the server may run on.")] = None,
+    prompt: Annotated[list[str] | None, typer.Option(help="Prompt: a name or a file; repeatable.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Label to request; those of the prompt by default.")] = None,
+    chunk: Annotated[int, typer.Option(help="Maximum length of a part of a note in characters.")] = 4000,
+    context_size: Annotated[int, typer.Option("--context", help="Context of the in-process model in tokens.")] = 8192,
+    max_tokens: Annotated[int, typer.Option(help="Maximum number of tokens per response.")] = 2048,
     canaries: Annotated[
-        int, typer.Option(help="Invented identifiers in each question; 0 for a model trained without")
+        int, typer.Option(help="Number of canaries per request; 0 for a model trained without canaries.")
     ] = 2,
-    slots: Annotated[int, typer.Option(help="Questions asked of a server at the same time")] = 4,
-    threads: Annotated[int | None, typer.Option(help="Threads in process")] = None,
-    scheme: Annotated[str, typer.Option(help="Labels of the notes")] = "canonical",
-    runs: Annotated[int, typer.Option(min=1, help="How often the model is asked")] = 1,
-    prices: Annotated[Path, typer.Option(help="Price file")] = Path("benchmarks/prices.toml"),
-    data: Annotated[str, typer.Option(help="Name of the notes, for the rows")] = "notes",
-    split: Annotated[str, typer.Option(help="Split that the notes are")] = "dev",
-    metrics: Annotated[Path, typer.Option(help="File for the rows")] = Path("metrics/llm.json"),
+    slots: Annotated[int, typer.Option(help="Number of simultaneous requests to a server.")] = 4,
+    threads: Annotated[int | None, typer.Option(help="Threads of the in-process model.")] = None,
+    scheme: Annotated[str, typer.Option(help="Label scheme of the notes.")] = "canonical",
+    runs: Annotated[int, typer.Option(min=1, help="Number of requests per part of a note.")] = 1,
+    prices: Annotated[Path, typer.Option(help="File of prices.")] = Path("benchmarks/prices.toml"),
+    data: Annotated[str, typer.Option(help="Name of the notes in the metric rows.")] = "notes",
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")] = "dev",
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/llm.json"),
 ) -> None:
     """Measure the systems one after the other and write the rows."""
     settings: dict[str, Any] = {

@@ -56,11 +56,11 @@ NOTES, SEED, REPLICATES = 300, 91, 100
 
 @app.command()
 def main(
-    lang: Annotated[str, typer.Argument(help="Language of the notes")],
-    pipeline: Annotated[str, typer.Argument(help="Name or folder of a pipeline")],
-    gold: Annotated[Path | None, typer.Option(help="Folder of gold notes; none for made ones")] = None,
-    scheme: Annotated[str, typer.Option(help="Label scheme of the gold folder")] = "canonical",
-    output: Annotated[Path, typer.Option(help="Rows to write")] = Path("metrics/local_ablation.json"),
+    lang: Annotated[str, typer.Argument(help="Language of the notes.")],
+    pipeline: Annotated[str, typer.Argument(help="Pipeline: a name or a folder.")],
+    gold: Annotated[Path | None, typer.Option(help="Folder of gold notes; synthetic notes by default.")] = None,
+    scheme: Annotated[str, typer.Option(help="Label scheme of the gold folder.")] = "canonical",
+    output: Annotated[Path, typer.Option(help="Number of rows to write.")] = Path("metrics/local_ablation.json"),
 ) -> None:
     """Evaluate the four variants."""
     notes = list(read_folder(gold, scheme=scheme) if gold else make_corpus(lang, NOTES, SEED, split="test"))

@@ -78,8 +78,8 @@ def measure(kind: str, lang: str, length: int) -> dict[str, float]:
 
 @app.command()
 def run(
-    lang: Annotated[str, typer.Option(help="Pipeline that ships")] = "es",
-    length: Annotated[int, typer.Option(help="Characters of the long note")] = 5_000_000,
+    lang: Annotated[str, typer.Option(help="Shipped pipeline.")] = "es",
+    length: Annotated[int, typer.Option(help="Length of the note in characters.")] = 5_000_000,
 ) -> None:
     """Measure the long note, a tenth of it, and a tenth and a twentieth of that length of each unusual text."""
     stamp = {"data": f"{length / 1e6:g} MB of made notes, {lang}", "split": "made", "date": date.today().isoformat()}

@@ -51,8 +51,8 @@ LEAST_RAW = 6  # in bytes that hold mark-up too
 
 
 def main(
-    data: Annotated[Path, typer.Argument(help="Folder of GraSCCo")],
-    limit: Annotated[int, typer.Option(help="So many letters; 0 for all")] = 0,
+    data: Annotated[Path, typer.Argument(help="Folder of GraSCCo_PHI.")],
+    limit: Annotated[int, typer.Option(help="Maximum number of letters; 0 for all.")] = 0,
 ) -> None:
     """Redact annotated letters as files, and try to recover the removed text."""
     files = {file.stem: file for suffix in (".xmi", ".json") for file in find_files(data, suffix)}

@@ -95,16 +95,16 @@ class Output(NamedTuple):
 @app.command()
 def main(
     context: typer.Context,
-    gold: Annotated[Path, typer.Argument(help="Annotated notes")],
-    lang: Annotated[str, typer.Option(help="Language of the notes")],
-    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
-    p: Annotated[list[float], typer.Option(help="Probabilities of a change, for 'markov'")] = [0.1],  # noqa: B006
-    rate: Annotated[list[float], typer.Option(help="Shares that are missed")] = list(RATES),  # noqa: B006
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of what is missed")] = 1,
-    notes: Annotated[int, typer.Option(min=4, help="Notes at most")] = 10_000,
-    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
-    split: Annotated[str, typer.Option(help="Split in the rows")] = "train",
-    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/parrot.json"),
+    gold: Annotated[Path, typer.Argument(help="Annotated notes.")],
+    lang: Annotated[str, typer.Option(help="Language of the notes.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the notes.")] = "canonical",
+    p: Annotated[list[float], typer.Option(help="Probabilities of a change for the strategy 'markov'.")] = [0.1],  # noqa: B006
+    rate: Annotated[list[float], typer.Option(help="Shares of missed identifiers.")] = list(RATES),  # noqa: B006
+    seeds: Annotated[int, typer.Option(min=1, help="Number of random draws of missed identifiers.")] = 1,
+    notes: Annotated[int, typer.Option(min=4, help="Maximum number of notes.")] = 10_000,
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")] = "meddocan",
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")] = "train",
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/parrot.json"),
 ) -> None:
     """Attack releases of a corpus and write the figures."""
     corpus = read_folder(gold, scheme=scheme)[:notes]

@@ -9,7 +9,6 @@ found if every character of it is covered. All "badly typed" notes have typing a
 there, names with an error count too.
 """
 
-import argparse
 import csv
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,9 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Annotated
 
+import typer
 from spacy.language import Language as Pipeline
 
 import spacy_deid
@@ -34,6 +35,9 @@ from spacy_deid.synth.language import Language, load_language, read_origins
 from spacy_deid.synth.markup import Writer
 from spacy_deid.synth.noise import add_noise
 from spacy_deid.synth.values import Filler
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 SEED = 20
 TARGET = 0.995
@@ -164,23 +168,23 @@ def measure(lang: str, count: int, show: bool) -> Iterator[tuple[str, float, flo
         yield f"{kind}: recall without", value, None, total
 
 
-def main() -> None:
-    """Measure, print and write the rows."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notes", type=int, default=1000, help="notes of each language")
-    parser.add_argument("--lang", action="append", choices=("es", "en", "fi"), help="one language alone")
-    parser.add_argument("--show", action="store_true", help="print what is missed; the persons are invented")
-    parser.add_argument("--out", type=Path, default=Path("metrics/rare_names.json"))
-    args = parser.parse_args()
-    command = f"python -m benchmarks.rare_names --notes {args.notes}"
+@app.command()
+def main(
+    notes: Annotated[int, typer.Option(help="Notes per language.")] = 1000,
+    lang: Annotated[list[str] | None, typer.Option(help="Language to measure; all by default.")] = None,
+    show: Annotated[bool, typer.Option("--show", help="Print missed names; all persons are invented.")] = False,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/rare_names.json"),
+) -> None:
+    """Measure detection of rare names with and without a dictionary."""
+    command = f"python -m benchmarks.rare_names --notes {notes}"
     rows = []
-    for lang in args.lang or ("es", "en", "fi"):
-        row = partial(MetricRow, better="higher", split=lang, command=command, date=date.today().isoformat())
-        for name, value, target, total in measure(lang, args.notes, args.show):
-            print(f"{lang}  {name:52} {value:.4f}  of {total:,}")
+    for language in lang or ("es", "en", "fi"):
+        row = partial(MetricRow, better="higher", split=language, command=command, date=date.today().isoformat())
+        for name, value, target, total in measure(language, notes, show):
+            print(f"{language}  {name:52} {value:.4f}  of {total:,}")
             rows.append(row(name=name, value=round(value, 5), target=target, data="notes with rare names"))
-    write_rows(args.out, rows)
+    write_rows(metrics, rows)
 
 
 if __name__ == "__main__":
-    main()
+    app()

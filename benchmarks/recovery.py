@@ -1,7 +1,7 @@
 """Measure `deid_recovery`: which falsely detected mentions it releases, and which identifiers it releases by mistake.
 
-    python -m benchmarks.recovery mentions --data corpus --output metrics/recovery.json
-    python -m benchmarks.recovery notes --data corpus --output metrics/recovery.json
+    python -m benchmarks.recovery mentions --data corpus --metrics metrics/recovery.json
+    python -m benchmarks.recovery notes --data corpus --metrics metrics/recovery.json
 
 ``mentions`` computes figures on hand-written sentences and, with --data, on published texts (recovery_texts.py): the
 share of flagged medical mentions that are recovered, and the share of flagged names and other identifiers that are
@@ -165,10 +165,10 @@ def measure_mentions(
     detectors: Annotated[list[str] | None, typer.Option(help='"everything" or "shipped"; both by default.')] = None,
     point: Annotated[list[str] | None, typer.Option(help="Operating point of the shipped pipelines.")] = None,
     show: Annotated[bool, typer.Option("--show", help="Print errors with the text of the notes.")] = False,
-    output: Annotated[Path | None, typer.Option(help="File of the metric rows.")] = None,
+    metrics: Annotated[Path | None, typer.Option(help="File of the metric rows.")] = None,
 ) -> None:
     """Measure recovery on sentences with marked medical mentions and identifiers."""
-    command = "python -m benchmarks.recovery mentions --data corpus --output metrics/recovery.json"
+    command = "python -m benchmarks.recovery mentions --data corpus --metrics metrics/recovery.json"
     shown = {"medical", "phi"} if show else set()
     settings = ["everything"] if "everything" in (detectors or ["everything"]) else []
     settings += (point or POINTS) if "shipped" in (detectors or ["shipped"]) else []
@@ -181,8 +181,8 @@ def measure_mentions(
                 written += rows(count, name, setting, command)
                 pooled.add(count if name in POOLED else Count())
         written += rows(pooled, TOGETHER, setting, command)
-    if output:
-        write_rows(output, written)
+    if metrics:
+        write_rows(metrics, written)
 
 
 def corpora(lang: str, data: Path | None) -> Iterator[tuple[str, str, list[AnnotatedText]]]:
@@ -216,7 +216,7 @@ def _inside(token: Token, note: AnnotatedText) -> bool:
 
 def note_rows(lang: str, points: Iterable[str], data: Path | None) -> Iterator[MetricRow]:
     """Create the rows of a language."""
-    command = "python -m benchmarks.recovery notes --data corpus --output metrics/recovery.json"
+    command = "python -m benchmarks.recovery notes --data corpus --metrics metrics/recovery.json"
     today = date.today().isoformat()
     for point in points:
         nlp = shipped(lang, point)
@@ -234,12 +234,12 @@ def note_rows(lang: str, points: Iterable[str], data: Path | None) -> Iterator[M
 def measure_whole_notes(
     data: Annotated[Path | None, typer.Option(help="Folder with meddocan.")] = None,
     point: Annotated[list[str] | None, typer.Option(help="Operating point of the shipped pipelines.")] = None,
-    output: Annotated[Path | None, typer.Option(help="File of the metric rows.")] = None,
+    metrics: Annotated[Path | None, typer.Option(help="File of the metric rows.")] = None,
 ) -> None:
     """Measure recovery on whole notes."""
     written = [row for lang in LANGUAGES for row in note_rows(lang, point or POINTS, data)]
-    if output:
-        write_rows(output, written)
+    if metrics:
+        write_rows(metrics, written)
 
 
 if __name__ == "__main__":

@@ -201,8 +201,8 @@ def run(part: str, count: int) -> dict[str, float]:
 def main() -> None:
     """Measure, print a table and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--terms", type=int, default=1_000_000)
-    parser.add_argument("--out", type=Path, default=Path("metrics/ruler.json"))
+    parser.add_argument("--terms", type=int, default=1_000_000, help="number of terms")
+    parser.add_argument("--metrics", type=Path, default=Path("metrics/ruler.json"), help="file of the metric rows")
     parser.add_argument("--measure", nargs=2, metavar=("PART", "LIST"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
@@ -216,7 +216,7 @@ def main() -> None:
         print(f"{name:34} {value:10.3f}  {f'target {target:g}, {better} is better' if target else ''}")
     about = (DATA, "synthetic", f"python -m benchmarks.ruler --terms {args.terms}", date.today().isoformat())
     rows = [MetricRow(name, round(figures[name], 3), *TARGETS[name], *about) for name in TARGETS]
-    write_rows(args.out, rows)
+    write_rows(args.metrics, rows)
 
 
 if __name__ == "__main__":

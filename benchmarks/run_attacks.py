@@ -43,7 +43,7 @@ def row(attack: Attack) -> dict[str, Any]:
 
 
 def main(
-    output: Annotated[Path, typer.Option(help="File for the rows")] = ROOT / "metrics" / "attacks.json",
+    output: Annotated[Path, typer.Option(help="File of the metric rows.")] = ROOT / "metrics" / "attacks.json",
 ) -> None:
     """Run all attacks. Exits with code 1 if a planted string is recovered."""
     rows = []

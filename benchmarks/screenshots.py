@@ -1,9 +1,8 @@
 """Take the screenshots of docs/guides/app.md from a running service, with letters of invented persons.
 
-python -m benchmarks.screenshots docs/images
+python -m benchmarks.screenshots --output docs/images
 """
 
-import argparse
 import io
 import os
 import socket
@@ -12,13 +11,18 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import httpx
+import typer
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Page, sync_playwright
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 LETTERS = {
@@ -133,10 +137,9 @@ def write_truth(folder: Path) -> Path:
     return folder / "carta-01.ann"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("output", type=Path)
-    output = parser.parse_args().output
+@app.command()
+def main(output: Annotated[Path, typer.Option(help="Folder of the pictures.")]) -> None:
+    """Take the pictures of the guide to the app."""
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as name, sync_playwright() as driver:
         folder = Path(name)
@@ -154,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -5,7 +5,6 @@
 Writes rows to metrics/documents.json. Letters are the sample notes of the package, whose persons are invented.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -16,13 +15,18 @@ from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import httpx
 import psutil
+import typer
 
 from spacy_deid.evaluation.rows import MetricRow, replace_rows
 
 from .screenshots import serve
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 COMMAND = "python -m benchmarks.service"
 CLIENTS, LETTERS = 20, 50
@@ -109,24 +113,25 @@ def rows(figures: dict[str, tuple[float, float | None, str]], data: str) -> list
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--output", type=Path, default=Path("metrics/documents.json"))
-    given = parser.parse_args()
+@app.command()
+def main(
+    seconds: Annotated[float, typer.Option(help="Duration of the load in seconds.")] = 60,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/documents.json"),
+) -> None:
+    """Measure the service under load."""
     with TemporaryDirectory() as folder:
         process, url = serve(Path(folder) / "data")
         try:
-            measured = rows(load(url, process, given.seconds), f"service, {CLIENTS} clients")
+            measured = rows(load(url, process, seconds), f"service, {CLIENTS} clients")
             measured += rows(job(url, process), f"service, a job of {LETTERS} letters")
         finally:
             process.terminate()
             process.wait()
-    replace_rows(given.output, measured)
+    replace_rows(metrics, measured)
     for row in measured:
         print(f"{row.data}: {row.name}: {row.value:g}", file=sys.stdout)
     print(f"{os.cpu_count()} cores")
 
 
 if __name__ == "__main__":
-    main()
+    app()

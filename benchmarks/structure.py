@@ -34,7 +34,7 @@ print(sum(name.split(".")[0] == "spacy_deid" for name in sys.modules))
 """
 
 
-def main(tests: Annotated[bool, typer.Option(help="Time the test suite")] = True) -> None:
+def main(tests: Annotated[bool, typer.Option(help="Measure the duration of the test suite.")] = True) -> None:
     """Measure the structure and write metrics/structure.json."""
     files = sorted(PACKAGE.rglob("*.py"))
     lines = {path: len(path.read_text(encoding="utf8").splitlines()) for path in files}

@@ -114,15 +114,15 @@ DATA = {
 @app.command()
 def main(
     context: typer.Context,
-    langs: Annotated[list[str], typer.Argument(metavar="LANG...", help="Languages: es, en, fi")],
-    corpus: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("corpus"),
-    models: Annotated[Path | None, typer.Option(help="Folder of models, LANG each; else those that ship")] = None,
-    mode: Annotated[str, typer.Option(help="How the model is asked")] = "spread",
-    masking: Annotated[list[str] | None, typer.Option(help="Maskings; else all")] = None,
-    score: Annotated[list[str] | None, typer.Option(help="Scores; else all")] = None,
-    keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
-    metrics: Annotated[Path, typer.Option(help="Folder to write surprisal_LANG.json to")] = Path("metrics"),
-    figures: Annotated[Path, typer.Option(help="Folder of the curves")] = Path("training/figures"),
+    langs: Annotated[list[str], typer.Argument(metavar="LANG...", help="Languages: es, en, fi.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the corpora.")] = Path("corpus"),
+    models: Annotated[Path | None, typer.Option(help="Folder of LANG models; the shipped ones by default.")] = None,
+    mode: Annotated[str, typer.Option(help="Mode of the masked language model.")] = "spread",
+    masking: Annotated[list[str] | None, typer.Option(help="Maskings to measure; all by default.")] = None,
+    score: Annotated[list[str] | None, typer.Option(help="Scores to measure; all by default.")] = None,
+    keep: Annotated[Path, typer.Option(help="Folder of stored scores.")] = Path("training/surprisal"),
+    metrics: Annotated[Path, typer.Option(help="Folder of surprisal_LANG.json.")] = Path("metrics"),
+    figures: Annotated[Path, typer.Option(help="Folder of the curves.")] = Path("training/figures"),
 ) -> None:
     """Measure detection by surprisal."""
     about = {"command": command_line("benchmarks.surprisal", context), "date": date.today().isoformat()}

@@ -56,15 +56,15 @@ Figures = Iterator[tuple[str, float]]
 @app.command()
 def main(
     context: typer.Context,
-    pipelines: Annotated[list[str], typer.Argument(metavar="LANG=PIPELINE...", help="Language and pipeline")],
-    corpus: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("corpus"),
-    models: Annotated[Path | None, typer.Option(help="Folder of models, LANG each; else those that ship")] = None,
-    mode: Annotated[str, typer.Option(help="How the model is asked")] = "spread",
-    score: Annotated[str, typer.Option(help="Score that words are ranked by")] = "combined",
-    threshold: Annotated[list[float] | None, typer.Option(help="Thresholds of the score")] = None,
-    limit: Annotated[int | None, typer.Option(help="Notes at most, for a trial")] = None,
-    keep: Annotated[Path, typer.Option(help="Folder to keep what the model said in")] = Path("training/surprisal"),
-    metrics: Annotated[Path, typer.Option(help="Rows to write")] = Path("metrics/surprisal_ablation.json"),
+    pipelines: Annotated[list[str], typer.Argument(metavar="LANG=PIPELINE...", help="Language and pipeline.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the corpora.")] = Path("corpus"),
+    models: Annotated[Path | None, typer.Option(help="Folder of LANG models; the shipped ones by default.")] = None,
+    mode: Annotated[str, typer.Option(help="Mode of the masked language model.")] = "spread",
+    score: Annotated[str, typer.Option(help="Score that ranks the words.")] = "combined",
+    threshold: Annotated[list[float] | None, typer.Option(help="Thresholds of the score.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Maximum number of notes; all by default.")] = None,
+    keep: Annotated[Path, typer.Option(help="Folder of stored scores.")] = Path("training/surprisal"),
+    metrics: Annotated[Path, typer.Option(help="Number of rows to write.")] = Path("metrics/surprisal_ablation.json"),
 ) -> None:
     """Measure what the language model adds."""
     about = {"command": command_line("benchmarks.surprisal_ablation", context), "date": date.today().isoformat()}

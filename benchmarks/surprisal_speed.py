@@ -49,11 +49,11 @@ Way = tuple[Mode, str, list[NoteWords]]
 
 @app.command()
 def speed(
-    lang: Annotated[str, typer.Argument(help="Language")],
-    model: Annotated[Path, typer.Option(help="Folder of the trained transformers model")],
-    notes: Annotated[Path, typer.Option(help="Folder of .txt notes")],
-    count: Annotated[int, typer.Option(help="Notes that are scored")] = 3,
-    words: Annotated[int, typer.Option(help="Words of each that are scored, the first")] = 500,
+    lang: Annotated[str, typer.Argument(help="Language.")],
+    model: Annotated[Path, typer.Option(help="Folder of the trained transformers model.")],
+    notes: Annotated[Path, typer.Option(help="Folder of .txt notes.")],
+    count: Annotated[int, typer.Option(help="Number of notes to score.")] = 3,
+    words: Annotated[int, typer.Option(help="Number of words of each note to score.")] = 500,
 ) -> None:
     """Compare ways of scoring the words of notes of 500 words."""
     nlp = blank(lang)
@@ -105,7 +105,7 @@ def compare(lang: str, shipped: dict[str, Any], ways: dict[str, Way], loop: floa
 
 
 @app.command()
-def memory(lang: Annotated[str, typer.Argument(help="Language")], words: int = LONG_NOTE) -> None:
+def memory(lang: Annotated[str, typer.Argument(help="Language.")], words: int = LONG_NOTE) -> None:
     """Measure the memory for a very long note in a separate process."""
     command = [sys.executable, "-m", __spec__.name, "long-note", lang, "--words", str(words)]
     highest = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -225,12 +225,12 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def main(
     context: typer.Context,
-    paths: Annotated[list[Path], typer.Argument(help="Annotated corpora")],
-    lang: Annotated[str, typer.Option(help="Language of the notes")],
-    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
-    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")] = "meddocan",
-    split: Annotated[str, typer.Option(help="Split in the rows")] = "train+dev",
-    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/surrogates.json"),
+    paths: Annotated[list[Path], typer.Argument(help="Folders of annotated corpora.")],
+    lang: Annotated[str, typer.Option(help="Language of the notes.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the notes.")] = "canonical",
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")] = "meddocan",
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")] = "train+dev",
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/surrogates.json"),
 ) -> None:
     """De-identify corpora by their gold and write the figures."""
     notes = [note for path in paths for note in read_folder(path, scheme=scheme)]

@@ -68,12 +68,12 @@ NUMBERS = "MRN ENCOUNTER_ID HEALTH_PLAN LICENSE EMPLOYEE_ID DEVICE ID_OTHER".spl
 @app.command()
 def main(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="Annotated corpus")],
-    lang: Annotated[str, typer.Option(help="Language of the notes")],
-    data: Annotated[str, typer.Option(help="Name of the corpus in the rows")],
-    split: Annotated[str, typer.Option(help="Split in the rows")],
-    scheme: Annotated[str, typer.Option(help="Scheme of the labels")] = "canonical",
-    metrics: Annotated[Path, typer.Option(help="File of rows")] = Path("metrics/surrogates_faker.json"),
+    path: Annotated[Path, typer.Argument(help="Folder of the annotated corpus.")],
+    lang: Annotated[str, typer.Option(help="Language of the notes.")],
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")],
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the notes.")] = "canonical",
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/surrogates_faker.json"),
 ) -> None:
     """Replace the gold mentions of a corpus in both ways."""
     notes = read_folder(path, scheme=scheme)

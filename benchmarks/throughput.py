@@ -44,12 +44,12 @@ SAMPLES = Path(spacy_deid.__file__).parent / "lang" / "es" / "samples"
 
 @app.command()
 def speed(
-    notes: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 XML files")],
-    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
-    split: Annotated[str, typer.Option(help="Name of the split, for the rows")],
-    pipeline: Annotated[str, typer.Option(help="Pipeline to time")] = "es",
-    rounds: Annotated[int, typer.Option(help="Rounds over the notes")] = 5,
-    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "meddocan",
+    notes: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 XML files.")],
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")],
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")],
+    pipeline: Annotated[str, typer.Option(help="Pipeline to time.")] = "es",
+    rounds: Annotated[int, typer.Option(help="Number of passes over the notes.")] = 5,
+    scheme: Annotated[str, typer.Option(help="Label scheme of the corpus.")] = "meddocan",
 ) -> None:
     """Time the pipeline, its components and stock spaCy on the same notes."""
     texts = [text.text for text in read_folder(notes, scheme=scheme)]
@@ -80,9 +80,9 @@ def speed(
 
 @app.command()
 def memory(
-    notes: Annotated[int, typer.Option(help="Notes to stream")] = 100_000,
-    pipeline: Annotated[str, typer.Option(help="Pipeline to run")] = "es",
-    batch: Annotated[int, typer.Option(help="Notes in one memory zone")] = 1000,
+    notes: Annotated[int, typer.Option(help="Number of notes to stream.")] = 100_000,
+    pipeline: Annotated[str, typer.Option(help="Pipeline to run.")] = "es",
+    batch: Annotated[int, typer.Option(help="Notes per memory zone.")] = 1000,
 ) -> None:
     """Stream different notes and sample the resident memory."""
     process = psutil.Process()
@@ -109,8 +109,8 @@ def memory(
 
 @app.command()
 def load(
-    pipeline: Annotated[str, typer.Option(help="Pipeline that ships")] = "es",
-    rounds: Annotated[int, typer.Option(help="Processes to start")] = 5,
+    pipeline: Annotated[str, typer.Option(help="Shipped pipeline.")] = "es",
+    rounds: Annotated[int, typer.Option(help="Number of processes.")] = 5,
 ) -> None:
     """Measure the size of a pipeline, and the seconds to import spacy_deid and load it in a new process."""
     folder = spacy_deid.shipped_pipelines()[pipeline]

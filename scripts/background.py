@@ -6,13 +6,18 @@
 about the corpora; the files contain no text.
 """
 
-import argparse
 from collections.abc import Iterator
 from copy import copy
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from spacy_deid.background.corpora import CorpusReader
 from spacy_deid.background.counts import PhraseCounts, count_phrases
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 OUT = Path(__file__).parents[1] / "spacy_deid" / "lang"
 LARGEST = 700_000  # bytes of a file
@@ -57,22 +62,22 @@ def fit(counts: PhraseCounts) -> PhraseCounts:
         most = int(most * STEP)
 
 
-def main() -> None:
+@app.command()
+def main(
+    corpora: Annotated[Path, typer.Argument(help="Folder of the unpacked corpora.")],
+    lang: Annotated[list[str] | None, typer.Option(help="Language to count; all by default.")] = None,
+) -> None:
     """Count phrases, reduce the table, write it, and print its size."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpora", type=Path)
-    parser.add_argument("--lang", choices=sorted(SOURCES), action="append")
-    arguments = parser.parse_args()
-    for lang in arguments.lang or sorted(SOURCES):
-        counts = count_phrases(texts(arguments.corpora, lang))
-        counts.manifest = {"sources": [{"path": path, "licence": licence} for path, _, licence in SOURCES[lang]]}
+    for language in lang or sorted(SOURCES):
+        counts = count_phrases(texts(corpora, language))
+        counts.manifest = {"sources": [{"path": path, "licence": licence} for path, _, licence in SOURCES[language]]}
         seen = len(counts)
         counts = fit(counts)
-        counts.to_file(OUT / lang / "counts.bin")
-        size = (OUT / lang / "counts.bin").stat().st_size
-        print(f"{lang}: {counts.texts} texts, {counts.total} words, {seen} phrases, {len(counts)} kept, ", end="")
+        counts.to_file(OUT / language / "counts.bin")
+        size = (OUT / language / "counts.bin").stat().st_size
+        print(f"{language}: {counts.texts} texts, {counts.total} words, {seen} phrases, {len(counts)} kept, ", end="")
         print(f"too low by {counts.error} at most, {size} bytes")
 
 
 if __name__ == "__main__":
-    main()
+    app()

@@ -43,12 +43,12 @@ Label = Callable[[str], list[Entity]]
 
 @app.command()
 def main(
-    assets: Annotated[Path, typer.Option(help="Folder of the corpora")] = Path("assets"),
-    out: Annotated[Path, typer.Option(help="Folder to write to")] = Path("corpus/en"),
-    made: Annotated[int, typer.Option(help="Notes from templates")] = 4000,
-    injected: Annotated[int, typer.Option(help="Notes with identifiers put in")] = 1500,
-    plain: Annotated[int, typer.Option(help="Carriers as they are")] = 400,
-    seed: Annotated[int, typer.Option(help="Seed of what is made")] = 1,
+    assets: Annotated[Path, typer.Option(help="Folder of the corpora.")] = Path("assets"),
+    output: Annotated[Path, typer.Option(help="Folder of the corpus.")] = Path("corpus/en"),
+    made: Annotated[int, typer.Option(help="Number of notes from templates.")] = 4000,
+    injected: Annotated[int, typer.Option(help="Number of carriers with injected identifiers.")] = 1500,
+    plain: Annotated[int, typer.Option(help="Number of unchanged carriers.")] = 400,
+    seed: Annotated[int, typer.Option(help="Seed of the random generators.")] = 1,
 ) -> None:
     """Write the three files."""
     rules = make_rule_labeller("en")
@@ -64,9 +64,9 @@ def main(
         *tell_again([note for note in labelled if not for_dev(note)], seed),
         *read_sentences(assets),
     ]
-    write(by_the_ward_clock(train, seed), out / "train.spacy")
-    write([*make_corpus("en", DEV_NOTES, seed + 100, split="dev"), *filter(for_dev, labelled)], out / "dev.spacy")
-    write(make_corpus("en", TEST_NOTES, seed + 200, split="test"), out / "test.spacy")
+    write(by_the_ward_clock(train, seed), output / "train.spacy")
+    write([*make_corpus("en", DEV_NOTES, seed + 100, split="dev"), *filter(for_dev, labelled)], output / "dev.spacy")
+    write(make_corpus("en", TEST_NOTES, seed + 200, split="test"), output / "test.spacy")
 
 
 def is_there(assets: Path, path: str) -> bool:

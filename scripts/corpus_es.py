@@ -36,11 +36,11 @@ CASE_WORDS = 150  # a text this long is a whole case report
 
 @app.command()
 def main(
-    corpus: Annotated[Path, typer.Argument(help="Folder with meddocan/, e3c/ and nubes/; es/ is written there")],
-    teacher: Annotated[Path, typer.Option(help="Pipeline trained on MEDDOCAN train alone")],
-    injected: Annotated[int, typer.Option(help="Notes with identifiers put in")] = 900,
-    made: Annotated[int, typer.Option(help="Notes from templates")] = 700,
-    seed: Annotated[int, typer.Option(help="Seed of what is made")] = 1,
+    corpus: Annotated[Path, typer.Argument(help="Folder with meddocan/, e3c/ and nubes/; es/ is written to it.")],
+    teacher: Annotated[Path, typer.Option(help="Pipeline trained on MEDDOCAN train only.")],
+    injected: Annotated[int, typer.Option(help="Number of carriers with injected identifiers.")] = 900,
+    made: Annotated[int, typer.Option(help="Number of notes from templates.")] = 700,
+    seed: Annotated[int, typer.Option(help="Seed of the random generators.")] = 1,
 ) -> None:
     """Write the training files and the synthetic test set."""
     nlp = spacy_deid.load(teacher)

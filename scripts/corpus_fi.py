@@ -1,6 +1,6 @@
 """Build the Finnish training corpus: synthetic notes, real text with injected identifiers, and Turku NER.
 
-    python -m scripts.corpus_fi --assets-dir corpus
+    python -m scripts.corpus_fi --assets corpus
 
 Assets are `turku_ner` (documents with gold names) and `fi_eduskunta_vkk` (unlabelled written answers of ministers). Of
 the answers, only sentences without names are used: a sentence is skipped if it has a capitalized word that is on the
@@ -14,7 +14,6 @@ With --teacher, a pipeline trained on these files, sentences of `fi_wiki_mt_squa
 of every word are labelled by it and written to corpus/fi/train/silver.spacy: they contain many foreign names.
 """
 
-import argparse
 import bz2
 import csv
 import re
@@ -22,8 +21,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Annotated
 
 import spacy
+import typer
 from spacy.language import Language
 
 import spacy_deid
@@ -33,6 +34,9 @@ from spacy_deid.labels import LABELS
 from spacy_deid.lang.inflection import case_forms
 from spacy_deid.synth.corpus import make_corpus
 from spacy_deid.synth.language import load_language, read_table, stable_hash
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 GOLD_WEIGHT = 3  # how often the gold is seen beside what was made
 MADE, INJECTED, DEV, TEST = 3500, 2500, 300, 400
@@ -213,24 +217,25 @@ def write(notes: Iterable[AnnotatedText], path: Path, nlp: Language) -> None:
     print(f"{path}: {len(listed)} notes, {entities} entities, {trimmed} trimmed")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--assets-dir", type=Path, required=True, help="folder with turku_ner and fi_eduskunta_vkk")
-    parser.add_argument("--out", type=Path, default=Path("corpus/fi"))
-    parser.add_argument(
-        "--teacher", type=Path, help="pipeline that labels open text; with it that is all that is done"
-    )
-    parser.add_argument("--seed", type=int, default=7)
-    args = parser.parse_args()
+@app.command()
+def main(
+    assets: Annotated[Path, typer.Option(help="Folder with turku_ner and fi_eduskunta_vkk.")],
+    output: Annotated[Path, typer.Option(help="Folder of the corpus.")] = Path("corpus/fi"),
+    teacher: Annotated[
+        Path | None, typer.Option(help="Pipeline that labels open text; only train/silver.spacy is then written.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random generators.")] = 7,
+) -> None:
+    """Build the Finnish training corpus."""
     nlp = make_rules()
-    if args.teacher:
-        encyclopaedia = args.assets_dir / "fi_wiki_mt_squad2_nq" / "squad2_fi.txt"
-        write(read_silver(encyclopaedia, spacy_deid.load(args.teacher)), args.out / "train" / "silver.spacy", nlp)
+    if teacher:
+        encyclopaedia = assets / "fi_wiki_mt_squad2_nq" / "squad2_fi.txt"
+        write(read_silver(encyclopaedia, spacy_deid.load(teacher)), output / "train" / "silver.spacy", nlp)
         return
-    write(make_train(args.assets_dir, nlp, args.seed), args.out / "train" / "made.spacy", nlp)
-    write(make_dev(args.assets_dir, args.seed), args.out / "dev.spacy", nlp)
-    write(make_corpus("fi", TEST, args.seed + 200, split="test"), args.out / "test.spacy", nlp)
+    write(make_train(assets, nlp, seed), output / "train" / "made.spacy", nlp)
+    write(make_dev(assets, seed), output / "dev.spacy", nlp)
+    write(make_corpus("fi", TEST, seed + 200, split="test"), output / "test.spacy", nlp)
 
 
 if __name__ == "__main__":
-    main()
+    app()

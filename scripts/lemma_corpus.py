@@ -1,6 +1,6 @@
 """Build the training corpus of the Finnish edit-tree lemmatizer from treebanks in CoNLL-U.
 
-    python -m scripts.lemma_corpus corpus/ud_finnish corpus/lemmas
+    python -m scripts.lemma_corpus corpus/ud_finnish --output corpus/lemmas
 
 The training files of UD Finnish are too large to redistribute, so the development files are split: training data are
 the first four fifths of TDT dev, all of FTB dev, and the sentences of FinnTreeBank 1 that are not in FTB test; every
@@ -27,8 +27,8 @@ DEV_EVERY = 10
 
 @app.command()
 def main(
-    treebanks: Annotated[Path, typer.Argument(help="Folder with TDT, FTB and FTB1U")],
-    output: Annotated[Path, typer.Argument(help="Folder to write train.spacy and dev.spacy into")],
+    treebanks: Annotated[Path, typer.Argument(help="Folder with TDT, FTB and FTB1U.")],
+    output: Annotated[Path, typer.Option(help="Folder of train.spacy and dev.spacy.")],
 ) -> None:
     """Write the corpus."""
     tdt = list(read_sentences(treebanks / "TDT" / "fi_tdt-ud-dev.conllu"))

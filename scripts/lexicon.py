@@ -1,6 +1,6 @@
 """Build the lexicon of a language: lists of names, places and professions, word frequencies, and word clusters.
 
-    python -m scripts.lexicon es corpus/es/lexicon.bin --text corpus/e3c/e3c_es_ccby_clean.jsonl
+    python -m scripts.lexicon es --output corpus/es/lexicon.bin --text corpus/e3c/e3c_es_ccby_clean.jsonl
 
 The lists are those of the package. Frequencies and clusters are computed from open text: words with similar contexts
 (positive pointwise mutual information, reduced by truncated SVD) are grouped by k-means. The result contains hashes
@@ -36,15 +36,17 @@ WORD = re.compile(r"[^\W\d_]+|\d+")
 
 @app.command()
 def main(
-    lang: Annotated[str, typer.Argument(help="Language: es, en or fi")],
-    output: Annotated[Path, typer.Argument(help="File to write")],
+    lang: Annotated[str, typer.Argument(help="Language: es, en or fi.")],
+    output: Annotated[Path, typer.Option(help="File of the lexicon.")],
     text: Annotated[
         list[Path],
-        typer.Option(help="Open text: .txt, .jsonl with the key 'text', .csv.bz2 with 'sentence'; a folder"),
+        typer.Option(
+            help="Open text: .txt, .jsonl with the key 'text', .csv.bz2 with 'sentence', or a folder; repeatable."
+        ),
     ],
-    forms: Annotated[bool, typer.Option(help="List the case forms of names and places too")] = False,
-    words: Annotated[int, typer.Option(help="Words that are clustered, the commonest")] = 20_000,
-    least: Annotated[int, typer.Option(help="Words counted less often count as never seen")] = 1,
+    forms: Annotated[bool, typer.Option(help="Add the case forms of names and places.")] = False,
+    words: Annotated[int, typer.Option(help="Number of most frequent words to cluster.")] = 20_000,
+    least: Annotated[int, typer.Option(help="Minimum count of a word; rarer words count as unseen.")] = 1,
 ) -> None:
     """Build a lexicon."""
     sentences = [WORD.findall(line) for path in text for line in read_lines(path)]

@@ -1,6 +1,6 @@
 """Collect the pre-training text of a masked language model: a JSONL file to train on and one that is held out.
 
-    python -m scripts.lm_corpus es corpus/lm
+    python -m scripts.lm_corpus es --output corpus/lm
 
 Sources are open text of the language, clinical text first, and the synthetic notes of the training corpus. MEDDOCAN
 train is split: one case in five is held out, to fit scores on notes that the model has not seen, and texts that repeat
@@ -34,9 +34,9 @@ WIKI = 45_000  # lines of the Finnish translations
 
 @app.command()
 def main(
-    lang: Annotated[str, typer.Argument(help="Language: es, en or fi")],
-    output: Annotated[Path, typer.Argument(help="Folder to write LANG/train.jsonl and LANG/held_out.jsonl to")],
-    corpus: Annotated[Path, typer.Option(help="Folder of the unpacked corpora")] = Path("corpus"),
+    lang: Annotated[str, typer.Argument(help="Language: es, en or fi.")],
+    output: Annotated[Path, typer.Option(help="Folder of LANG/train.jsonl and LANG/held_out.jsonl.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the unpacked corpora.")] = Path("corpus"),
 ) -> None:
     """Collect the text of a language."""
     train: list[str] = []

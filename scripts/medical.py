@@ -7,10 +7,12 @@ given
 folder (see NOTICE): the Disease Ontology, Finnish ICD-10 and procedures, and names of eponyms.
 """
 
-import argparse
 import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from spacy_deid.dictionaries.normalise import normal_form
 from spacy_deid.dictionaries.terms import is_person_name
@@ -18,6 +20,9 @@ from spacy_deid.io import write_whole
 from spacy_deid.medical.build import Eponym, build_dictionary, eponym_terms, expand_eponyms, read_heads
 from spacy_deid.medical.dictionary import MedicalTerm
 from spacy_deid.medical.terminologies import TerminologySource, read_terminology
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
 
 PACKAGE = Path(__file__).parents[1] / "spacy_deid"
 COMMON = PACKAGE / "resources" / "medical"
@@ -52,11 +57,9 @@ def curated(lang: str) -> Iterator[tuple[str, Iterator[MedicalTerm]]]:
         yield f"{path.parent.name}/{path.stem}", read_terminology("words", path, TerminologySource(lang))
 
 
-def main() -> None:
+@app.command()
+def main(folder: Annotated[Path, typer.Argument(help="Folder of the terminologies.")]) -> None:
     """Compile the dictionary of each language and print its sources."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("terms", type=Path)
-    folder = parser.parse_args().terms
     for lang, opened in SOURCES.items():
         sources = {"eponyms": iter(eponym_terms(lang)), **dict(curated(lang))}
         for name, format, kind, path in opened:
@@ -69,4 +72,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    app()

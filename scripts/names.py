@@ -243,7 +243,7 @@ def quartiles(years: dict[int, int]) -> list[int]:
 
 
 @app.command()
-def decades(source: Annotated[Path, typer.Argument(help="births by year, sex and name")]) -> None:
+def decades(source: Annotated[Path, typer.Argument(help="Table of births by year, sex and name.")]) -> None:
     """Write the decade of birth of the listed names."""
     from pyarrow import parquet
 

@@ -1,6 +1,6 @@
 """Pre-train a small masked language model on a CPU or GPU, and measure its perplexity on held-out text.
 
-    python -m scripts.pretrain es corpus/lm/es training/lm_es
+    python -m scripts.pretrain es corpus/lm/es --output training/lm_es
 
 The encoder is a ModernBERT, with rotary position embeddings (RoPE) and pre-normalization. With small batches, the
 original BERT only learns word frequencies for thousands of steps; this architecture gets past them after 200. An
@@ -225,12 +225,12 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    lang: Annotated[str, typer.Argument(help="Language, for the table")],
-    corpus: Annotated[Path, typer.Argument(help="Folder of train.jsonl and held_out.jsonl")],
-    output: Annotated[Path, typer.Argument(help="Folder of the model")],
-    pieces: Annotated[int, typer.Option(help="Size of the vocabulary")] = 8192,
-    steps: Annotated[int, typer.Option(help="Steps of 16 windows of 128 pieces")] = Plan.steps,
-    metrics: Annotated[Path | None, typer.Option(help="Table of figures to add to")] = None,
+    lang: Annotated[str, typer.Argument(help="Language, for the metric rows.")],
+    corpus: Annotated[Path, typer.Argument(help="Folder of train.jsonl and held_out.jsonl.")],
+    output: Annotated[Path, typer.Option(help="Folder of the model.")],
+    pieces: Annotated[int, typer.Option(help="Size of the vocabulary.")] = 8192,
+    steps: Annotated[int, typer.Option(help="Number of training steps of 16 windows of 128 pieces.")] = Plan.steps,
+    metrics: Annotated[Path | None, typer.Option(help="File of the metric rows; none by default.")] = None,
 ) -> None:
     """Pre-train a model."""
     plan = Plan(steps=steps)

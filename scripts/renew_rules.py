@@ -3,7 +3,7 @@
     python -m scripts.renew_rules spacy_deid/pipelines/es spacy_deid/pipelines/en spacy_deid/pipelines/fi
 
 A saved pipeline includes the rules of the time when it was assembled. After a change of
-spacy_deid/lang/XX/patterns.toml run this command, or train the pipeline again. With --into, pipelines are written to
+spacy_deid/lang/XX/patterns.toml run this command, or train the pipeline again. With --output, pipelines are written to
 another folder.
 """
 
@@ -21,8 +21,8 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    pipelines: Annotated[list[Path], typer.Argument(help="Folders of saved pipelines")],
-    into: Annotated[Path | None, typer.Option(help="Folder to write to; in place if it is not given")] = None,
+    pipelines: Annotated[list[Path], typer.Argument(help="Folders of saved pipelines.")],
+    output: Annotated[Path | None, typer.Option(help="Folder to write to; in place by default.")] = None,
 ) -> None:
     """Update the rules of pipelines."""
     for path in pipelines:
@@ -30,7 +30,7 @@ def main(
         patterns = nlp.get_pipe("deid_patterns")
         before = patterns.version
         patterns.use_package_rules()
-        target = path if into is None else into / path.name
+        target = output / path.name if output else path
         save(nlp, target)
         typer.echo(f"{target}: rules {before} -> {patterns.version}, {len(patterns.rules)} rules")
 

@@ -1,6 +1,6 @@
 """Train a self-decoding model on made-up names from the open lists, and measure it as its paper does.
 
-    python -m scripts.self_decoder train es training/self_decoder_es --encoder training/lm_es
+    python -m scripts.self_decoder train es --output training/self_decoder_es --encoder training/lm_es
     python -m scripts.self_decoder measure es training/self_decoder_es
 
 Two losses are minimized: the cross-entropy of reproducing the names without the matrix, and the squared difference
@@ -51,14 +51,14 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def train(
-    lang: Annotated[str, typer.Argument(help="Language of the names")],
-    output: Annotated[Path, typer.Argument(help="Folder of the model")],
-    config: Annotated[Path, typer.Option(help="Config with a block [self_decoder]")] = Path(
+    lang: Annotated[str, typer.Argument(help="Language of the names.")],
+    output: Annotated[Path, typer.Option(help="Folder of the model.")],
+    config: Annotated[Path, typer.Option(help="Config with a block [self_decoder].")] = Path(
         "configs/self_decoder.cfg"
     ),
-    encoder: Annotated[str, typer.Option(help="Folder or name of the encoder, if not that of the config")] = "",
-    names: Annotated[int, typer.Option(help="Names to learn from")] = 71_197,
-    epochs: Annotated[int, typer.Option(help="Times each is seen, if not as in the config")] = 0,
+    encoder: Annotated[str, typer.Option(help="Folder or name of the encoder; that of the config by default.")] = "",
+    names: Annotated[int, typer.Option(help="Number of names to train on.")] = 71_197,
+    epochs: Annotated[int, typer.Option(help="Number of epochs; that of the config by default.")] = 0,
 ) -> None:
     """Train a model, or resume interrupted training."""
     changed = {"encoder": encoder, "epochs": epochs}
@@ -71,10 +71,10 @@ def train(
 @app.command()
 def measure(
     context: typer.Context,
-    lang: Annotated[str, typer.Argument(help="Language of the names")],
-    model: Annotated[Path, typer.Argument(help="Folder of the model")],
-    names: Annotated[int, typer.Option(help="Names to replace")] = 500,
-    metrics: Annotated[Path, typer.Option(help="Where the figures are written")] = Path("metrics/self_decoder.json"),
+    lang: Annotated[str, typer.Argument(help="Language of the names.")],
+    model: Annotated[Path, typer.Argument(help="Folder of the model.")],
+    names: Annotated[int, typer.Option(help="Number of names to replace.")] = 500,
+    metrics: Annotated[Path, typer.Option(help="File of the metric rows.")] = Path("metrics/self_decoder.json"),
 ) -> None:
     """Measure a model on names that it was not trained on: its own output, and the output of the strategy."""
     decoder = SelfDecoder.from_disk(model)

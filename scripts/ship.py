@@ -48,13 +48,13 @@ LICENSES = {
 
 @app.command()
 def main(
-    pipeline: Annotated[Path, typer.Argument(help="Trained and calibrated pipeline")],
-    target: Annotated[Path, typer.Argument(help="Folder to put it")],
-    config: Annotated[list[Path], typer.Option(help="Config that made it; may be given again")],
-    data: Annotated[list[Path], typer.Option(help="Data that made it, a file or a folder; may be given again")],
-    version: Annotated[str, typer.Option(help="Version of the pipeline")],
+    pipeline: Annotated[Path, typer.Argument(help="Trained and calibrated pipeline.")],
+    output: Annotated[Path, typer.Option(help="Folder of the shipped pipeline.")],
+    config: Annotated[list[Path], typer.Option(help="Training config; repeatable.")],
+    data: Annotated[list[Path], typer.Option(help="Training data, a file or folder; repeatable.")],
+    version: Annotated[str, typer.Option(help="Version of the pipeline.")],
     points: Annotated[
-        Path | None, typer.Option(help="Pipeline whose calibration and operating points to take over")
+        Path | None, typer.Option(help="Pipeline with the calibration and operating points to copy.")
     ] = None,
 ) -> None:
     """Ship a pipeline."""
@@ -80,9 +80,9 @@ def main(
     )
     ner = nlp.get_pipe("deid_ner")
     ner.cfg["version"] = f"{version}+{sha256(pipeline / 'deid_ner' / 'model')[:12]}"
-    save(nlp, target)
-    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    typer.echo(f"{target}: {size / 1e6:.1f} MB, deid_ner {ner.cfg['version']}")
+    save(nlp, output)
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    typer.echo(f"{output}: {size / 1e6:.1f} MB, deid_ner {ner.cfg['version']}")
 
 
 def take_points(nlp: Language, measured: Language) -> None:

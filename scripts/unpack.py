@@ -19,10 +19,10 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    name: Annotated[str, typer.Argument(help="Name of the corpus; the archive is NAME.zip or NAME.tar.*")],
-    folders: Annotated[list[str] | None, typer.Argument(help="Folders to keep, as 'train/brat'; none: all")] = None,
-    assets_dir: Annotated[str, typer.Option(help="Folder of local copies; empty for assets/")] = "",
-    corpus: Annotated[Path, typer.Option(help="Folder to unpack into")] = Path("corpus"),
+    name: Annotated[str, typer.Argument(help="Name of the corpus; the archive is NAME.zip or NAME.tar.*.")],
+    folders: Annotated[list[str] | None, typer.Argument(help="Folders such as 'train/brat'; all by default.")] = None,
+    assets_dir: Annotated[str, typer.Option(help="Folder of the archives; assets/ by default.")] = "",
+    corpus: Annotated[Path, typer.Option(help="Folder to unpack to.")] = Path("corpus"),
 ) -> None:
     """Unpack an archive."""
     where = Path(assets_dir or "assets")

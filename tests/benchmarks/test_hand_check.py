@@ -21,7 +21,7 @@ def run(*args):
 @pytest.mark.parametrize("name", ["check.txt", "check.html"])
 def test_the_sheet_has_each_mention_before_and_after(tmp_path, name):
     out = tmp_path / name
-    result = run(SAMPLE, "--lang", "es", "--scheme", "meddocan", "--notes", 2, "--out", out)
+    result = run(SAMPLE, "--lang", "es", "--scheme", "meddocan", "--notes", 2, "--output", out)
     assert result.exit_code == 0
     assert out.read_text(encoding="utf8").count("########") == 2
     assert "== person 1" in out.read_text(encoding="utf8")
@@ -30,7 +30,7 @@ def test_the_sheet_has_each_mention_before_and_after(tmp_path, name):
 
 def test_nothing_is_written_into_the_repository():
     out = ROOT / "benchmarks" / "check.txt"
-    result = run(SAMPLE, "--lang", "es", "--scheme", "meddocan", "--out", out)
+    result = run(SAMPLE, "--lang", "es", "--scheme", "meddocan", "--output", out)
     assert result.exit_code != 0
     assert not out.exists()
 

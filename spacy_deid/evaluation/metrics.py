@@ -22,15 +22,13 @@ A figure with denominator 0 is undefined and returned as None, where the officia
 JSON values without text and without names of documents.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import registry
 
 from ..errors import Errors, InputError
 from .counts import (
@@ -261,22 +259,6 @@ def _figures(kind: str, total: NDArray[np.int64], replicates: NDArray[np.int64])
         leaks = ratio(replicates[:, 0], replicates[:, 1])
         return out | ({"ci": {"leak": interval(leaks)}} if len(replicates) else {})
     return score_triple(total, replicates)
-
-
-@registry.scorers("spacy_deid.deid_scorer.v1")  # type: ignore[untyped-decorator]
-def make_deid_scorer(spans_key: str | None = None) -> Callable[..., dict[str, float | None]]:
-    """Create the scorer for ``spacy train`` and ``spacy evaluate``.
-
-    spans_key (str): span group with the predictions, such as "deid/ner" to score a detector; None for ``doc.ents``.
-    RETURNS (Callable): function from examples to the scores of `score_examples`.
-    """
-
-    return partial(_score_spans, spans_key)
-
-
-def _score_spans(spans_key: str | None, examples: Iterable[Example], **_: Any) -> dict[str, float | None]:
-    """Score examples. A function of the module instead of a closure, so that pipelines can be pickled."""
-    return score_examples(examples, spans_key)
 
 
 def score_examples(examples: Iterable[Example], spans_key: str | None = None) -> dict[str, float | None]:

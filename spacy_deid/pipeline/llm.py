@@ -1,12 +1,11 @@
 """deid_llm: asks a local large language model for identifiers, and finds its answers in the note."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import raise_error
 
@@ -17,100 +16,6 @@ from ..llm.extraction import CANARY_LABELS, Extractor, PartFailed, Questions
 from ..llm.grounding import Grounding, ground
 from ..llm.prompts import load_prompt
 from ..spans import Evidence, check_key, write_evidence
-
-DEFAULTS: dict[str, Any] = {
-    "key": "deid/llm",
-    "model": None,
-    "prompt": "zero_shot.v2",
-    "language": None,
-    "labels": None,
-    "canaries": 2,
-    "fuzzy": 90.0,
-    "server": {
-        "model_name": None,
-        "allow": [],
-        "key_variable": None,
-        "ca_file": None,
-        "response_format": "auto",
-    },
-    "in_process": {"context": 8192, "threads": None, "gpu_layers": 0},
-    "sampling": {"temperature": 0.0, "seed": 0, "grammar": None},
-    "chunks": {"size": 4000, "overlap": 200},
-    "limits": {"max_tokens": 2048, "timeout": 300.0, "retries": 2, "wait": 0.5, "slots": 4},
-}
-
-
-@Language.factory("deid_llm", assigns=["doc.spans"], default_config=DEFAULTS)
-def make_llm(
-    nlp: Language,
-    name: str,
-    key: str,
-    model: str | None,
-    prompt: str,
-    language: str | None,
-    labels: list[str] | None,
-    canaries: int,
-    fuzzy: float | None,
-    server: dict[str, Any],
-    in_process: dict[str, Any],
-    sampling: dict[str, Any],
-    chunks: dict[str, Any],
-    limits: dict[str, Any],
-) -> "LLM":
-    """Make the component. The model is opened when the first note is processed.
-
-    key (str): span group to write.
-    model (Optional[str]): path of a GGUF file, or address of a server. There is no default: without a model no note is
-        processed.
-    prompt (str): name of a prompt that ships, or path of a file.
-    language (Optional[str]): language of the prompt; None for that of the pipeline.
-    labels (Optional[list[str]]): labels to ask for; None for those that the prompt describes.
-    canaries (int): number of invented identifiers that are planted in every question. If an answer misses one, for
-        example because the note contains a prompt injection, the question is repeated, and then the note fails. 0
-        turns the check off.
-    fuzzy (Optional[float]): similarity from 0 to 100 from which on words match what the model returned; None for no
-        fuzzy matching.
-    server (dict): settings of a server. "model_name": name of the model; None if the server has only one. "allow":
-        hosts other than this machine that may be contacted: names, addresses or networks. "key_variable": environment
-        variable that contains the API key. "ca_file": certificates of accepted authorities (PEM). "response_format":
-        see `llm.open_backend`.
-    in_process (dict): settings of a GGUF file. "context": maximum number of tokens of prompt and answer together.
-        "threads": number of threads; None for one per core. "gpu_layers": number of layers on a GPU; -1 for all.
-    sampling (dict): "temperature": 0 always takes the most probable token. "seed": random seed. "grammar": file with
-        a GBNF grammar that constrains the answer instead of the schema made from the labels.
-    chunks (dict): "size": maximum length of a part of a note, in characters. "overlap": maximum number of characters
-        that two parts share.
-    limits (dict): "max_tokens": maximum length of an answer; if one is cut off, the two halves of the part are
-        processed separately. "timeout": time limit of a request to a server, in seconds. "retries": number of
-        repetitions after a failure. "wait": seconds before the first repetition, doubled each time. "slots": number of
-        simultaneous requests to a server.
-    RAISES: ConfigError for an unknown setting of a block (D837), prompt (D735) or label (D001), or a value that is out
-        of range (D812); InputError (D402) if the grammar cannot be read.
-    """
-    blocks = {"server": server, "in_process": in_process, "sampling": sampling, "chunks": chunks, "limits": limits}
-    for block, settings in blocks.items():
-        if unknown := sorted(set(settings) - set(DEFAULTS[block])):
-            known = ", ".join(DEFAULTS[block])
-            raise ConfigError(Errors.D837.format(kind=f"setting of '{block}'", name=unknown[0], known=known))
-    loaded = load_prompt(prompt, language or str(nlp.lang))
-    extractor = {
-        "prompt": loaded,
-        "labels": [get_label(label).name for label in (loaded.labels if labels is None else labels)],
-        "canaries": canaries,
-        "seed": sampling["seed"],
-        **{setting: limits[setting] for setting in ("retries", "wait", "max_tokens")},
-    }
-    backend = {
-        **{setting: value for setting, value in server.items() if setting != "model_name"},
-        **in_process,
-        "model": server["model_name"],
-        "timeout": limits["timeout"],
-        "temperature": sampling["temperature"],
-        "grammar": _read_grammar(sampling["grammar"]),
-    }
-    return LLM(
-        name, key=key, model=model, extractor=extractor, backend=backend, fuzzy=fuzzy, slots=limits["slots"], **chunks
-    )
 
 
 def _read_grammar(path: str | None) -> str | None:
@@ -140,55 +45,64 @@ class LLM:
         self,
         name: str,
         *,
+        lang: str,
         key: str,
         model: str | None,
-        extractor: dict[str, Any],
-        backend: dict[str, Any],
+        prompt: str,
+        labels: Sequence[str] | None,
+        canaries: int,
         fuzzy: float | None,
-        slots: int,
-        size: int,
-        overlap: int,
+        server: Mapping[str, Any],
+        in_process: Mapping[str, Any],
+        sampling: Mapping[str, Any],
+        chunks: Mapping[str, Any],
+        limits: Mapping[str, Any],
     ) -> None:
-        """Initialize the component; see `make_llm`.
+        """Initialize the component; see `factories.make_llm`.
 
-        name (str): name of the component.
-        key (str): span group to write.
-        model (Optional[str]): path of a GGUF file, or address of a server.
-        extractor (dict): settings of `llm.extraction.Extractor`.
-        backend (dict): settings of `llm.open_backend`.
-        fuzzy (Optional[float]): similarity for fuzzy matching.
-        slots (int): number of simultaneous requests.
-        size (int): maximum length of a part of a note, in characters.
-        overlap (int): maximum number of characters that two parts share.
-        RAISES: ConfigError for an invalid key (D007) or a value that is out of range (D812).
+        RAISES: ConfigError for an invalid key (D007), prompt (D735) or label (D001), or a value that is out of range
+            (D812); InputError (D402) if the grammar cannot be read.
         """
-        self.name, self.key, self.fuzzy, self.size, self.overlap = name, check_key(key), fuzzy, size, overlap
-        self._check("limits.slots", slots >= 1, "at least 1")
-        self._check("chunks.size", size >= 100, "at least 100")
-        self._check("chunks.overlap", 0 <= overlap <= size // 2, "from 0 to half of 'chunks.size'")
-        self._check("labels", bool(extractor["labels"]), "a list of at least one label")
-        self._check("limits.retries", extractor["retries"] >= 0, "at least 0")
-        canaries = extractor.get("canaries", 0)
-        possible = [label for label in extractor["labels"] if label in CANARY_LABELS]
-        self._check(
-            "canaries",
-            canaries == 0 or (canaries > 0 and bool(possible)),
-            f"0, or at least 1 with one of the labels {', '.join(CANARY_LABELS)}",
-        )
-        self._check("fuzzy", fuzzy is None or 0 < fuzzy <= 100, "above 0 and at most 100, or null")
+        self.name, self.key, self.fuzzy = name, check_key(key), fuzzy
+        self.size, self.overlap, self._slots = chunks["size"], chunks["overlap"], limits["slots"]
+        loaded = load_prompt(prompt, lang)
+        chosen = [get_label(label).name for label in (loaded.labels if labels is None else labels)]
+        planted = any(label in CANARY_LABELS for label in chosen)
+        canary_labels = ", ".join(CANARY_LABELS)
+        for setting, holds, wanted in (
+            ("limits.slots", self._slots >= 1, "at least 1"),
+            ("chunks.size", self.size >= 100, "at least 100"),
+            ("chunks.overlap", 0 <= self.overlap <= self.size // 2, "from 0 to half of 'chunks.size'"),
+            ("labels", bool(chosen), "a list of at least one label"),
+            ("limits.retries", limits["retries"] >= 0, "at least 0"),
+            (
+                "canaries",
+                canaries == 0 or (canaries > 0 and planted),
+                f"0, or at least 1 with one of the labels {canary_labels}",
+            ),
+            ("fuzzy", fuzzy is None or 0 < fuzzy <= 100, "above 0 and at most 100, or null"),
+        ):
+            if not holds:
+                raise ConfigError(Errors.D812.format(name=name, setting=setting, wanted=wanted))
+        self._extractor_settings: dict[str, Any] = {
+            "prompt": loaded,
+            "labels": chosen,
+            "canaries": canaries,
+            "seed": sampling["seed"],
+            **{setting: limits[setting] for setting in ("retries", "wait", "max_tokens")},
+        }
+        self._backend_settings: dict[str, Any] = {
+            **{setting: value for setting, value in server.items() if setting != "model_name"},
+            **in_process,
+            "model": server["model_name"],
+            "timeout": limits["timeout"],
+            "temperature": sampling["temperature"],
+            "grammar": _read_grammar(sampling["grammar"]),
+        }
+        self._location = model
         self.counts: Counter[str] = Counter()
-        self._location, self._extractor_settings, self._backend_settings = model, extractor, backend
-        self._slots = slots
         self._extractor: Extractor | None = None
         self._error_handler: Any = raise_error
-
-    def _check(self, setting: str, holds: bool, wanted: str) -> None:
-        """Check a setting.
-
-        RAISES: ConfigError (D812) if `holds` is False.
-        """
-        if not holds:
-            raise ConfigError(Errors.D812.format(name=self.name, setting=setting, wanted=wanted))
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without the model; the copy opens it again."""

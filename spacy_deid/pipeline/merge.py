@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import srsly
-from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
@@ -14,7 +13,6 @@ from ..labels import get_label
 from ..spans import (
     DISCARDED,
     MERGED,
-    PREFIX,
     RECOVERED,
     REVIEW,
     Candidate,
@@ -50,40 +48,6 @@ def read_label_priority(path: str | None = None) -> dict[str, int]:
     return {get_label(label).name: number for label, number in data.items()}
 
 
-@Language.factory(
-    "deid_merge",
-    requires=["doc.spans"],
-    assigns=["doc.ents", "doc.spans"],
-    default_config={
-        "sources": None,
-        "label_priority": None,
-        "spans_filter": None,
-    },
-)
-def make_merge(
-    nlp: Language,
-    name: str,
-    sources: list[str] | None,
-    label_priority: dict[str, int] | str | None,
-    spans_filter: SpansFilter | None,
-) -> "Merge":
-    """Make the component.
-
-    sources (Optional[list[str]]): span groups to merge, the most trusted first; None for those of the detectors that
-        are in the pipeline when this component is added.
-    label_priority (Optional[Union[dict[str, int], str]]): canonical label → number, or a JSON file with such an
-        object; where detections overlap, the label with the smaller number wins. None for the priority that ships.
-    spans_filter (Optional[SpansFilter]): makes the candidates disjoint; None for `spans.union_filter`, which trims
-        overlapping spans and never uncovers a token.
-    """
-    if sources is None:
-        keys = (getattr(component, "key", None) for _, component in nlp.components)
-        sources = [key for key in keys if isinstance(key, str) and key.startswith(PREFIX)]
-    if not isinstance(label_priority, dict):
-        label_priority = read_label_priority(label_priority)
-    return Merge(name, sources=sources, label_priority=label_priority, spans_filter=spans_filter or union_filter)
-
-
 class Merge:
     """Unites the evidence of the detectors.
 
@@ -92,20 +56,24 @@ class Merge:
     """
 
     def __init__(
-        self, name: str, *, sources: Iterable[str], label_priority: Mapping[str, int], spans_filter: SpansFilter
+        self,
+        name: str,
+        *,
+        sources: Iterable[str],
+        label_priority: Mapping[str, int] | str | None = None,
+        spans_filter: SpansFilter | None = None,
     ) -> None:
-        """Initialize the component; see `make_merge`.
+        """Initialize the component; see `factories.make_merge`.
 
-        name (str): name of the component.
-        sources (Iterable[str]): span groups to merge, the most trusted first.
-        label_priority (Mapping[str, int]): canonical label → number.
-        spans_filter (SpansFilter): makes the candidates disjoint.
-        RAISES: ConfigError for an invalid key (D007), or without sources (D504).
+        RAISES: ConfigError for an invalid key (D007), without sources (D504), or for a label priority that cannot be
+            read (D509) or has an unknown label (D001).
         """
         self.name = name
         self.sources = [check_key(key) for key in sources]
+        if not isinstance(label_priority, Mapping):
+            label_priority = read_label_priority(label_priority)
         self.label_priority = label_priority
-        self.spans_filter = spans_filter
+        self.spans_filter = spans_filter or union_filter
         # Set by a recovery that is added: without its group no text is then released.
         self.expects_recovery = False
         if not self.sources:

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 
 from ..errors import ConfigError, Errors
@@ -36,60 +36,10 @@ from ..ml.postprocess import admit, join_names, propagate_names, settle_roles, s
 from ..ml.tagger import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
 
-__all__ = ["DEFAULT_MODEL", "DeidNER", "make_ner"]
-
 Scores = Sequence[Floats2d | Floats3d]
 Found = tuple[int, int, int, float, str]
 
-_DEFAULT_MODEL = """
-[model]
-@architectures = "spacy_deid.TagScorer.v1"
-dropout = 0.2
-
-[model.tok2vec]
-@architectures = "spacy_deid.NoteTok2Vec.v1"
-"""
 _CONTACTS = frozenset("DEF")  # telephone, fax, e-mail: HIPAA categories
-DEFAULT_MODEL = Config().from_str(_DEFAULT_MODEL)["model"]
-
-
-@Language.factory(
-    "deid_ner",
-    assigns=["doc.spans"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "key": "deid/ner",
-        "threshold": 0.5,
-        "operating_point": None,
-        "propagate_names": True,
-        "scorer": {"@scorers": "spacy_deid.deid_scorer.v1"},
-    },
-)
-def make_ner(
-    nlp: Language,
-    name: str,
-    model: Model[list[Doc], Scores],
-    key: str,
-    threshold: float | dict[str, float],
-    operating_point: str | None,
-    propagate_names: bool,
-    scorer: Callable[..., dict[str, Any]] | None,
-) -> "DeidNER":
-    """Make the component.
-
-    model (Model[List[Doc], List[Floats2d]]): Docs → scores of the BIOES tags, shape (tokens, tags), or (members,
-        tokens, tags) for a committee.
-    key (str): span group to write.
-    threshold (Union[float, dict[str, float]]): probability of being PHI from which on a token is covered. 0.5 follows
-        the best path; lower values find more with more false positives. For thresholds by label: ``{"default": 0.3,
-        "PATIENT": 0.1}``.
-    operating_point (Optional[str]): named operating point of `spacy-deid calibrate`, instead of the threshold.
-    propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
-    scorer (Optional[Callable]): registered scorer.
-    """
-    ner = DeidNER(nlp.vocab, model, name, key=key, threshold=threshold, propagate_names=propagate_names, scorer=scorer)
-    ner.operating_point = operating_point  # unchecked: its thresholds come with the weights
-    return ner
 
 
 class DeidNER(TrainablePipe):  # type: ignore[misc]

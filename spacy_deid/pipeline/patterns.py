@@ -8,7 +8,6 @@ from typing import Any
 
 import srsly
 from spacy import util
-from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
@@ -28,55 +27,7 @@ from ..patterns import (
 from ..patterns.validators import CHECK_DIGITS
 from ..spans import Evidence, check_key, write_evidence
 
-__all__ = ["Patterns", "make_patterns"]
-
 _PERSONS = frozenset(name for name, label in LABELS.items() if label.conll == "PER")
-
-
-@Language.factory(
-    "deid_patterns",
-    assigns=["doc.spans"],
-    default_config={
-        "key": "deid/patterns",
-        "languages": None,
-        "rules": [],
-        "disable": [],
-        "verify": True,
-        "propagate_names": True,
-    },
-)
-def make_patterns(
-    nlp: Language,
-    name: str,
-    key: str,
-    languages: list[str] | None,
-    rules: list[str],
-    disable: list[str],
-    verify: bool,
-    propagate_names: bool,
-) -> "Patterns":
-    """Make the component.
-
-    key (str): span group to write.
-    languages (list[str] | None): languages whose rules are used, in addition to the rules for all languages; None for
-        the language of the pipeline.
-    rules (list[str]): paths of further rules files.
-    disable (list[str]): ids of rules to leave out, such as "es/dni".
-    verify (bool): whether further rules files are run on their own examples when they are read.
-    propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
-    RETURNS (Patterns): the component.
-    """
-    if languages is None:
-        languages = [nlp.lang] if nlp.lang in rule_languages() else []
-    return Patterns(
-        name,
-        key=key,
-        languages=languages,
-        paths=rules,
-        disable=disable,
-        verify=verify,
-        propagate_names=propagate_names,
-    )
 
 
 class Patterns:

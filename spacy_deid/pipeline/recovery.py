@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ..dictionaries.normalise import normal_form
@@ -14,14 +13,11 @@ from ..dictionaries.terms import function_words
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
 from ..medical.dictionary import MedicalDictionary
-from ..medical.dictionary import languages as medical_languages
 from ..medical.name_context import NameContext, UnlistedEponyms, read_context
 from ..medical.use import NUMBERS, PLACES, RECOVERABLE, MedicalUse, SpanIndex
 from ..medical.veto import Detected, Veto
 from ..patterns.matcher import recovery_matcher
 from ..spans import MERGED, RECOVERED, Evidence, read_evidence, write_evidence
-
-__all__ = ["Recovery", "make_recovery"]
 
 _BETWEEN = ("", " ", "-", "/", ", ")
 _JOINING = tuple("./-+:_@")  # a number goes on behind these
@@ -31,51 +27,6 @@ _YEAR = re.compile(r"(?:19|20)\d\d")  # without a unit, whatever stands before i
 _SAID = ("before", "after", "sign")  # reasons that hold of a name without its capital
 _NAME_BEFORE = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ][^\W\d_]*[.,]?[ -]?$")
 _NAME_AFTER = re.compile(r",?[ -]?[A-ZÀ-ÖØ-ÞĀ-ſ]")
-
-
-@Language.factory(
-    "deid_recovery",
-    requires=["doc.ents", "doc.spans"],
-    assigns=["doc.ents", "doc.spans"],
-    default_config={
-        "labels": None,
-        "language": None,
-        "dictionary": None,
-        "terms": True,
-        "expressions": True,
-        "lists": ["deid/ruler"],
-    },
-)
-def make_recovery(
-    nlp: Language,
-    name: str,
-    labels: list[str] | None,
-    language: str | None,
-    dictionary: str | None,
-    terms: bool,
-    expressions: bool,
-    lists: list[str],
-) -> "Recovery":
-    """Make the component. A preceding ``deid_merge`` will then expect it.
-
-    labels (Optional[list[str]]): labels that may be recovered; None for `RECOVERABLE`.
-    language (Optional[str]): language of the notes; None for that of the pipeline.
-    dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
-    terms (bool): whether medical terms and eponyms are recovered.
-    expressions (bool): whether matches of recovery expressions are recovered.
-    lists (list[str]): span groups of list detectors; their clinicians are only recovered with a head word ("disease").
-    """
-    for _, component in nlp.components:
-        if hasattr(component, "expects_recovery"):
-            component.expects_recovery = True
-    lang = language or str(nlp.lang)
-    medical = None
-    if terms and dictionary:
-        medical = MedicalDictionary.from_file(dictionary)
-    elif terms and lang in medical_languages():
-        medical = MedicalDictionary.load(lang)
-    chosen = RECOVERABLE if labels is None else labels
-    return Recovery(name, lang=lang, labels=chosen, medical=medical, terms=terms, expressions=expressions, lists=lists)
 
 
 class Recovery:

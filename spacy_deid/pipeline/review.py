@@ -6,16 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import LABELS
 from ..medical.dictionary import MedicalDictionary
-from ..medical.dictionary import languages as medical_languages
 from ..spans import MERGED, RECOVERED, REVIEW, SCORES, Evidence, write_evidence
-
-__all__ = ["Review", "ReviewSpan", "choose_runs", "make_review"]
 
 _SHARE = 0.5  # of the highest score of a span that a word must have to go into it
 _GAP = 3  # characters between two words that are looked at together
@@ -37,66 +33,6 @@ class ReviewSpan:
     columns: Mapping[str, float]
 
 
-@Language.factory(
-    "deid_review",
-    requires=["doc.ents", "doc.spans"],
-    assigns=["doc.spans"],
-    default_config={
-        "per_1000_words": 5.0,
-        "at_least": 1,
-        "floor": 0.0,
-        "longest": 10,
-        "column": None,
-        "medical": True,
-        "recovered": True,
-        "language": None,
-        "dictionary": None,
-    },
-)
-def make_review(
-    nlp: Language,
-    name: str,
-    per_1000_words: float,
-    at_least: int,
-    floor: float,
-    longest: int,
-    column: str | None,
-    medical: bool,
-    recovered: bool,
-    language: str | None,
-    dictionary: str | None,
-) -> "Review":
-    """Make the component. Add it after ``deid_merge`` and ``deid_recovery``.
-
-    per_1000_words (float): number of spans to propose per 1,000 words of a note.
-    at_least (int): number of spans to propose in any note, however short.
-    floor (float): minimum score of a word (exclusive); its scale depends on the score of ``deid_surprisal``.
-    longest (int): maximum number of words per span, so that an unusual paragraph is not a single span.
-    column (Optional[str]): column of ``deid_surprisal`` for ranking words, such as "surprisal" or "per_piece"; None
-        for its score.
-    medical (bool): whether terms of the medical dictionary are excluded.
-    recovered (bool): whether text that ``deid_recovery`` released as medical is proposed nevertheless.
-    language (Optional[str]): language of the notes; None for that of the pipeline.
-    dictionary (Optional[str]): file of a medical dictionary; None for the one that ships.
-    """
-    lang = language or str(nlp.lang)
-    terms = None
-    if medical and dictionary:
-        terms = MedicalDictionary.from_file(dictionary)
-    elif medical and lang in medical_languages():
-        terms = MedicalDictionary.load(lang)
-    return Review(
-        name,
-        per_1000_words=per_1000_words,
-        at_least=at_least,
-        floor=floor,
-        longest=longest,
-        column=column,
-        terms=terms,
-        recovered=recovered,
-    )
-
-
 class Review:
     """Writes ``doc.spans["deid/review"]``. It changes neither ``doc.ents`` nor the edits."""
 
@@ -112,7 +48,7 @@ class Review:
         terms: MedicalDictionary | None = None,
         recovered: bool = True,
     ) -> None:
-        """Initialize the component; see `make_review`.
+        """Initialize the component; see `factories.make_review`.
 
         terms (Optional[MedicalDictionary]): terms to exclude.
         RAISES: ConfigError (D812) for a negative budget, or a maximum length below 1.

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import srsly
-from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
@@ -35,38 +34,8 @@ from ..labels import get_label
 from ..lang import get_language
 from ..spans import Evidence, check_key, write_evidence
 
-__all__ = ["Ruler", "make_ruler"]
-
 _LANG = "lang:"
 _WITHOUT_PATIENT = ("institution", "refuse")
-
-
-@Language.factory(
-    "deid_ruler",
-    assigns=["doc.spans"],
-    default_config={
-        "key": "deid/ruler",
-        "paths": [],
-        "label": None,
-        "without_patient": "institution",
-        "fuzzy": None,
-    },
-)
-def make_ruler(
-    nlp: Language, name: str, key: str, paths: list[str], label: str | None, without_patient: str, fuzzy: bool | None
-) -> "Ruler":
-    """Make the component.
-
-    key (str): span group to write.
-    paths (list[str]): public lists, .csv or .jsonl. They are saved with the pipeline. "lang:es/gazetteer.csv" is the
-        file ``gazetteer.csv`` of Spanish; see `spacy_deid.lang`.
-    label (str): label of rows without a label.
-    without_patient (str): handling of a note without a patient id, or with an unknown one: "institution" searches only
-        for the terms of the institution, "refuse" raises an error.
-    fuzzy (bool): whether misspelled long names of the note's patient match, too; None for the setting that the
-        dictionaries were built with.
-    """
-    return Ruler(name, key=key, paths=paths, label=label, without_patient=without_patient, fuzzy=fuzzy)
 
 
 class Ruler(Pipe):

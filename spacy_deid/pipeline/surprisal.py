@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
@@ -19,89 +18,7 @@ from ..masked_lm.scores import Score, choose_score
 from ..masked_lm.scoring import Mode, NoteWords, WordScores, align_words, choose_mode, half_overlap, score_words
 from ..spans import SCORES, Evidence, check_key, write_evidence
 
-__all__ = ["SCORES", "Surprisal", "make_surprisal"]
-
 Values = NDArray[np.float64]
-
-
-@Language.factory(
-    "deid_surprisal",
-    assigns=["doc.spans", "doc.user_data"],
-    default_config={
-        "key": "deid/surprisal",
-        "model": None,
-        "language": None,
-        "mode": "spread",
-        "masking": "same_word",
-        "lemmatizer": None,
-        "candidates": "all",
-        "score": "entropy",
-        "threshold": None,
-        "label": "OTHER",
-        "precision": None,
-        "window": None,
-        "batch": 1024,
-        "allow_download": False,
-    },
-)
-def make_surprisal(
-    nlp: Language,
-    name: str,
-    key: str,
-    model: str | None,
-    language: str | None,
-    mode: Any,
-    masking: Any,
-    lemmatizer: Any,
-    candidates: Any,
-    score: Any,
-    threshold: float | None,
-    label: str,
-    precision: str | None,
-    window: int | None,
-    batch: int,
-    allow_download: bool,
-) -> "Surprisal":
-    """Make the component. The model is loaded when the first note is scored.
-
-    `mode`, `masking`, `candidates` and `score` are plain names or config blocks of the registries ``deid_modes``,
-    ``deid_masking``, ``deid_candidates`` and ``deid_scores``.
-
-    key (str): span group to write.
-    model (Optional[str]): folder of a masked language model, language of a model that ships, or with `allow_download`
-        the name of a model on a hub; None for the language of the pipeline.
-    language (Optional[str]): language of word counts, name lists and lemmatizer; None for that of the pipeline.
-    mode (Union[str, Mode]): how many words are masked at once: "exact", "spread" or "unmasked".
-    masking (Union[str, Masking]): which words are masked together: "none", "same_word" or "same_lemma".
-    lemmatizer (Any): lemmatizer of "same_lemma"; see `lemmatizers.choose_lemmatizer`.
-    candidates (Union[str, Candidates]): which words are scored: "all" or "uncommon".
-    score (Union[str, Score]): how the score is computed: "surprisal", "per_piece", "rank", "entropy", "name_slot",
-        "contrast" or "combined".
-    threshold (Optional[float]): words with at least this score become spans; None for scores only.
-    label (str): label of the spans.
-    precision (Optional[str]): "float" or "int8"; None for the default of the mode.
-    window (Optional[int]): window length in pieces; None for the maximum of the model.
-    batch (int): number of pieces per batch.
-    allow_download (bool): whether a model may be downloaded from a hub.
-    """
-    lang = language or str(nlp.lang)
-    chosen = choose_mode(mode)
-    return Surprisal(
-        name,
-        lang=lang,
-        key=key,
-        model=model or lang,
-        mode=chosen,
-        masking=choose_masking(masking, lambda: choose_lemmatizer(lemmatizer, lang)),
-        candidates=choose_candidates(candidates, lang),
-        score=choose_score(score, lang),
-        threshold=threshold,
-        label=label,
-        precision=precision or chosen.precision,
-        window=window,
-        batch=batch,
-        allow_download=allow_download,
-    )
 
 
 class Surprisal:
@@ -113,28 +30,34 @@ class Surprisal:
         *,
         lang: str,
         key: str,
-        model: str,
-        mode: Mode,
-        masking: Masking,
-        candidates: Candidates,
-        score: Score,
+        model: str | None,
+        mode: str | Mode,
+        masking: str | Masking,
+        lemmatizer: Any,
+        candidates: str | Candidates,
+        score: str | Score,
         threshold: float | None,
         label: str,
-        precision: str,
+        precision: str | None,
         window: int | None,
         batch: int,
         allow_download: bool,
     ) -> None:
-        """Initialize the component; see `make_surprisal`.
+        """Initialize the component; see `factories.make_surprisal`.
 
-        RAISES: ConfigError for an invalid key (D007), label (D001) or batch size (D812).
+        RAISES: ConfigError for an invalid key (D007), label (D001) or batch size (D812), or an unknown name of a part
+            (D697, D698).
         """
         if batch < 1:
             raise ConfigError(Errors.D812.format(name=name, setting="batch", wanted="at least 1"))
         self.name, self.key, self.lang, self.label = name, check_key(key), lang, get_label(label).name
-        self.mode, self.masking, self.candidates, self.score = mode, masking, candidates, score
+        self.mode: Mode = choose_mode(mode)
+        self.masking: Masking = choose_masking(masking, lambda: choose_lemmatizer(lemmatizer, lang))
+        self.candidates: Candidates = choose_candidates(candidates, lang)
+        self.score: Score = choose_score(score, lang)
         self.threshold, self.window, self.batch = threshold, window, batch
-        self._source, self._precision, self._allow_download = model, precision, allow_download
+        self._source, self._precision = model or lang, precision or self.mode.precision
+        self._allow_download = allow_download
         self._model: MaskedLM | None = None
         self._properties: dict[str, NDArray[np.float32]] = {}
 

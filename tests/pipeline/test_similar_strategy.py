@@ -7,7 +7,7 @@ import spacy
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.lang.text import fold
-from spacy_deid.pipeline.surrogate import make_similar_strategy
+from spacy_deid.pipeline.surrogate_style import make_similar_strategy
 from spacy_deid.surrogates.keys import ProjectKey
 
 pytest.importorskip("onnxruntime")

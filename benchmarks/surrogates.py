@@ -38,7 +38,7 @@ from rapidfuzz.distance import Levenshtein
 from spacy_deid.evaluation import AnnotatedText, read_folder
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.lang.text import fold
-from spacy_deid.patterns.validators import VALIDATORS
+from spacy_deid.patterns.validators import get_validator
 from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import PERSONS, Mention, number_entities
@@ -212,8 +212,8 @@ def validity(note: ReleasedNote) -> Iterator[bool]:
     """For each number with valid check digits, test whether its surrogate is valid."""
     for mention, made in pairs(note):
         for name, labels in CHECKED.items():
-            if made.action == "replace" and mention.label in labels and VALIDATORS[name](mention.text):
-                yield VALIDATORS[name](made.text)
+            if made.action == "replace" and mention.label in labels and get_validator(name)(mention.text):
+                yield get_validator(name)(made.text)
 
 
 WARM = bytes(range(200, 232))

@@ -39,7 +39,7 @@ def language_codes(resource: str = "") -> list[str]:
     resource (str): name of a data file; only languages that have it are returned. All languages if empty.
     RETURNS (list[str]): ISO 639-1 codes, sorted.
     """
-    return [code for code in language_folders() if not resource or get_language(code).has(resource)]
+    return [code for code, folder in language_folders().items() if not resource or (folder / resource).exists()]
 
 
 def add_folder(folder: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""Rules for identifiers that have a form: rules files, check digits, and the matcher."""
+"""Rules for identifiers with a fixed form: rules files, validators and the matcher."""
 
 from .matcher import Match as Match
 from .matcher import RuleMatcher as RuleMatcher
@@ -6,10 +6,11 @@ from .matcher import check_examples as check_examples
 from .rules import COMMON as COMMON
 from .rules import Context as Context
 from .rules import Rule as Rule
+from .rules import check_language as check_language
 from .rules import check_unique as check_unique
 from .rules import parse_example as parse_example
 from .rules import read_rules as read_rules
 from .rules import resource_rules as resource_rules
 from .rules import rule_languages as rule_languages
-from .validators import VALIDATORS as VALIDATORS
 from .validators import get_validator as get_validator
+from .validators import validator_names as validator_names

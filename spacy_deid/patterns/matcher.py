@@ -1,15 +1,16 @@
-"""Run rules over a text. One automaton finds the words that rules hang on; patterns are tried where they must be.
+"""The matcher of rules.
 
-A rule with keywords costs nothing on a text without them, however many rules there are; one that says how its matches
-begin is tried only there; the others are one linear scan each. No rule sees another's matches.
+One Aho-Corasick automaton finds the keywords of all rules, and the pattern of a rule is tried only after its keywords.
+A rule without keywords is tried where its setting `begins` allows, or on the whole text. Rules do not see each other's
+matches. A pattern is compiled when it is tried first, so most rules cost nothing on most texts.
 """
 
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from re import Match as ReMatch
 from re import Pattern
@@ -20,10 +21,10 @@ from ..errors import ConfigError, Errors
 from ..labels import LABELS
 from .normalization import NormalizedText, fold, normalize_text
 from .rules import Context, Rule, parse_example, recovery_rules
-from .validators import CHECK_DIGITS, get_validator
+from .validators import get_validator, has_check_digit
 
 Positions = dict[str, list[int]]
-# The first number and the first capital of each run: where the rules that say how they begin are tried.
+# Where rules with the setting `begins` are tried.
 _BEGINS = {
     "digit": re.compile(r"\d+"),
     "capital": re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
@@ -33,13 +34,13 @@ _BEGINS = {
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A rule that fired.
+    """A match of a rule.
 
-    start, end (int): characters in the text, end exclusive.
+    start, end (int): character offsets in the text.
     label (str): canonical label.
-    rule (str): the rule's id.
-    score (float): the rule's score.
-    validated (bool): whether a rule of this label found a right check digit in these characters.
+    rule (str): id of the rule.
+    score (float): score of the rule.
+    validated (bool): whether a rule with this label found a correct check digit in these characters.
     """
 
     start: int
@@ -50,65 +51,76 @@ class Match:
     validated: bool = False
 
 
-@dataclass(slots=True)
 class _Compiled:
-    """A rule, ready to run."""
+    """A rule with its folded words, and its pattern, which is compiled on first use."""
 
-    rule: Rule
-    order: int
-    pattern: Pattern[str]
-    validator: Callable[[str], bool] | None
-    groups: list[tuple[str | int, str]]
-    needs: list[str]
-    context: Context | None
-    not_context: Context | None
-    keyed: bool
-    inclusive: bool
+    def __init__(self, rule: Rule, order: int) -> None:
+        self.rule, self.order = rule, order
+        language = rule.id.partition("/")[0]
+        self.validator = get_validator(rule.validator, language) if rule.validator else None
+        self.words = {fold(word) for word in (*rule.after, *rule.starts_with)}
+        self.needs = [fold(word) for word in rule.needs]
+        self.context, self.not_context = _folded(rule.context), _folded(rule.not_context)
+
+    @cached_property
+    def pattern(self) -> Pattern[str]:
+        """Pattern[str]: The compiled pattern."""
+        return self.rule.compile()
+
+    @cached_property
+    def groups(self) -> list[tuple[str | int, str]]:
+        """list[tuple[str | int, str]]: The groups that mark identifiers, with their labels; 0 is the whole match."""
+        named: list[tuple[str | int, str]] = [
+            (name, self.rule.label if name == "phi" else name.upper())
+            for name in self.pattern.groupindex
+            if name == "phi" or name.upper() in LABELS
+        ]
+        return named or [(0, self.rule.label)]
 
 
 Found = tuple[_Compiled, int, ReMatch[str]]
 
 
 class RuleMatcher:
-    """Finds what rules describe."""
+    """Finds identifiers by rules."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        """Compile rules.
+        """Index the rules by their keywords.
 
-        rules (Sequence[Rule]): rules; where two match the same characters, the first counts.
+        rules (Sequence[Rule]): the rules. If two match the same characters, the first one counts.
+        RAISES: KeyError for an unknown validator.
         """
         self.rules = list(rules)
-        compiled = [_compile(rule, order) for order, rule in enumerate(self.rules)]
+        self._compiled = [_Compiled(rule, order) for order, rule in enumerate(self.rules)]
         self._scans: dict[str, list[_Compiled]] = defaultdict(list)
         self._keyed: dict[str, list[_Compiled]] = defaultdict(list)
         self._stems: set[str] = set()
         self._words: set[str] = set()
-        for item in compiled:
-            self._index(item)
+        for item in self._compiled:
+            for word in item.words:
+                self._keyed[word].append(item)
+            if not item.words:
+                self._scans[item.rule.begins].append(item)
+            if item.rule.stem:
+                self._stems |= item.words
+            for context in filter(None, (item.context, item.not_context)):
+                self._words.update(context.before, context.after)
         self._automaton = _automaton(self._words | set(self._keyed))
-        self.labels = tuple(sorted({label for item in compiled for _, label in item.groups}))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """tuple[str, ...]: Labels of the rules, sorted."""
+        return tuple(sorted({label for item in self._compiled for _, label in item.groups}))
 
     def __reduce__(self) -> tuple[type["RuleMatcher"], tuple[list[Rule]]]:
-        """A spawned worker compiles the rules anew: validators are closures, which do not pickle."""
+        """Pickle the rules only: validators are closures, which cannot be pickled."""
         return RuleMatcher, (self.rules,)
-
-    def _index(self, item: _Compiled) -> None:
-        """Put a rule where its words, or the want of them, lead to it."""
-        words = {fold(word) for word in [*item.rule.after, *item.rule.starts_with]}
-        for word in words:
-            self._keyed[word].append(item)
-        if not words:
-            self._scans[item.rule.begins].append(item)
-        if item.rule.stem:
-            self._stems |= words
-        for context in filter(None, (item.context, item.not_context)):
-            self._words.update(context.before, context.after)
 
     def find(self, text: str) -> list[Match]:
         """Find identifiers.
 
-        A match inside another one's characters is left out: nothing is uncovered by that, and the longer one knows
-        better what it is. A match with a right check digit is left out only inside another such match.
+        A match inside another one is left out: its characters are covered, and the longer match has the better label.
+        A match with a correct check digit is left out only inside another such match.
 
         text (str): the note.
         RETURNS (list[Match]): in the order of the text.
@@ -116,16 +128,16 @@ class RuleMatcher:
         reading = normalize_text(text)
         hits, words = self._hits(reading)
         found = [
-            (*reading.to_note(start, end), -item.keyed, item.order, label, item.rule)
+            (*reading.to_note(start, end), -bool(item.words), item.order, label, item.rule)
             for item, first, match in chain(self._keyed_matches(reading, hits), self._scan_matches(reading))
             for start, end, label in _accept(item, first, match, words, reading)
         ]
         return _outermost(found)
 
     def _hits(self, reading: NormalizedText) -> tuple[list[tuple[int, int, str]], Positions]:
-        """Words that stand free in the text: (start, end, word) of keywords, and the starts of context words.
+        """Find the keywords and the context words of a text at word boundaries; a stem may be followed by letters.
 
-        Stems are among the keywords with whatever follows them.
+        RETURNS (tuple): (start, end, word) of keywords, and context word → its start offsets.
         """
         hits: list[tuple[int, int, str]] = []
         words: Positions = defaultdict(list)
@@ -146,16 +158,18 @@ class RuleMatcher:
         return hits, words
 
     def _keyed_matches(self, reading: NormalizedText, hits: Iterable[tuple[int, int, str]]) -> Iterator[Found]:
-        """Try each rule right after its keywords."""
+        """Try each rule immediately after its keywords."""
         text = reading.text
         for start, end, word in hits:
             for item in self._keyed[word]:
+                if item.rule.capital and not text[start].isupper():
+                    continue
                 match = item.pattern.match(text, end)
-                if match and (item.rule.stem or _ends_free(text, end)) and _cased(item.rule, text, start):
-                    yield item, start if item.inclusive else -1, match
+                if match and (item.rule.stem or _ends_free(text, end)):
+                    yield item, start if item.rule.starts_with else -1, match
 
     def _scan_matches(self, reading: NormalizedText) -> Iterator[Found]:
-        """Run the rules without keywords, where they begin or over the whole text."""
+        """Try the rules without keywords where they may begin, or on the whole text."""
         text, folded = reading.text, reading.folded
         for begins, items in self._scans.items():
             starts = [match.start() for match in _BEGINS[begins].finditer(text)] if begins else []
@@ -167,39 +181,13 @@ class RuleMatcher:
 
 
 def _tried(pattern: Pattern[str], text: str, starts: Iterable[int]) -> Iterator[ReMatch[str]]:
-    """Matches at the given places that do not overlap."""
+    """Yield the matches that begin at given offsets and do not overlap."""
     reach, tried = -1, pattern.match
     for start in starts:
         match = tried(text, start)
         if match and start >= reach:
             reach = match.end()
             yield match
-
-
-def _cased(rule: Rule, text: str, start: int) -> bool:
-    return not rule.capital or text[start].isupper()
-
-
-def _compile(rule: Rule, order: int) -> _Compiled:
-    """Prepare a rule."""
-    pattern = rule.compile()
-    groups: list[tuple[str | int, str]] = [
-        (name, rule.label if name == "phi" else name.upper())
-        for name in pattern.groupindex
-        if name == "phi" or name.upper() in LABELS
-    ]
-    return _Compiled(
-        rule=rule,
-        order=order,
-        pattern=pattern,
-        validator=get_validator(rule.validator) if rule.validator else None,
-        groups=groups or [(0, rule.label)],
-        needs=[fold(word) for word in rule.needs],
-        context=_folded(rule.context),
-        not_context=_folded(rule.not_context),
-        keyed=bool(rule.after or rule.starts_with),
-        inclusive=bool(rule.starts_with),
-    )
 
 
 def _folded(context: Context | None) -> Context | None:
@@ -220,7 +208,7 @@ def _automaton(words: Iterable[str]) -> ahocorasick.Automaton | None:
 
 
 def _starts_free(text: str, start: int) -> bool:
-    """Whether a word begins here. "GarcíaNºCol" runs two words together; a digit may stand before: "12NHC"."""
+    """Whether a word begins here: after a digit ("12NHC") and in two joined words ("GarcíaNºCol"), too."""
     before = text[start - 1] if start else " "
     if not (before.isalpha() and text[start].isalnum()):
         return True
@@ -228,14 +216,17 @@ def _starts_free(text: str, start: int) -> bool:
 
 
 def _ends_free(text: str, end: int) -> bool:
-    """Whether a word ends here; a digit may follow: "CP28035"."""
+    """Whether a word ends here, also before a digit: "CP28035"."""
     return not (end < len(text) and text[end].isalpha() and text[end - 1].isalpha())
 
 
 def _accept(
     item: _Compiled, first: int, match: ReMatch[str], words: Positions, reading: NormalizedText
 ) -> Iterator[tuple[int, int, str]]:
-    """The spans of a match that its validator and its context admit; `first` is where its keyword stands, or -1."""
+    """Yield the spans of a match that its validator and its context accept.
+
+    first (int): start of the keyword if it belongs to the identifier, else -1.
+    """
     for group, label in item.groups:
         start, end = match.span(group)
         if group == 0 and first >= 0:
@@ -252,14 +243,14 @@ def _accept(
 
 
 def _near(context: Context, start: int, end: int, words: Positions) -> bool:
-    """Whether one of the words stands near a span."""
+    """Whether one of the context words is near a span."""
     return any(_between(words.get(word), start - context.within, start) for word in context.before) or any(
         _between(words.get(word), end, end + context.within) for word in context.after
     )
 
 
 def _between(positions: list[int] | None, low: int, high: int) -> bool:
-    """Whether one of the sorted positions lies in [low, high)."""
+    """Whether one of the sorted offsets is in [low, high)."""
     if not positions:
         return False
     i = bisect_left(positions, low)
@@ -267,16 +258,16 @@ def _between(positions: list[int] | None, low: int, high: int) -> bool:
 
 
 def _outermost(found: list[tuple[int, int, int, int, str, Rule]]) -> list[Match]:
-    """Leave out what lies inside another match; of equals, a rule with a keyword comes first, then file order.
+    """Remove matches inside other matches; of equal ones, a rule with a keyword comes first, then the order of files.
 
-    A match with a right check digit stays inside one without. If the two have the same characters and the same label,
-    the one that stays counts as validated.
+    A match with a correct check digit is kept inside one without. If both have the same characters and the same label,
+    the one that is kept counts as validated.
     """
     found.sort(key=lambda f: (f[0], -f[1], f[2], f[3], f[4]))
     checked = {
         (start, end, label)
         for start, end, _, _, label, rule in found
-        if rule.validator in CHECK_DIGITS and label == rule.label
+        if has_check_digit(rule.validator) and label == rule.label
     }
     kept: list[Match] = []
     reach = reach_checked = -1
@@ -303,8 +294,8 @@ def check_examples(rules: Iterable[Rule], path: str) -> None:
     """Run each rule on its own examples.
 
     rules (Iterable[Rule]): the rules of a file.
-    path (str): the file to name.
-    RAISES: ConfigError (D108) naming the rule and the number of the example, not its text.
+    path (str): name of the file, for the error message.
+    RAISES: ConfigError (D108) with the id of the rule and the number of the example, without its text.
     """
     for rule in rules:
         matcher = RuleMatcher([rule])
@@ -313,13 +304,13 @@ def check_examples(rules: Iterable[Rule], path: str) -> None:
                 text, expected = parse_example(marked)
                 found = [(match.start, match.end) for match in matcher.find(text)]
                 if found != expected or (kind == "example") != bool(expected):
-                    _example_failed(path, rule.id, kind, number, expected, found)
-
-
-def _example_failed(
-    path: str, rule: str, kind: str, number: int, expected: list[tuple[int, int]], found: list[tuple[int, int]]
-) -> None:
-    message = Errors.D108.format(
-        path=path, rule=rule, kind=kind, number=number, expected=expected or "nothing", found=found or "nothing"
-    )
-    raise ConfigError(message)
+                    raise ConfigError(
+                        Errors.D108.format(
+                            path=path,
+                            rule=rule.id,
+                            kind=kind,
+                            number=number,
+                            expected=expected or "nothing",
+                            found=found or "nothing",
+                        )
+                    )

@@ -1,6 +1,6 @@
-"""Rules files: what a rule is, and how a TOML file is parsed into rules. Errors name the file and the rule.
+"""Rules files: the parts of a rule, and the parser of TOML files. Errors name the file and the rule.
 
-A file has a ``name``, optionally a table ``[define]`` of fragments that patterns use as ``{fragment}``, and
+A file has a ``name``, an optional table ``[define]`` of fragments that patterns use as ``{fragment}``, and
 ``[[rules]]``. docs/guides/patterns.md describes the keys. The rules of a language are in ``lang/XX/patterns.toml``,
 those of all languages in ``resources/patterns/common.toml``. Recovery expressions have the same form; they describe
 medical text that looks like an identifier (``resources/recovery/common.toml``, ``lang/XX/recovery.toml``).
@@ -17,8 +17,8 @@ from typing import Any
 
 from ..errors import ConfigError, Errors
 from ..labels import LABELS
-from ..lang import all_languages, get_language, language_codes
-from .validators import VALIDATORS, get_validator
+from ..lang import get_language, language_codes
+from .validators import get_validator, validator_names
 
 COMMON = "common"
 # Lists of words that a fragment may name, as "professions-es": files of the language, and whether only the first
@@ -41,8 +41,8 @@ _EDGES = {"word": (r"(?<!\w)", r"(?!\w)"), "digit": (r"(?<!\d)", r"(?!\d)"), "no
 class Context:
     """Words near a match.
 
-    before, after (list[str]): words; case and accents do not count.
-    within (int): how many characters from the match a word may stand.
+    before, after (list[str]): words, regardless of case and accents.
+    within (int): maximum distance of a word from the match, in characters.
     """
 
     before: list[str] = field(default_factory=list)
@@ -52,23 +52,24 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, as plain values: it serializes as it stands.
+    """A rule. It consists of plain values, so that it can be serialized.
 
     id (str): "file/rule".
     label (str): canonical label.
-    pattern (str): Python `re`, fragments filled in. A group ``phi``, or one named like a label in lower case, marks
-        the identifier where it is only a part.
-    flags (str): "i" if case does not count.
-    edges (str): where the match may begin and end: "word", "digit" (inside a word, not inside a number), "none".
-    after (list[str]): words; the pattern is tried right after one of them.
-    starts_with (list[str]): words that the identifier begins with; the pattern is what follows them.
+    pattern (str): Python `re` with the fragments filled in. A group ``phi``, or one with the name of a label in lower
+        case, marks the identifier if it is only a part of the match.
+    flags (str): "i" to ignore case.
+    edges (str): where a match may begin and end: at the edge of a "word", of a number ("digit"), or anywhere ("none").
+    after (list[str]): keywords. The pattern is tried immediately after each of them.
+    starts_with (list[str]): words that the identifier begins with. The pattern describes what follows them.
     capital (bool): whether a word of `after` or `starts_with` must have a capital letter.
-    stem (bool): whether letters may follow a word of `after` or `starts_with`: the pattern begins with its endings.
-    decisive (bool): whether the cue names the label: a classifier's guess over the same words takes it on.
-    begins (str): "digit", "capital" or "code" (either) if every match begins so: the pattern is tried only there.
-    needs (list[str]): the rule runs only on notes that hold one of these, case and accents apart.
-    context, not_context (Context | None): words one of which must, or none of which may, stand near the match.
-    validator (str): name of a test of the matched text.
+    stem (bool): whether letters may follow a word of `after` or `starts_with`. The pattern begins with the endings.
+    decisive (bool): whether the keyword determines the label. A guess of the classifier over the same words gets it.
+    begins (str): "digit", "capital" or "code" (either) if every match begins with one; the pattern is tried only
+        there.
+    needs (list[str]): words one of which a note must contain, regardless of case and accents, for the rule to run.
+    context, not_context (Optional[Context]): words one of which must be, or none of which may be, near the match.
+    validator (str): name of a validator of the matched text.
     score (float): probability that a match is PHI.
     examples, counter_examples (list[str]): texts with the identifiers in [[…]], and texts without any.
     """
@@ -93,9 +94,9 @@ class Rule:
     counter_examples: list[str] = field(default_factory=list)
 
     def compile(self) -> re.Pattern[str]:
-        """The pattern with its edges. After a keyword the left edge is the keyword's business.
+        """Compile the pattern with its edges. A rule with keywords has no left edge.
 
-        RETURNS (re.Pattern): compiled.
+        RETURNS (re.Pattern): the compiled pattern.
         """
         left, right = _EDGES[self.edges]
         if self.after or self.starts_with:
@@ -103,12 +104,12 @@ class Rule:
         return re.compile(f"{left}(?:{self.pattern}){right}", _FLAGS[self.flags])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON and msgpack."""
+        """Return plain values, for JSON and msgpack."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Rule":
-        """The way back from `to_dict`."""
+        """Make a rule from the output of `to_dict`."""
         values = dict(data)
         for key in ("context", "not_context"):
             if values.get(key) is not None:
@@ -123,10 +124,10 @@ _KEYS = frozenset(item.name for item in fields(Rule))
 
 
 def parse_example(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Read an example: "DNI [[12345678Z]]" → the bare text and the spans that must be found.
+    """Parse an example such as "DNI [[12345678Z]]".
 
     text (str): text with identifiers in double brackets.
-    RETURNS (tuple[str, list[tuple[int, int]]]): text without brackets; spans in order.
+    RETURNS (tuple[str, list[tuple[int, int]]]): the text without brackets, and the spans that must be found, in order.
     """
     bare, spans, last = "", [], 0
     for match in _MARKED.finditer(text):
@@ -138,38 +139,43 @@ def parse_example(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _common_text() -> str:
-    """The rules file of all languages together."""
+    """Read the rules file for all languages."""
     return (files("spacy_deid") / "resources" / "patterns" / "common.toml").read_text(encoding="utf8")
 
 
 @cache
 def _common() -> Mapping[str, str]:
-    """The fragments of common.toml, which every file may use."""
+    """Return the fragments of common.toml, which every file may use."""
     return _fragments(tomllib.loads(_common_text()), "common.toml", {})
 
 
 def rule_languages() -> list[str]:
-    """The names of the rules files that ship: "common" for all languages, then the language codes."""
+    """List the rules files that ship: "common" for all languages, then the language codes."""
     return [COMMON, *language_codes("patterns.toml")]
 
 
+def check_language(lang: str) -> None:
+    """Check that rules ship for a language. RAISES: ConfigError (D110) if not."""
+    if lang not in rule_languages():
+        raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(rule_languages()[1:])))
+
+
 def resource_rules(lang: str) -> list[Rule]:
-    """The rules that ship with the package.
+    """Read rules that ship with the package.
 
     lang (str): "common" or a language code.
     RETURNS (list[Rule]): in the order of the file.
     RAISES: ConfigError (D110) if there are none for the language.
     """
-    if lang not in rule_languages():
-        raise ConfigError(Errors.D110.format(lang=lang, known=", ".join(rule_languages()[1:])))
+    check_language(lang)
     text = _common_text() if lang == COMMON else get_language(lang).read_text("patterns.toml")
     return parse_rules(text, f"{lang}.toml")
 
 
 def recovery_rules(lang: str) -> list[Rule]:
-    """The recovery expressions for notes of a language: those of all languages, then its own. Their labels are unused.
+    """Read the recovery expressions of a language: those for all languages, then its own. Their labels are unused.
 
-    lang (str): language code. A language without expressions of its own has the common ones.
+    lang (str): language code. A language without expressions of its own uses only the common ones.
     RETURNS (list[Rule]): in the order of the files.
     """
     common = (files("spacy_deid") / "resources" / "recovery" / "common.toml").read_text(encoding="utf8")
@@ -181,9 +187,9 @@ def recovery_rules(lang: str) -> list[Rule]:
 def read_rules(path: str | Path) -> list[Rule]:
     """Read a rules file.
 
-    path (str | Path): TOML.
+    path (Union[str, Path]): TOML file.
     RETURNS (list[Rule]): in the order of the file.
-    RAISES: ConfigError naming the file, and the rule if it is one rule's fault (D100 – D107, D109).
+    RAISES: ConfigError (D100 – D107, D109) with the name of the file and, for an error in a rule, its id.
     """
     try:
         text = Path(path).read_text(encoding="utf8")
@@ -193,10 +199,10 @@ def read_rules(path: str | Path) -> list[Rule]:
 
 
 def parse_rules(text: str, path: str) -> list[Rule]:
-    """Turn a file's text into rules.
+    """Parse the text of a rules file.
 
     text (str): TOML.
-    path (str): the file to name.
+    path (str): name of the file, for error messages.
     RETURNS (list[Rule]): in the order of the file.
     RAISES: ConfigError as `read_rules`.
     """
@@ -212,11 +218,11 @@ def parse_rules(text: str, path: str) -> list[Rule]:
 
 
 def check_unique(rules: Iterable[Rule], path: str) -> None:
-    """Make sure that no id stands twice.
+    """Check that no rule id occurs twice.
 
     rules (Iterable[Rule]): rules of one pipeline.
-    path (str): the file to name.
-    RAISES: ConfigError (D107).
+    path (str): name of the file, for the error message.
+    RAISES: ConfigError (D107) for a repeated id.
     """
     seen: set[str] = set()
     for rule in rules:
@@ -226,7 +232,7 @@ def check_unique(rules: Iterable[Rule], path: str) -> None:
 
 
 def _check_file(data: Mapping[str, Any], path: str) -> None:
-    """Check the top level of a file."""
+    """Check the top level of a file. RAISES: ConfigError (D109)."""
     reason = ""
     if unknown := sorted(set(data) - {"name", "define", "rules"}):
         reason = f"unknown key(s) {', '.join(unknown)}"
@@ -238,44 +244,43 @@ def _check_file(data: Mapping[str, Any], path: str) -> None:
         raise ConfigError(Errors.D109.format(path=path, reason=reason))
 
 
-def _fragments(data: Mapping[str, Any], path: str, known: Mapping[str, str]) -> dict[str, str]:
-    """The fragments of a file, on top of those known; a fragment may use those above it."""
-    fragments = dict(known)
-    lists = _word_lists()
+def _fragments(data: Mapping[str, Any], path: str, common: Mapping[str, str]) -> dict[str, str]:
+    """Return the fragments of a file and the common ones. A fragment may use those above it."""
+    fragments = dict(common)
     for name, pattern in data.get("define", {}).items():
-        if isinstance(pattern, dict) and set(pattern) == {"list"} and pattern["list"] in lists:
-            fragments[name] = _any_of(_read_words(*lists[pattern["list"]]))
+        words = _read_list(pattern["list"]) if isinstance(pattern, dict) and set(pattern) == {"list"} else []
+        if words:
+            fragments[name] = _any_of(words)
         elif isinstance(pattern, str):
             fragments[name] = f"(?:{_fill(pattern, fragments, path, name)})"
         else:
-            reason = f"fragment '{name}' must be a string, or {{ list = … }} with one of {', '.join(lists)}"
+            lists = (f"{kind}-{code}" for kind in _WORD_LISTS for code in language_codes())
+            known = ", ".join(item for item in lists if _read_list(item))
+            reason = f"fragment '{name}' must be a string, or {{ list = … }} with one of {known}"
             raise ConfigError(Errors.D109.format(path=path, reason=reason))
     return fragments
 
 
-def _word_lists() -> dict[str, tuple[list[Path], bool]]:
-    """The lists that a fragment may name: name → files, and whether only the first column of a table counts."""
-    return {
-        f"{name}-{language.code}": ([path for path in map(language.resource, paths) if path.is_file()], first_column)
-        for language in all_languages()
-        for name, (paths, first_column) in _WORD_LISTS.items()
-        if any(map(language.has, paths))
-    }
+def _read_list(name: Any) -> list[str]:
+    """Read the words of a list such as "professions-es"; [] if there is no such list.
 
-
-def _read_words(paths: Iterable[Path], first_column: bool) -> list[str]:
-    """The words of lists: the cells of a CSV file below its header, or the lines of another file."""
+    They are the cells of a CSV file below its header, or the lines of another file.
+    """
+    kind, _, code = str(name).rpartition("-")
+    if kind not in _WORD_LISTS or code not in language_codes():
+        return []
+    files, first_column = _WORD_LISTS[kind]
     words: set[str] = set()
-    for path in paths:
-        lines = path.read_text(encoding="utf8").splitlines()
-        if path.suffix == ".csv":
+    for file in files:
+        lines = get_language(code).read_text(file).splitlines()
+        if file.endswith(".csv"):
             lines = [cell for line in lines[1:] for cell in line.split(",")[: 1 if first_column else None]]
         words.update(line.strip() for line in lines if line.strip() and not line.startswith("#"))
     return sorted(words)
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """A pattern for one of many words, the longest that fits; the first letter leads to the few that it begins."""
+    """Return a pattern for one of many words, the longest that fits, grouped by their first letters."""
     by_letter: dict[str, list[str]] = {}
     for word in sorted(words, key=len, reverse=True):
         by_letter.setdefault(word[0], []).append(re.escape(word[1:]))
@@ -283,7 +288,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> str:
-    """Write fragments out."""
+    """Replace the names of fragments in a pattern by the fragments. RAISES: ConfigError (D102)."""
 
     def fill(match: re.Match[str]) -> str:
         if match[1] not in fragments:
@@ -294,24 +299,30 @@ def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> s
 
 
 def _rule(row: Mapping[str, Any], number: int, name: str, fragments: Mapping[str, str], path: str) -> Rule:
-    """Check one table and make it a rule."""
+    """Check a table of a file and make a rule from it.
+
+    RAISES: ConfigError for a wrong key or value (D102), pattern (D103, D106), label (D104) or validator (D105).
+    """
     rule_id = str(row["id"]) if isinstance(row.get("id"), str) else f"number {number}"
     if reason := _wrong_row(row):
         raise ConfigError(Errors.D102.format(path=path, rule=rule_id, reason=reason))
     if row["label"] not in LABELS:
         raise ConfigError(Errors.D104.format(path=path, rule=rule_id, label=row["label"], known=", ".join(LABELS)))
-    filled = dict(row) | {
-        "id": f"{name}/{rule_id}",
-        "pattern": _fill(row.get("pattern", ""), fragments, path, rule_id),
-    }
-    rule = Rule.from_dict(filled)
+    pattern = _fill(row.get("pattern", ""), fragments, path, rule_id)
+    rule = Rule.from_dict({**row, "id": f"{name}/{rule_id}", "pattern": pattern})
     _check_pattern(rule, path, rule_id)
-    _check_validator(rule, path, rule_id)
+    if rule.validator:
+        try:
+            get_validator(rule.validator, name)
+        except KeyError:
+            known = ", ".join([*validator_names(), "phone:REGION,…"])
+            reason = Errors.D105.format(path=path, rule=rule_id, validator=rule.validator, known=known)
+            raise ConfigError(reason) from None
     return rule
 
 
 def _wrong_row(row: Mapping[str, Any]) -> str:
-    """What is wrong with the keys and values of a table, or ""."""
+    """Describe what is wrong with the keys and values of a table; "" if nothing is."""
     if unknown := sorted(set(row) - _KEYS):
         return f"unknown key(s) {', '.join(unknown)}. Known keys: {', '.join(sorted(_KEYS))}"
     if missing := [key for key in ("id", "label") if key not in row]:
@@ -329,7 +340,7 @@ def _wrong_row(row: Mapping[str, Any]) -> str:
 
 
 def _wrong_choice(row: Mapping[str, Any]) -> str:
-    """What is wrong with the values that are one of a few, or ""."""
+    """Describe what is wrong with values of which only some are allowed; "" if nothing is."""
     if row.get("flags", "") not in _FLAGS or row.get("edges", "word") not in _EDGES:
         return f"'flags' is one of {list(_FLAGS)} and 'edges' one of {list(_EDGES)}"
     if row.get("begins", "") not in _BEGINS:
@@ -349,7 +360,7 @@ def _is_words(value: Any) -> bool:
 
 
 def _wrong_context(value: Any) -> str:
-    """What is wrong with a context table, or ""."""
+    """Describe what is wrong with a context table; "" if nothing is."""
     if not isinstance(value, dict) or set(value) - {"before", "after", "within"}:
         return "must be a table of before, after and within"
     if not all(_is_words(value[key]) for key in ("before", "after") if key in value):
@@ -359,7 +370,7 @@ def _wrong_context(value: Any) -> str:
 
 
 def _check_pattern(rule: Rule, path: str, rule_id: str) -> None:
-    """Compile the pattern, and see that it takes at least a character and knows its groups."""
+    """Check that a pattern compiles, matches at least one character, and has only known groups."""
     try:
         bare = re.compile(rule.pattern, _FLAGS[rule.flags])
         compiled = rule.compile()
@@ -373,14 +384,3 @@ def _check_pattern(rule: Rule, path: str, rule_id: str) -> None:
     empty = any(match.start() == match.end() for text in probes for match in bare.finditer(text))
     if empty and not rule.starts_with:
         raise ConfigError(Errors.D106.format(path=path, rule=rule_id))
-
-
-def _check_validator(rule: Rule, path: str, rule_id: str) -> None:
-    """See that the validator exists."""
-    if rule.validator:
-        try:
-            get_validator(rule.validator)
-        except KeyError:
-            known = ", ".join([*VALIDATORS, "phone:REGION,…"])
-            reason = Errors.D105.format(path=path, rule=rule_id, validator=rule.validator, known=known)
-            raise ConfigError(reason) from None

@@ -1,7 +1,7 @@
 """The validators that rules files can name.
 
-A validator takes the matched text and returns whether it is valid. Those of a country's identifiers are in its
-language (`LanguageData.validators`); this module adds the international ones. "phone" takes regions after a colon:
+A validator takes the matched text and returns whether it is valid. Validators of a country's identifiers belong to a
+language (`LanguageData.validators`); this module has the international ones. "phone" takes regions after a colon:
 ``phone:ES,MX``.
 """
 
@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import phonenumbers
 
-from ..lang import all_languages
+from ..lang import all_languages, get_language
 from ..lang.validation import (
     Validator,
     compact,
@@ -66,7 +66,7 @@ def is_ip(text: str) -> bool:
     return True
 
 
-VALIDATORS: Mapping[str, Validator] = MappingProxyType(
+INTERNATIONAL: Mapping[str, Validator] = MappingProxyType(
     {
         "card": is_card,
         "date": is_date,
@@ -80,21 +80,38 @@ VALIDATORS: Mapping[str, Validator] = MappingProxyType(
         "luhn": is_luhn,
         "month_year": is_month_year,
         "vin": is_vin,
-        **{name: validator for language in all_languages() for name, validator in language.validators.items()},
     }
 )
-"""Name → validator."""
+"""Name → validator that belongs to no language."""
 
-CHECK_DIGITS = frozenset({"card", "iban", "luhn", "vin"}).union(*(each.validators for each in all_languages()))
-"""Validators that at most one random number in ten passes: what they accept is an identifier."""
+_CHECK_DIGITS = frozenset({"card", "iban", "luhn", "vin"})
 
 
-@lru_cache(maxsize=64)
-def get_validator(name: str) -> Validator:
+def has_check_digit(name: str) -> bool:
+    """Whether a validator accepts at most one random number in ten, so that what it accepts is an identifier.
+
+    name (str): an existing validator, or "".
+    RETURNS (bool): True for all validators of languages and for four international ones.
+    """
+    plain = INTERNATIONAL.keys() - _CHECK_DIGITS
+    return bool(name) and name.partition(":")[0] not in {"phone", *plain}
+
+
+def validator_names() -> list[str]:
+    """List the validators, without "phone".
+
+    RETURNS (list[str]): the international ones, then those of all languages.
+    """
+    return [*INTERNATIONAL, *(name for language in all_languages() for name in language.validators)]
+
+
+@lru_cache(maxsize=256)
+def get_validator(name: str, lang: str = "") -> Validator:
     """Look up a validator.
 
-    name (str): a name of `VALIDATORS`, or "phone:" and region codes (ISO 3166) separated by commas. An empty region
-        accepts numbers with a country code only.
+    name (str): a name of `validator_names`, or "phone:" and region codes (ISO 3166) separated by commas. An empty
+        region accepts numbers with a country code only.
+    lang (str): code of the language that is searched first. Other languages are imported only if it has none.
     RETURNS (Callable[[str], bool]): the validator.
     RAISES: KeyError if there is none of that name.
     """
@@ -102,7 +119,14 @@ def get_validator(name: str) -> Validator:
     if kind == "phone" and all(not r or r in phonenumbers.SUPPORTED_REGIONS for r in regions.split(",")):
         wanted = [region or None for region in regions.split(",")]
         return lambda text: any(_is_valid_phone(text, region) for region in wanted)
-    return VALIDATORS[name]
+    if name in INTERNATIONAL:
+        return INTERNATIONAL[name]
+    if lang and name in get_language(lang).validators:
+        return get_language(lang).validators[name]
+    for language in all_languages():
+        if name in language.validators:
+            return language.validators[name]
+    raise KeyError(name)
 
 
 def _is_valid_phone(text: str, region: str | None) -> bool:

@@ -19,15 +19,28 @@ from ..patterns import (
     Rule,
     RuleMatcher,
     check_examples,
+    check_language,
     check_unique,
     read_rules,
     resource_rules,
     rule_languages,
 )
-from ..patterns.validators import CHECK_DIGITS
+from ..patterns.validators import has_check_digit
 from ..spans import Evidence, check_key, write_evidence
 
 _PERSONS = frozenset(name for name, label in LABELS.items() if label.conll == "PER")
+
+
+class _Ruleset:
+    """Rules that are ready to use, with their version."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.matcher = RuleMatcher(list(rules))
+        # What a check digit confirms is an identifier, whatever it looks like, so the receipt names these rules.
+        self.checked = sorted(rule.id for rule in self.matcher.rules if has_check_digit(rule.validator))
+        self.decisive = sorted(rule.id for rule in self.matcher.rules if rule.decisive)
+        plain = json.dumps([rule.to_dict() for rule in self.matcher.rules], sort_keys=True)
+        self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
 
 class Patterns:
@@ -47,54 +60,61 @@ class Patterns:
         verify: bool,
         propagate_names: bool = True,
     ) -> None:
-        """Read the rules.
+        """Read the rules files; see `factories.make_patterns`.
 
-        name (str): name of the component, which is the source of its evidence.
-        key (str): span group to write.
-        languages (Sequence[str]): languages whose rules are used.
-        paths (Sequence[str]): further rules files.
-        disable (Sequence[str]): ids of rules to leave out.
-        verify (bool): whether further rules files are run on their own examples.
-        propagate_names (bool): whether each word of a person's name that was found is searched for in the whole note.
         RAISES: ConfigError for an invalid rules file (D101 – D109), a language without rules (D110), an unknown rule
             id (D111) or an invalid key (D007).
         """
         self.name = name
         self.key = check_key(key)
         self.propagate_names = propagate_names
-        # A pipeline that is being loaded gets its rules from its own folder, so a missing file is an error only once
-        # the component is used without them.
         self._disable = frozenset(disable)
+        # A pipeline that is being loaded gets its rules from its own folder. So a missing file is an error only when
+        # the component is used without them, and rules that ship are read only then.
         self._missing = [path for path in paths if not Path(path).exists()]
-        self._files = [(lang, list(resource_rules(lang))) for lang in (COMMON, *dict.fromkeys(languages))]
-        self._files += [(path, _read(path, verify)) for path in paths if path not in self._missing]
-        rules: list[Rule] = []
-        for source, added in self._files:
-            rules += added
-            check_unique(rules, source)
-        unknown = sorted(self._disable - {rule.id for rule in rules})
-        if unknown and not self._missing:
-            raise ConfigError(Errors.D111.format(name=name, rules=", ".join(unknown)))
-        self._set_rules(rules)
+        self._sources = [COMMON, *dict.fromkeys(languages)]
+        for lang in self._sources:
+            check_language(lang)
+        self._files = {path: _read(path, verify) for path in paths if path not in self._missing}
+        self._sources += [path for path in paths if path not in self._missing]
+        self._rules: _Ruleset | None = None
+        if self._disable or self._files:
+            self._set_rules([], self._sources)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """tuple[Rule, ...]: The rules in use."""
-        return tuple(self._matcher.rules)
+        return tuple(self._ready.matcher.rules)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """tuple[str, ...]: Labels of the rules."""
-        return self._matcher.labels
+        return self._ready.matcher.labels
 
-    def _set_rules(self, rules: Iterable[Rule]) -> None:
-        """Compile the rules that are not disabled, and compute their version from their content."""
-        self._matcher = RuleMatcher([rule for rule in rules if rule.id not in self._disable])
-        # What a check digit confirms is an identifier, whatever it looks like: the receipt says so.
-        self._checked = sorted(rule.id for rule in self._matcher.rules if rule.validator in CHECK_DIGITS)
-        self._decisive = sorted(rule.id for rule in self._matcher.rules if rule.decisive)
-        plain = json.dumps([rule.to_dict() for rule in self._matcher.rules], sort_keys=True)
-        self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
+    @property
+    def version(self) -> str:
+        """str: Short hash of the rules."""
+        return self._ready.version
+
+    @property
+    def _ready(self) -> _Ruleset:
+        """The rules, which are read now if there are no saved ones."""
+        return self._rules or self._set_rules([], self._sources)
+
+    def _set_rules(self, rules: Sequence[Rule], sources: Iterable[str]) -> _Ruleset:
+        """Use the given rules and those of languages and files, except the disabled ones.
+
+        RAISES: ConfigError for an id that occurs twice (D107), or an unknown id that is disabled (D111).
+        """
+        found = list(rules)
+        for source in sources:
+            found += self._files[source] if source in self._files else resource_rules(source)
+            check_unique(found, source)
+        unknown = sorted(self._disable - {rule.id for rule in found})
+        if unknown and not self._missing and not rules:
+            raise ConfigError(Errors.D111.format(name=self.name, rules=", ".join(unknown)))
+        self._rules = _Ruleset(rule for rule in found if rule.id not in self._disable)
+        return self._rules
 
     def use_package_rules(self) -> None:
         """Replace the rules that came with the package by those of the installed version.
@@ -102,11 +122,11 @@ class Patterns:
         A saved pipeline keeps the rules it was assembled with. Rules of other files, and disabled ids, are not
         changed.
         """
-        languages = [source for source, _ in self._files if source in rule_languages()]
-        renewed = [rule for lang in languages for rule in resource_rules(lang)]
+        languages = [source for source in self._sources if source in rule_languages()]
         others = [rule for rule in self.rules if rule.id.partition("/")[0] not in languages]
+        renewed = [rule for lang in languages for rule in resource_rules(lang)]
         check_unique([*renewed, *others], self.name)
-        self._set_rules([*renewed, *others])
+        self._rules = _Ruleset(rule for rule in [*renewed, *others] if rule.id not in self._disable)
 
     def _check_rules(self) -> None:
         """Check that no rules are missing.
@@ -122,8 +142,8 @@ class Patterns:
         doc (Doc): the Doc.
         RETURNS (Doc): the same Doc.
         """
-        receipt = {"checked": self._checked, "decisive": self._decisive}
-        write_evidence(doc, self.key, self.find(doc), version=self.version, **receipt)
+        evidence, rules = self.find(doc), self._ready
+        write_evidence(doc, self.key, evidence, version=rules.version, checked=rules.checked, decisive=rules.decisive)
         return doc
 
     def find(self, doc: Doc) -> list[Evidence]:
@@ -137,44 +157,30 @@ class Patterns:
         self._check_rules()
         found = [
             Evidence(match.start, match.end, match.label, self.name, match.score, match.rule, match.validated)
-            for match in self._matcher.find(doc.text)
+            for match in self._ready.matcher.find(doc.text)
         ]
-        return (
-            sorted([*found, *self._propagated(doc, found)], key=lambda item: item.start)
-            if self.propagate_names
-            else found
-        )
-
-    def _propagated(self, doc: Doc, found: list[Evidence]) -> list[Evidence]:
-        """Find further mentions of the persons' names among the detections."""
-        if not any(item.label in _PERSONS for item in found):
-            return []
+        persons = {i for i, item in enumerate(found) if item.label in _PERSONS}
+        if not (persons and self.propagate_names):
+            return found
         spans = [doc.char_span(item.start, item.end, alignment_mode="expand") for item in found]
         numbered = [(s.start, s.end, i, found[i].score) for i, s in enumerate(spans) if s is not None]
-        persons = {i for i, item in enumerate(found) if item.label in _PERSONS}
-        return [
+        further = [
             Evidence(doc[start].idx, doc[end - 1].idx + len(doc[end - 1]), found[i].label, self.name, score, "echo")
             for start, end, i, score in propagate_names(doc, numbered, persons, forms_of_names(doc.lang_))
         ]
+        return sorted([*found, *further], key=lambda item: item.start)
 
     def _to_plain(self) -> dict[str, Any]:
         """Return the rules, and the languages and files they came from, as plain values."""
         self._check_rules()
-        return {
-            "files": [source for source, _ in self._files],
-            "rules": [rule.to_dict() for rule in self._matcher.rules],
-        }
+        return {"files": self._sources, "rules": [rule.to_dict() for rule in self.rules]}
 
     def _from_plain(self, data: dict[str, Any]) -> None:
         """Set saved rules, and keep the current rules of languages and files that the saved pipeline did not have."""
-        rules = [Rule.from_dict(row) for row in data["rules"]]
-        for source, added in self._files:
-            if source not in data["files"]:
-                rules += added
-                check_unique(rules, source)
+        added = [source for source in self._sources if source not in data["files"]]
         self._missing = [path for path in self._missing if path not in data["files"]]
-        self._files = [(path, []) for path in data["files"]] + [f for f in self._files if f[0] not in data["files"]]
-        self._set_rules(rules)
+        self._set_rules([Rule.from_dict(row) for row in data["rules"]], added)
+        self._sources = [*data["files"], *added]
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialize the rules.

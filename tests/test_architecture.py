@@ -54,6 +54,8 @@ ARROWS = {
     # background: a word of the language is no name with a slip of the pen
     "pipeline": "background context dictionaries errors labels lemmatizers llm masked_lm medical ml offsets "
     "patient_ids patterns policies registries spans surrogates vault",
+    # the factories import their components when they are called
+    "factories": "errors evaluation medical patterns pipeline spans",
     "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     # audit: notes whose spans are to be reviewed are ordered by their risk
     "results": "audit context documents errors offsets spans",

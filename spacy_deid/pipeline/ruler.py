@@ -16,23 +16,24 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.context import get_spawning_popen
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import srsly
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import from_bytes, to_bytes
 
-from ..background.counts import common_words
 from ..dictionaries.matcher import Match, TermMatcher
 from ..dictionaries.normalise import normalise
-from ..dictionaries.patients import FUZZY, PatientTerms
-from ..dictionaries.store import LocalStore, search_note, select_patient_terms
 from ..dictionaries.terms import OWN_PREFIX, check_terms
 from ..errors import ConfigError, Errors, NotDeidentified
 from ..labels import get_label
 from ..lang import get_language
 from ..spans import Evidence, check_key, write_evidence
+
+if TYPE_CHECKING:
+    from ..dictionaries.patients import PatientTerms
+    from ..dictionaries.store import LocalStore
 
 _LANG = "lang:"
 _WITHOUT_PATIENT = ("institution", "refuse")
@@ -118,6 +119,8 @@ class Ruler(Pipe):
         folder (str or Path): folder written by ``spacy-deid dictionary build``.
         RAISES: ConfigError as `LocalStore.open`.
         """
+        from ..dictionaries.store import LocalStore
+
         self.store = LocalStore.open(folder)
         self.expects_dictionaries = True
 
@@ -132,7 +135,11 @@ class Ruler(Pipe):
         patient_id (Any): the id, as text or number.
         RETURNS (list[str]): the terms, which are identifiers; empty for an unknown patient or without dictionaries.
         """
-        own = None if self.store is None else select_patient_terms(self.store, patient_id).own
+        if self.store is None:
+            return []
+        from ..dictionaries.store import select_patient_terms
+
+        own = select_patient_terms(self.store, patient_id).own
         return [] if own is None else sorted({entry.term for entry in own.entries if not entry.condition})
 
     @property
@@ -169,6 +176,9 @@ class Ruler(Pipe):
         folded = normalise(text)
         public, local = self.public.find(text, folded), self.confidential.find(text, folded)
         if self.store:
+            from ..background.counts import common_words
+            from ..dictionaries.store import search_note
+
             fuzzy = self.store.fuzzy if self.fuzzy is None else self.fuzzy
             local += search_note(self.store, own, text, folded, common_words(doc.lang_) if fuzzy else None)
         certain = set(local)
@@ -177,13 +187,15 @@ class Ruler(Pipe):
             for m in sorted(public + local)
         ], receipt
 
-    def _choose(self, doc: Doc) -> tuple[PatientTerms | None, dict[str, str]]:
+    def _choose(self, doc: Doc) -> "tuple[PatientTerms | None, dict[str, str]]":
         """Return the terms of the Doc's patient, and which dictionaries are used.
 
         RAISES: NotDeidentified (D166) if there are none and `without_patient` is "refuse".
         """
         if self.store is None:
             return None, {}
+        from ..dictionaries.store import select_patient_terms
+
         own, missing = select_patient_terms(self.store, doc._.ehr.get("patient_id"))
         if own is not None:
             return own, {"dictionaries": "patient"}
@@ -310,13 +322,15 @@ def _is_exact(match: Match, text: str) -> bool:
     All exact matches of the patient's own terms do. For lists and terms of the institution, a single word does not,
     because among so many names it may also be a town or a common word. Misspelled names never do.
     """
+    from ..dictionaries.patients import FUZZY
+
     if match.rule.endswith(FUZZY):
         return False
     term = text[match.start : match.end]
     return match.rule.startswith(OWN_PREFIX) or not term.isalpha()
 
 
-def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: LocalStore | None) -> Ruler:
+def _unpickle(settings: dict[str, Any], data: bytes, confidential: bytes | None, store: "LocalStore | None") -> Ruler:
     """Restore a pickled component."""
     ruler = Ruler(paths=[], **settings).from_bytes(data)
     if confidential is not None:

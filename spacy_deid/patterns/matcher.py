@@ -30,6 +30,7 @@ _BEGINS = {
     "capital": re.compile(r"[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
     "code": re.compile(r"\d+|[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
 }
+_GROUP = re.compile(r"\(\?P<(\w+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class _Compiled:
         """list[tuple[str | int, str]]: The groups that mark identifiers, with their labels; 0 is the whole match."""
         named: list[tuple[str | int, str]] = [
             (name, self.rule.label if name == "phi" else name.upper())
-            for name in self.pattern.groupindex
+            for name in _GROUP.findall(self.rule.pattern)  # without compiling the pattern
             if name == "phi" or name.upper() in LABELS
         ]
         return named or [(0, self.rule.label)]

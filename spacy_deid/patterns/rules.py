@@ -168,8 +168,11 @@ def resource_rules(lang: str) -> list[Rule]:
     RAISES: ConfigError (D110) if there are none for the language.
     """
     check_language(lang)
-    text = _common_text() if lang == COMMON else get_language(lang).read_text("patterns.toml")
-    return parse_rules(text, f"{lang}.toml")
+    if lang == COMMON:
+        return parse_rules(_common_text(), "common.toml", check=False)
+    path = get_language(lang).resource("patterns.toml")
+    ships = Path(str(files("spacy_deid"))) in path.parents  # and not in a folder that was added
+    return parse_rules(path.read_text(encoding="utf8"), f"{lang}.toml", check=not ships)
 
 
 def recovery_rules(lang: str) -> list[Rule]:
@@ -198,11 +201,12 @@ def read_rules(path: str | Path) -> list[Rule]:
     return parse_rules(text, str(path))
 
 
-def parse_rules(text: str, path: str) -> list[Rule]:
+def parse_rules(text: str, path: str, check: bool = True) -> list[Rule]:
     """Parse the text of a rules file.
 
     text (str): TOML.
     path (str): name of the file, for error messages.
+    check (bool): whether to compile the patterns to check them. Those that ship are checked by the tests.
     RETURNS (list[Rule]): in the order of the file.
     RAISES: ConfigError as `read_rules`.
     """
@@ -213,6 +217,8 @@ def parse_rules(text: str, path: str) -> list[Rule]:
     _check_file(data, path)
     fragments = _fragments(data, path, {} if path == "common.toml" else _common())
     rules = [_rule(row, number, data["name"], fragments, path) for number, row in enumerate(data["rules"], 1)]
+    for rule in rules if check else ():
+        _check_pattern(rule, path)
     check_unique(rules, path)
     return rules
 
@@ -301,7 +307,7 @@ def _fill(pattern: str, fragments: Mapping[str, str], path: str, rule: str) -> s
 def _rule(row: Mapping[str, Any], number: int, name: str, fragments: Mapping[str, str], path: str) -> Rule:
     """Check a table of a file and make a rule from it.
 
-    RAISES: ConfigError for a wrong key or value (D102), pattern (D103, D106), label (D104) or validator (D105).
+    RAISES: ConfigError for a wrong key or value (D102), label (D104) or validator (D105).
     """
     rule_id = str(row["id"]) if isinstance(row.get("id"), str) else f"number {number}"
     if reason := _wrong_row(row):
@@ -310,7 +316,6 @@ def _rule(row: Mapping[str, Any], number: int, name: str, fragments: Mapping[str
         raise ConfigError(Errors.D104.format(path=path, rule=rule_id, label=row["label"], known=", ".join(LABELS)))
     pattern = _fill(row.get("pattern", ""), fragments, path, rule_id)
     rule = Rule.from_dict({**row, "id": f"{name}/{rule_id}", "pattern": pattern})
-    _check_pattern(rule, path, rule_id)
     if rule.validator:
         try:
             get_validator(rule.validator, name)
@@ -369,8 +374,9 @@ def _wrong_context(value: Any) -> str:
     return "" if isinstance(within, int) and 0 < within <= 1000 else "needs 'within' from 1 to 1000"
 
 
-def _check_pattern(rule: Rule, path: str, rule_id: str) -> None:
+def _check_pattern(rule: Rule, path: str) -> None:
     """Check that a pattern compiles, matches at least one character, and has only known groups."""
+    rule_id = rule.id.partition("/")[2]
     try:
         bare = re.compile(rule.pattern, _FLAGS[rule.flags])
         compiled = rule.compile()

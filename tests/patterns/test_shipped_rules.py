@@ -1,8 +1,12 @@
 """Every rule that ships does on its own examples what it says, and knows its place."""
 
+from importlib.resources import files
+
 import pytest
 
+from spacy_deid.lang import get_language
 from spacy_deid.patterns import Rule, RuleMatcher, check_examples, parse_example, resource_rules, rule_languages
+from spacy_deid.patterns.rules import parse_rules
 
 RULES = [rule for lang in rule_languages() for rule in resource_rules(lang)]
 
@@ -41,3 +45,14 @@ def test_every_language_finds_every_kind(lang: str, label: str) -> None:
 @pytest.mark.parametrize("label", ["EMAIL", "URL", "IP_ADDRESS", "ACCOUNT", "PHONE", "DATE", "VEHICLE"])
 def test_every_language_shares_the_common_kinds(label: str) -> None:
     assert label in RuleMatcher(resource_rules("common")).labels
+
+
+@pytest.mark.parametrize("lang", [lang for lang in rule_languages() if lang != "common"])
+def test_rules_that_ship_pass_the_checks_of_a_rules_file(lang: str) -> None:
+    text = get_language(lang).read_text("patterns.toml")
+    assert parse_rules(text, f"{lang}.toml") == resource_rules(lang)
+
+
+def test_the_common_rules_pass_the_checks_of_a_rules_file() -> None:
+    text = (files("spacy_deid") / "resources" / "patterns" / "common.toml").read_text(encoding="utf8")
+    assert parse_rules(text, "common.toml") == resource_rules("common")

@@ -28,13 +28,12 @@ from spacy.tokens import Doc, Span
 
 from spacy_deid.cli.rows import cut
 from spacy_deid.context import get_edits
-from spacy_deid.deidentifier import find_component
 from spacy_deid.errors import ConfigError, DeidError, Errors, InputError
 from spacy_deid.evaluation import MetricRow
 from spacy_deid.evaluation.formats import read_docbin
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.labels import LABELS
-from spacy_deid.loading import load
+from spacy_deid.loading import find_component, load
 from spacy_deid.offsets import Edit
 from spacy_deid.spans import DECISIONS, PREFIX, Evidence, read_evidence
 from spacy_deid.synth.carriers import read_carriers

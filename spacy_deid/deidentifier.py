@@ -38,11 +38,13 @@ from .context import DECISIONS, EDITS, KEEP
 from .documents import Document, File, ReadSettings, WriteSettings, read_document, redact_document
 from .documents.document import cover_marks
 from .documents.visible_text import VisibleText, read_as_seen
-from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
+from .errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, classify_error, describe
 from .io import read_bytes
 from .lang import get_language
 from .loading import (
     check_length,
+    find_component,
+    find_components,
     load,
     patient_terms,
     use_dictionaries,
@@ -57,8 +59,6 @@ from .results import Result, collect_entities, collect_result
 from .saving import fingerprint
 from .spans import Evidence, union_filter, write_evidence
 from .workers import DocBytes, GroupWorkers, Item, check_settings, dump_extensions, make_item, restore_extensions
-
-__all__ = ["Deidentifier", "Source", "find_component"]
 
 _MARKS = "deid/columns"  # span group of what a file itself declares to be an identifier
 
@@ -122,7 +122,7 @@ class Deidentifier:
             use_dictionaries(nlp, dictionaries, **({"without_patient": without_patient} if without_patient else {}))
         if surprisal is not None or review:
             use_surprisal(nlp, **(surprisal or {}))
-            if review and not _find_components(nlp, "deid_review"):
+            if review and not find_components(nlp, "deid_review"):
                 nlp.add_pipe("deid_review")
             _ = find_component(nlp, "deid_surprisal").language_model
         if llm is not None:
@@ -132,7 +132,7 @@ class Deidentifier:
             from .vault.encryption import check_apart
 
             check_apart(salts, key)
-        for surrogate in _find_components(nlp, "deid_surrogate", required=any((policy, style, key))):
+        for surrogate in find_components(nlp, "deid_surrogate", required=any((policy, style, key))):
             if style is not None:
                 surrogate.set_style(style)
             if policy is not None:
@@ -171,7 +171,7 @@ class Deidentifier:
         """
         nlp, surrogate = self.nlp, self._find_surrogate()
         name = f"{nlp.lang}_{nlp.meta['name']}"
-        classifiers = _find_components(nlp, "deid_ner")
+        classifiers = find_components(nlp, "deid_ner")
         return {
             "pipeline": {"name": name, "version": nlp.meta["version"], "fingerprint": fingerprint(nlp)},
             "spacy_deid": version("spacy-deid"),
@@ -319,7 +319,7 @@ class Deidentifier:
             total = len(items) if isinstance(items, Sized) else None
             for number, output in enumerate(workers.run(read(), total)):
                 ehr, context = waiting.popleft()
-                result = Result("failed", output.reason) if isinstance(output, Failure) else output
+                result = Result("failed", output.reason, output.error) if isinstance(output, Failure) else output
                 result = replace(result, number=number, ehr=ehr)
                 yield (result, context) if as_tuples else result
         finally:
@@ -457,40 +457,19 @@ class Deidentifier:
         self.__dict__.update(state)
 
 
-def find_component(nlp: Language, factory: str) -> Any:
-    """Find the first component of a factory, whatever its name.
-
-    nlp (Language): the pipeline.
-    factory (str): name of the factory, such as "deid_ner".
-    RETURNS: the component.
-    RAISES: ConfigError (D415) if there is none.
-    """
-    return _find_components(nlp, factory, required=True)[0]
-
-
-def _find_components(nlp: Language, factory: str, required: bool = False) -> list[Any]:
-    """Find all components of a factory."""
-    found = [nlp.get_pipe(name) for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == factory]
-    if required and not found:
-        known = ", ".join(nlp.pipe_names) or "none"
-        name = f"{nlp.lang}_{nlp.meta['name']}"
-        raise ConfigError(Errors.D415.format(name=name, factory=factory, known=known))
-    return found
-
-
 def _catch(action: Callable[..., Result], *arguments: Any) -> Result:
     """Run a step of the flow and turn an exception into a result without a text."""
     try:
         return action(*arguments)
     except Exception as error:
         withheld = isinstance(error, NotDeidentified) or type(error) is DeidError
-        return Result("withheld" if withheld else "failed", describe(error))
+        return Result("withheld" if withheld else "failed", describe(error), classify_error(error))
 
 
 @contextmanager
 def _trust(nlp: Language, key: str) -> Iterator[None]:
     """Let ``deid_merge`` require one more span group and trust it most."""
-    merges = _find_components(nlp, "deid_merge")
+    merges = find_components(nlp, "deid_merge")
     before = [merge.sources for merge in merges]
     for merge in merges:
         merge.sources = [key, *(source for source in merge.sources if source != key)]

@@ -17,6 +17,7 @@ models, D9xx the service. DW### are warnings.
 import os
 import unicodedata
 from pathlib import Path
+from typing import Literal
 
 
 class DeidError(ValueError):
@@ -652,6 +653,22 @@ def describe(error: BaseException) -> str:
         trace = trace.tb_next
     where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
     return Errors.D418.format(kind=type(error).__name__, where=where)
+
+
+ErrorKind = Literal["", "known", "memory", "unexpected"]
+
+
+def classify_error(error: BaseException) -> ErrorKind:
+    """Classify an exception.
+
+    error (BaseException): any exception.
+    RETURNS (str): "memory" if memory ran out; "known" for a `DeidError` or an error number of the system;
+        "unexpected" for anything else, which is a fault of the program.
+    """
+    if isinstance(error, MemoryError):
+        return "memory"
+    known = isinstance(error, DeidError) or (isinstance(error, OSError) and error.errno)
+    return "known" if known else "unexpected"
 
 
 def printable(text: str) -> str:

@@ -127,9 +127,9 @@ def use_operating_point(nlp: Language, name: str) -> None:
     name (str): name of the point.
     RAISES: ConfigError if the pipeline has no token classifier (D342) or no such point (D341).
     """
-    parts = _made_by_factory(nlp, "deid_ner")
+    parts = _names(nlp, "deid_ner")
     if not parts:
-        raise ConfigError(Errors.D342.format(name=f"{nlp.lang}_{nlp.meta['name']}", factory="deid_ner"))
+        raise ConfigError(Errors.D342.format(name=_full_name(nlp), factory="deid_ner"))
     for part in parts:
         cast(Any, nlp.get_pipe(part)).set_operating_point(name)
         nlp.get_pipe_config(part)["operating_point"] = name
@@ -144,7 +144,7 @@ def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None
     settings (Any): further settings of ``deid_ruler``: "without_patient", "fuzzy". Other settings are not changed.
     RAISES: ConfigError as `dictionaries.store.LocalStore.open` and `Ruler.set_patient_search`.
     """
-    rulers = _made_by_factory(nlp, "deid_ruler")
+    rulers = _names(nlp, "deid_ruler")
     if not rulers:
         add_detector(nlp, "deid_ruler", settings)
         rulers, settings = ["deid_ruler"], {}
@@ -153,22 +153,18 @@ def use_dictionaries(nlp: Language, folder: str | Path, **settings: Any) -> None
         ruler.set_patient_search(**settings)
         nlp.get_pipe_config(part).update(settings)
         ruler.open_dictionaries(folder)
-    for part in _made_by_factory(nlp, "deid_surrogate"):
-        cast(Any, nlp.get_pipe(part)).open_roster(folder)
+    for surrogate in find_components(nlp, "deid_surrogate"):
+        surrogate.open_roster(folder)
 
 
 def patient_terms(nlp: Language, patient_id: Any) -> list[str]:
-    """What the dictionaries that are open in a pipeline know of a patient.
+    """Return what the open dictionaries of a pipeline know about a patient.
 
     nlp (Language): the pipeline.
     patient_id (Any): the patient's id as text or number, or None.
-    RETURNS (list[str]): names, numbers and addresses in normal form, for whoever makes sure that none is left.
+    RETURNS (list[str]): names, numbers and addresses in normal form, none of which may be in a released copy.
     """
-    return [
-        term
-        for part in _made_by_factory(nlp, "deid_ruler")
-        for term in cast(Any, nlp.get_pipe(part)).own_terms(patient_id)
-    ]
+    return [term for ruler in find_components(nlp, "deid_ruler") for term in ruler.own_terms(patient_id)]
 
 
 def use_surprisal(
@@ -220,9 +216,9 @@ def use_style(
     RAISES: ConfigError if the pipeline has no ``deid_surrogate`` (D693), the style is unknown (D507), the key cannot
         be used (D640 – D642) or is missing (D691).
     """
-    parts = [cast(Any, nlp.get_pipe(part)) for part in _made_by_factory(nlp, "deid_surrogate")]
+    parts = find_components(nlp, "deid_surrogate")
     if not parts:
-        raise ConfigError(Errors.D693.format(name=f"{nlp.lang}_{nlp.meta['name']}"))
+        raise ConfigError(Errors.D693.format(name=_full_name(nlp)))
     for part in parts:
         if style is not None:
             part.set_style(style)
@@ -232,13 +228,45 @@ def use_style(
             raise ConfigError(Errors.D691)
 
 
-def _made_by_factory(nlp: Language, factory: str) -> list[str]:
-    """The components that a factory made, in their order."""
-    return [part for part in nlp.pipe_names if nlp.get_pipe_meta(part).factory == factory]
+def find_component(nlp: Language, factory: str) -> Any:
+    """Find the first component of a factory, whatever its name.
+
+    nlp (Language): the pipeline.
+    factory (str): name of the factory, such as "deid_ner".
+    RETURNS: the component.
+    RAISES: ConfigError (D415) if there is none.
+    """
+    return find_components(nlp, factory, required=True)[0]
+
+
+def find_components(nlp: Language, factory: str, *, required: bool = False) -> list[Any]:
+    """Find all components of a factory, in the order of the pipeline.
+
+    nlp (Language): the pipeline.
+    factory (str): name of the factory.
+    required (bool): whether there must be one.
+    RETURNS (list): the components.
+    RAISES: ConfigError (D415) if one is required and there is none.
+    """
+    names = _names(nlp, factory)
+    if required and not names:
+        known = ", ".join(nlp.pipe_names) or "none"
+        raise ConfigError(Errors.D415.format(name=_full_name(nlp), factory=factory, known=known))
+    return [nlp.get_pipe(name) for name in names]
+
+
+def _names(nlp: Language, factory: str) -> list[str]:
+    """Return the names of the components that a factory made."""
+    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == factory]
+
+
+def _full_name(nlp: Language) -> str:
+    """Return language and name of a pipeline, for error messages."""
+    return f"{nlp.lang}_{nlp.meta['name']}"
 
 
 def _score_of(model: str) -> dict[str, Any]:
-    """The setting "score" of a model, or nothing if it has no combination: one fitted to another model is none."""
+    """Return the setting "score" of a model; {} if no combination of scores was fitted to it."""
     folder = get_language(model).resource("masked_lm") if model in language_codes("masked_lm") else Path(model)
     if not (folder / "combined_all.json").is_file():
         return {}
@@ -247,7 +275,7 @@ def _score_of(model: str) -> dict[str, Any]:
 
 def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
     """Change settings of the components that a factory made. RETURNS (bool): whether there are any."""
-    parts = _made_by_factory(nlp, factory)
+    parts = _names(nlp, factory)
     for part in parts if settings else ():
         config = {key: value for key, value in nlp.get_pipe_config(part).items() if key != "factory"}
         nlp.replace_pipe(part, factory, config=Config(config).merge(dict(settings)))
@@ -261,7 +289,7 @@ def add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
     factory (str): factory of the detector.
     config (dict): its settings.
     """
-    merges = _made_by_factory(nlp, "deid_merge")
+    merges = _names(nlp, "deid_merge")
     detector = cast(Any, nlp.add_pipe(factory, before=merges[0] if merges else None, config=config))
     for part in merges:
         merge = cast(Any, nlp.get_pipe(part))

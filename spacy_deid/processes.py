@@ -21,7 +21,7 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Generic, Literal, Self, TypeVar
 
-from .errors import ConfigError, Errors, describe
+from .errors import ConfigError, ErrorKind, Errors, classify_error, describe
 
 __all__ = ["Failure", "Start", "Workers", "attempt", "attempt_all", "default_start", "follow_parent"]
 
@@ -40,9 +40,16 @@ class Failure:
     """The result of a job that failed.
 
     reason (str): why it failed. It quotes no note.
+    error (str): kind of the error; see `errors.classify_error`.
     """
 
     reason: str
+    error: ErrorKind = "known"
+
+    @classmethod
+    def from_error(cls, error: BaseException) -> Self:
+        """Make the result of a job that raised. error (BaseException): what it raised. RETURNS (Failure)."""
+        return cls(describe(error), classify_error(error))
 
 
 def attempt(action: Callable[[U], T], job: U) -> T | Failure:
@@ -50,7 +57,7 @@ def attempt(action: Callable[[U], T], job: U) -> T | Failure:
     try:
         return action(job)
     except Exception as error:
-        return Failure(describe(error))
+        return Failure.from_error(error)
 
 
 def default_start() -> Start:
@@ -251,7 +258,7 @@ class Workers(Generic[U, T]):
         except OSError:
             self._bury(worker)
         except Exception as error:  # it cannot be pickled
-            worker.task.result, worker.task.done, worker.task = Failure(describe(error)), True, None
+            worker.task.result, worker.task.done, worker.task = Failure.from_error(error), True, None
 
     def _take(self, worker: _Worker) -> None:
         """Take what a worker has sent: that it wants the action, that it is ready, or a result."""
@@ -264,7 +271,7 @@ class Workers(Generic[U, T]):
         except (EOFError, OSError):
             return self._bury(worker)
         except Exception as error:  # it cannot be unpickled
-            message = Failure(describe(error))
+            message = Failure.from_error(error)
         if not worker.ready:
             worker.ready, self._started, self._failed_starts = True, True, 0
         elif worker.task:
@@ -336,7 +343,7 @@ def _work(pipe: Connection, action: Callable[[Any], Any], others: Sequence[Conne
             except OSError:
                 raise
             except Exception as error:  # it cannot be pickled
-                pipe.send(Failure(describe(error)))
+                pipe.send(Failure.from_error(error))
 
 
 def follow_parent(*, by_system: bool = False) -> None:

@@ -8,7 +8,7 @@ from spacy.tokens import Doc
 
 from .context import DECISIONS
 from .documents.visible_text import VisibleText
-from .errors import Errors, InputError, NotDeidentified
+from .errors import ErrorKind, Errors, InputError, NotDeidentified
 from .offsets import Edit, apply_edits, map_offsets
 from .spans import MERGED, RECOVERED, read_evidence, require_groups
 
@@ -25,6 +25,8 @@ class Result:
         warnings or proposed spans; "withheld" if a step did not run or the output did not pass a check; "failed" if
         the item could not be read or processed; "detected" if only the entities were wanted.
     reason (str): why an item was withheld or failed. It quotes no content. Empty if the item was released.
+    error (str): kind of the error if the item was withheld or failed: "memory", "unexpected" for a fault of the
+        program, or "known" for anything else. Empty if the item was released.
     number (int): position in the stream, from 0.
     ehr (Mapping): the EHR context that came with the item.
     edits (list[Edit]): the replacements, in order. Offsets refer to the input text; for a file, to `Document.text`.
@@ -42,6 +44,7 @@ class Result:
 
     status: Status
     reason: str = ""
+    error: ErrorKind = ""
     number: int = 0
     ehr: Mapping[str, Any] = field(default_factory=dict, repr=False)
     edits: list[Edit] = field(default_factory=list, repr=False)

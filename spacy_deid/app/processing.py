@@ -195,7 +195,7 @@ class FileProcessor:
 
     def _released(self, result: Result) -> Result:
         """Return a result that has a copy. RAISES: DeidError with the reason if it has none."""
-        if result.reason.partition(" ")[0] == MemoryError.__name__:
+        if result.error == "memory":
             raise MemoryError
         if not result.ok:
             raise DeidError(result.reason)

@@ -91,7 +91,7 @@ def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
     except Exception as error:
         raise UnexpectedError(describe(error)) from None
     if not result.ok:
-        unexpected = result.reason.endswith(Errors.D418.rpartition("}")[2])
+        unexpected = result.error in ("memory", "unexpected")
         kind = UnexpectedError if unexpected else NotDeidentified if result.status == "withheld" else InputError
         raise kind(result.reason)
     spans = add_released_offsets(result.trace, result.edits, len(text))

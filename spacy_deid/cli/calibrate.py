@@ -10,7 +10,6 @@ import typer
 from spacy.language import Language
 from spacy.training import Example
 
-from ..deidentifier import find_component
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, make_docs
 from ..evaluation.operating_points import (
@@ -26,7 +25,7 @@ from ..evaluation.operating_points import (
 )
 from ..evaluation.plots import plot_operating_curve
 from ..evaluation.sweep import Sweep, detect, take_apart
-from ..loading import load, use_operating_point
+from ..loading import find_component, load, use_operating_point
 from ..saving import check_target, save
 from .console import reporting, say
 from .measure import read_gold

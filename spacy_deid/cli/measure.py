@@ -11,7 +11,7 @@ from spacy.about import __version__ as spacy_version
 from spacy.language import Language
 
 from .. import __version__
-from ..deidentifier import Deidentifier, find_component
+from ..deidentifier import Deidentifier
 from ..errors import DeidError, Errors, InputError
 from ..evaluation import FORMATS, AnnotatedText, detect_format, format_table, read_folder
 from ..evaluation import evaluate as compare
@@ -35,7 +35,7 @@ from ..evaluation.text_alignment import move_documents
 from ..io import write_whole
 from ..labels import LABELS
 from ..lang.inflection import inflect
-from ..loading import load
+from ..loading import find_component, load
 from ..saving import fingerprint
 from .console import reporting, say
 from .options import CasLayer, OperatingPoint, Scheme

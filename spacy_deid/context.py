@@ -31,18 +31,6 @@ from .spans import (
     require_groups,
 )
 
-__all__ = [
-    "DECISIONS",
-    "EDITS",
-    "get_edits",
-    "get_review",
-    "get_text",
-    "get_trace",
-    "get_warnings",
-    "install_extensions",
-    "set_edits",
-]
-
 EDITS = "deid/edits"
 DECISIONS = "deid/decisions"
 KEEP = "keep"  # the action of what is released as it stands

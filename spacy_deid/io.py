@@ -15,20 +15,6 @@ from pathlib import Path
 
 from .errors import ConfigError, Errors, InputError
 
-__all__ = [
-    "Job",
-    "check_encoding",
-    "decode",
-    "encode",
-    "find_notes",
-    "hold",
-    "only_run",
-    "plan",
-    "read_bytes",
-    "whole_file",
-    "write_whole",
-]
-
 LOCK = ".spacy-deid.lock"
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _MARKS = {

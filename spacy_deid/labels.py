@@ -15,8 +15,6 @@ from types import MappingProxyType
 
 from .errors import ConfigError, Errors
 
-__all__ = ["HIPAA", "LABELS", "SCHEMES", "Label", "from_scheme", "get_label", "to_scheme"]
-
 HIPAA: Mapping[str, str] = MappingProxyType(
     {
         "A": "names",

@@ -10,8 +10,6 @@ from typing import Literal
 
 from .errors import DeidError, Errors
 
-__all__ = ["Edit", "Side", "apply_edits", "check_edits", "find_uncovered", "map_offset", "map_offsets", "move_spans"]
-
 Side = Literal["original", "released"]
 
 

@@ -14,8 +14,6 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["loose_id", "normal_id"]
-
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
 _SPACES = re.compile(r"\s+")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")

@@ -27,8 +27,6 @@ from typing import Any, Literal, get_args
 from .errors import ConfigError, Errors
 from .labels import LABELS
 
-__all__ = ["Action", "Policy", "load_policy", "shipped_policies"]
-
 Action = Literal["replace", "tag", "generalize", "keep"]
 _ACTIONS: tuple[str, ...] = get_args(Action)
 _KEYS = {"name", "description", "default", "reference_year", "sure", "labels"}

@@ -23,8 +23,6 @@ from typing import Any, Generic, Literal, Self, TypeVar
 
 from .errors import ConfigError, ErrorKind, Errors, classify_error, describe
 
-__all__ = ["Failure", "Start", "Workers", "attempt", "attempt_all", "default_start", "follow_parent"]
-
 T = TypeVar("T")
 U = TypeVar("U")
 Start = Literal["fork", "spawn"]

@@ -17,8 +17,6 @@ from .surrogates.mention import Mention, find_mentions
 from .surrogates.strategies import Replacement
 from .surrogates.style import SurrogateStyle, agree
 
-__all__ = ["ReleasedNote", "part", "release_note"]
-
 
 class ReleasedNote(NamedTuple):
     """A note with surrogates.

@@ -12,8 +12,6 @@ from .errors import ErrorKind, Errors, InputError, NotDeidentified
 from .offsets import Edit, apply_edits, map_offsets
 from .spans import MERGED, RECOVERED, read_evidence, require_groups
 
-__all__ = ["Result", "Status", "collect_entities", "collect_result"]
-
 Status = Literal["released", "review", "withheld", "failed", "detected"]
 
 

@@ -40,17 +40,6 @@ from spacy.vocab import Vocab
 
 from .errors import ConfigError, Errors
 
-__all__ = [
-    "CHECKSUMS",
-    "fingerprint",
-    "kept_strings",
-    "make_protect",
-    "protect",
-    "save",
-    "verify_checksums",
-    "write_checksums",
-]
-
 CHECKSUMS = "checksums.json"
 _CALLBACK = "spacy_deid.protect.v1"
 # By the identity of the string store, which a guard keeps alive.

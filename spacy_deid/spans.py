@@ -15,28 +15,6 @@ from spacy.tokens import Doc, Span, SpanGroup
 from .errors import ConfigError, DeidError, Errors, NotDeidentified
 from .labels import LABELS, get_label
 
-__all__ = [
-    "DISCARDED",
-    "MERGED",
-    "RECOVERED",
-    "REVIEW",
-    "SCORES",
-    "Candidate",
-    "Evidence",
-    "SpansFilter",
-    "check_key",
-    "close_groups",
-    "read_evidence",
-    "refuse_closed",
-    "refuse_entities",
-    "refuse_groups",
-    "reopen_groups",
-    "require_groups",
-    "settle_label",
-    "union_filter",
-    "write_evidence",
-]
-
 PREFIX = "deid/"
 _RECORDS = "evidence"  # attribute of every group that `write_evidence` wrote, and of no other
 _CLOSED = "merged"  # attribute of the groups of detectors after merging

@@ -12,8 +12,6 @@ from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, registry
 
-__all__ = ["make_clinical_tokenizer"]
-
 _COMBINING = "\u0300-\u036f"
 _MARK = rf"(?:[^\w\s{_COMBINING}]|_)"
 _LETTER = rf"[^\W\d_]|[{_COMBINING}]"

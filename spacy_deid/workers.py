@@ -18,17 +18,6 @@ from spacy.tokens.underscore import Underscore
 from .errors import ConfigError, Errors
 from .processes import Failure, Start, Workers
 
-__all__ = [
-    "DocBytes",
-    "GroupWorkers",
-    "Item",
-    "check_settings",
-    "choose_start",
-    "dump_extensions",
-    "make_item",
-    "restore_extensions",
-]
-
 Output = TypeVar("Output")
 
 GROUP_CHARACTERS = 100_000

@@ -1,13 +1,11 @@
-"""How a note is read before rules see it: plain spaces, dashes and digits, composed accents, folded case.
+"""Normalization of a note for rules: plain spaces, dashes and digits, composed accents, folded case.
 
-Rules are written for "12-03-2020" and "número"; notes hold non-breaking hyphens, narrow spaces, "nu\\u0301mero", CRLF
-and full-width digits. Reading smooths these once, so that no rule has to, and keeps the way back to the note's own
-offsets.
+Rules are written for "12-03-2020" and "número"; notes contain non-breaking hyphens, narrow spaces, "nu\\u0301mero",
+CRLF and full-width digits. The normalized text can be mapped back to the offsets of the note.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -30,13 +28,13 @@ _MAY_BE_LONG = re.compile(f"[{_MARKS}{_HIDDEN}]")
 
 
 def _base(char: str) -> str:
-    """The letter under an accent, in lower case: "É" → "e"; "ß" stays."""
+    """Return a letter without its accent, in lower case: "É" → "e", but "ß" → "ß"."""
     low = char.lower()
     base = unicodedata.normalize("NFD", low)[0]
     return base if base.isalpha() and base.isascii() else low
 
 
-# Letters in their own right: "dña" is not "DNA", "älä" is not "ala".
+# Letters that are not folded: "dña" is not "DNA", "älä" is not "ala".
 _OWN = "ñäöåø"
 _FOLD = {code: _base(chr(code)) for code in range(0xC0, 0x250) if chr(code) not in _OWN}
 _FOLD = {code: base for code, base in _FOLD.items() if len(base) == 1}
@@ -44,11 +42,12 @@ _FOLD = {code: base for code, base in _FOLD.items() if len(base) == 1}
 
 @dataclass(frozen=True, slots=True)
 class NormalizedText:
-    """A note as rules read it.
+    """A normalized note.
 
-    text (str): the smoothed text.
-    folded (str): `text` in lower case and without accents; the same length.
-    origin (list[int] | None): offset in the note of each character of `text`, and of its end; None if offsets agree.
+    text (str): the normalized text.
+    folded (str): `text` in lower case and without accents, of the same length.
+    origin (Optional[list[int]]): offset in the note of each character of `text` and of its end; None if the offsets
+        are the same.
     """
 
     text: str
@@ -56,11 +55,7 @@ class NormalizedText:
     origin: list[int] | None
 
     def to_note(self, start: int, end: int) -> tuple[int, int]:
-        """Carry a span of `text` back to the note.
-
-        start, end (int): characters in `text`.
-        RETURNS (tuple[int, int]): characters in the note.
-        """
+        """Map a span of `text` to the note. start, end (int): offsets in `text`. RETURNS: offsets in the note."""
         return (start, end) if self.origin is None else (self.origin[start], self.origin[end])
 
     def __repr__(self) -> str:
@@ -68,10 +63,10 @@ class NormalizedText:
 
 
 def fold(text: str) -> str:
-    """Lower case without accents, one character for each: "Médico" → "medico".
+    """Convert a text to lower case without accents: "Médico" → "medico".
 
     text (str): any text.
-    RETURNS (str): folded text of the same length.
+    RETURNS (str): the folded text, of the same length.
     """
     low = text.lower()
     if len(low) != len(text):  # "İ".lower() has two characters
@@ -80,10 +75,10 @@ def fold(text: str) -> str:
 
 
 def normalize_text(text: str) -> NormalizedText:
-    """Smooth a note for the rules.
+    """Normalize a note.
 
     text (str): the note.
-    RETURNS (NormalizedText): what the rules see, with the way back.
+    RETURNS (NormalizedText): the normalized text and the map to the note.
     """
     origin = None
     if _MAY_BE_LONG.search(text):
@@ -94,24 +89,20 @@ def normalize_text(text: str) -> NormalizedText:
 
 
 def _compose(text: str) -> tuple[str, list[int]]:
-    """Compose accents and drop hidden characters, remembering where each character stood."""
+    """Compose accents and remove hidden characters. RETURNS (tuple): the text, and the origin of each character."""
     pieces: list[str] = []
     origin: list[int] = []
-    for piece, start, end in _pieces(text):
-        pieces.append(piece)
-        if piece:
-            # What did not compose keeps its place: the first at the start, the others up to the end.
-            origin += [start, *range(end - len(piece) + 1, end)]
-    origin.append(len(text))
-    return "".join(pieces), origin
-
-
-def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield (composed text, start, end in the note) from the start to the end."""
     last = 0
     for match in _LONG.finditer(text):
-        yield text[last : match.start()], last, match.start()
+        start, end = match.span()
         hidden = match.group() in _HIDDEN
-        yield "" if hidden else unicodedata.normalize("NFC", match.group()), match.start(), match.end()
-        last = match.end()
-    yield text[last:], last, len(text)
+        composed = "" if hidden else unicodedata.normalize("NFC", match.group())
+        pieces += [text[last:start], composed]
+        origin += range(last, start)
+        if composed:
+            # Characters that were not composed keep their offsets: the first one the start, the others up to the end.
+            origin += [start, *range(end - len(composed) + 1, end)]
+        last = end
+    pieces.append(text[last:])
+    origin += range(last, len(text) + 1)
+    return "".join(pieces), origin

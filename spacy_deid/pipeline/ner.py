@@ -49,12 +49,12 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self,
         vocab: Vocab,
         model: Model[list[Doc], Scores],
-        name: str = "deid_ner",
+        name: str,
         *,
-        key: str = "deid/ner",
-        threshold: float | Mapping[str, float] = 0.5,
-        propagate_names: bool = True,
-        scorer: Callable[..., dict[str, Any]] | None = None,
+        key: str,
+        threshold: float | Mapping[str, float],
+        propagate_names: bool,
+        scorer: Callable[..., dict[str, Any]] | None,
     ) -> None:
         self.vocab = vocab
         self.model = model

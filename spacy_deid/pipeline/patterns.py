@@ -58,7 +58,7 @@ class Patterns:
         paths: Sequence[str],
         disable: Sequence[str],
         verify: bool,
-        propagate_names: bool = True,
+        propagate_names: bool,
     ) -> None:
         """Read the rules files; see `factories.make_patterns`.
 

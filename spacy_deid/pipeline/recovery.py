@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from spacy.tokens import Doc, Span
@@ -37,11 +38,11 @@ class Recovery:
         name: str,
         *,
         lang: str,
-        labels: Iterable[str] = RECOVERABLE,
-        medical: MedicalDictionary | None = None,
-        terms: bool = True,
-        expressions: bool = True,
-        lists: Sequence[str] = ("deid/ruler",),
+        labels: Iterable[str],
+        medical: MedicalDictionary | None,
+        terms: bool,
+        expressions: bool,
+        lists: Sequence[str],
     ) -> None:
         """Initialize the component.
 
@@ -64,7 +65,7 @@ class Recovery:
         self.context = NameContext(lang)
         self.unlisted = UnlistedEponyms(lang)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """str: Short hash of the expressions, the labels, the dictionary and the context words of names."""
         rules = [rule.to_dict() for rule in self.expressions.rules] if self.expressions else []
@@ -86,7 +87,7 @@ class Recovery:
 
     def set_annotations(self, doc: Doc, recovered: Sequence[Evidence]) -> None:
         """Write the group of recovered spans, and the remaining entities."""
-        write_evidence(doc, RECOVERED, recovered, version=self._version())
+        write_evidence(doc, RECOVERED, recovered, version=self.version)
         free = {i for span in doc.spans[RECOVERED] for i in range(span.start, span.end)}
         doc.set_ents([piece for ent in doc.ents for piece in _rest(doc, ent, free)], default="outside")
 
@@ -162,12 +163,6 @@ class Recovery:
         if alone and self.context.acts(text, use.start, use.end):
             return None
         return MedicalUse(*self.unlisted.widen(text, use.start, use.end), use.rule) if use.named else use
-
-    def _version(self) -> str:
-        """Return the version, computed once."""
-        if not hasattr(self, "_known_version"):
-            self._known_version = self.version
-        return self._known_version
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return no data: the component is defined by its config."""

@@ -40,13 +40,13 @@ class Review:
         self,
         name: str,
         *,
-        per_1000_words: float = 5.0,
-        at_least: int = 1,
-        floor: float = 0.0,
-        longest: int = 10,
-        column: str | None = None,
-        terms: MedicalDictionary | None = None,
-        recovered: bool = True,
+        per_1000_words: float,
+        at_least: int,
+        floor: float,
+        longest: int,
+        column: str | None,
+        terms: MedicalDictionary | None,
+        recovered: bool,
     ) -> None:
         """Initialize the component; see `factories.make_review`.
 

@@ -57,8 +57,8 @@ class Ruler(Pipe):
         key: str,
         paths: Sequence[str | Path],
         label: str | None,
-        without_patient: str = "institution",
-        fuzzy: bool | None = None,
+        without_patient: str,
+        fuzzy: bool | None,
     ) -> None:
         self.name = name
         self.key = check_key(key)

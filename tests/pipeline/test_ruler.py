@@ -177,7 +177,8 @@ def copies(nlp, tmp_path):
     nlp.to_disk(tmp_path / "model")
     ruler = nlp.get_pipe("deid_ruler")
     yield spacy.load(tmp_path / "model").get_pipe("deid_ruler")
-    yield Ruler("deid_ruler", key="deid/ruler", paths=[], label=None).from_bytes(ruler.to_bytes())
+    empty = Ruler("deid_ruler", key="deid/ruler", paths=[], label=None, without_patient="institution", fuzzy=None)
+    yield empty.from_bytes(ruler.to_bytes())
     yield pickle.loads(pickle.dumps(ruler))
 
 

@@ -94,6 +94,11 @@ class Surrogate:
         self.set_style(style)
         self.set_policy(policy)
 
+    @property
+    def style(self) -> "Style | SurrogateStyle":
+        """Union[Style, SurrogateStyle]: The current style."""
+        return self._style if self._surrogates is None else self._surrogates
+
     def set_style(self, style: "str | Style | SurrogateStyle") -> None:
         """Set the style.
 

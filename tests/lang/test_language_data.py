@@ -5,8 +5,9 @@ import sys
 import pytest
 
 import spacy_deid.lang
-from spacy_deid.lang import get_language, language_codes
+from spacy_deid.lang import get_language, language_codes, shared_words
 from spacy_deid.lang.language_data import RESOURCES
+from spacy_deid.lang.text import fold
 
 
 @pytest.fixture
@@ -68,3 +69,26 @@ def test_a_folder_on_the_path_is_a_language_at_once(empty_language):
     assert empty_language in language_codes()
     assert get_language(empty_language).code == empty_language
     assert not any(get_language(empty_language).has(name) for name in RESOURCES)
+
+
+@pytest.mark.parametrize(
+    ("resource", "table", "key", "known"),
+    [
+        ("people.toml", "titles", "ignored", {"dra", "mrs", "lkt"}),
+        ("people.toml", "particles", "common", {"del", "van", "von"}),
+        ("people.toml", "particles", "kept", {"de", "van", "af"}),
+        ("people.toml", "particles", "saints", {"san", "saint"}),
+        ("people.toml", "particles", "addresses", {"dra", "del"}),
+        ("people.toml", "suffixes", "generations", {"jr", "iii"}),
+        ("calendar.toml", "age", "between", {"y", "to", "tai"}),
+    ],
+)
+def test_words_of_all_languages_count_in_every_note(resource, table, key, known):
+    words = shared_words(resource, table, key)
+    assert known <= set(words)
+    assert len(set(words)) == len(words)
+    assert all(word == fold(word) for word in words)
+
+
+def test_a_list_that_no_language_has_is_empty():
+    assert shared_words("people.toml", "particles", "no such list") == ()

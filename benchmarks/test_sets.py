@@ -31,5 +31,5 @@ def read_test_set(lang: str, corpus: Path, table: Path = TEST_SETS) -> list[Anno
             Errors.D303.format(path=path, reason="not there; the corpus command of the language writes it")
         )
     if sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
-        raise InputError(Errors.D303.format(path=path, reason=f"not the file whose SHA-256 stands in {table.name}"))
+        raise InputError(Errors.D303.format(path=path, reason=f"its SHA-256 differs from that in {table.name}"))
     return read_docbin(path)

@@ -90,7 +90,7 @@ def estimate(counts: NDArray[np.int64], replicates: int = 1000, seed: int = 0, p
 
 
 def _rates(totals: NDArray[np.int64]) -> Floats:
-    """The estimates of the bootstrap replicates; NaN for a replicate without notes."""
+    """Estimate the rate in each bootstrap replicate; NaN for a replicate without notes."""
     notes, hits, draws, others, hit_draws, shared = totals.T
     chance, alike = np.nan_to_num(ratio(others, draws)), np.nan_to_num(ratio(shared, hit_draws))
     return _correct(ratio(hits, notes), chance, alike)
@@ -108,11 +108,7 @@ def _correct(observed: Floats, chance: Floats | float, shared: Floats | float) -
 
 
 def wilson(hits: int, notes: int) -> tuple[float, float]:
-    """Compute Wilson's 95 % interval of a share.
-
-    hits, notes (int): number of hits among a number of notes.
-    RETURNS (tuple[float, float]): lower and upper end.
-    """
+    """Compute Wilson's 95 % interval of the share of hits among notes: lower and upper end."""
     share = hits / notes
     middle = share + _Z * _Z / (2 * notes)
     half = _Z * sqrt(share * (1 - share) / notes + _Z * _Z / (4 * notes * notes))
@@ -121,9 +117,8 @@ def wilson(hits: int, notes: int) -> tuple[float, float]:
     return min(share, (middle - half) / below) if hits else 0.0, max(share, (middle + half) / below)
 
 
-_UNITS = (
-    10_000  # maximal rows of counts; in a larger audit several patients share a row, and the bootstrap resamples rows
-)
+# maximum number of rows of counts; in a larger audit several patients share a row, and the bootstrap resamples rows
+_UNITS = 10_000
 
 
 class FacetTotals:
@@ -140,7 +135,7 @@ class FacetTotals:
         self._seen: dict[Facet, bytearray] = {}
 
     def __len__(self) -> int:
-        """The number of facets."""
+        """Return the number of facets."""
         return len(self._counts)
 
     def add(self, patient: int, counts: Mapping[Facet, Tally]) -> None:

@@ -54,7 +54,7 @@ def assess_leak(doc: Doc, lists: Iterable[str] = ("deid/ruler",)) -> LeakRisk:
 
 
 def _surprisal(doc: Doc) -> float:
-    """Mean surprisal of the words outside all entities."""
+    """Compute the mean surprisal of the words outside all entities."""
     record = doc.user_data[SCORES]
     held = np.zeros(len(doc.text), dtype=np.bool_)
     for ent in doc.ents:

@@ -34,8 +34,7 @@ class Hit(NamedTuple):
     label (str): canonical label.
     rule (str): "table.column".
     form (str): "exact" for a term of the index, "split" for one that is broken up in the note, "fuzzy" for a misspelt
-        one,
-        "doubtful" for a name that may be an ordinary word.
+        one, "doubtful" for a name that may be an ordinary word.
     """
 
     start: int
@@ -118,7 +117,7 @@ def _count(facet: Facet, own: SearchResult, others: Sequence[SearchResult]) -> T
 
 
 def _places(facet: Facet, search: SearchResult) -> set[tuple[int, int]]:
-    """The places of the hits in a facet."""
+    """Return the positions of the hits in a facet."""
     if not search.hits:
         return set()
     if (field := _FIELDS.get(facet.by)) is None:
@@ -154,7 +153,7 @@ class AmbiguousNames:
 
 
 def _is_marked(text: str, start: int) -> bool:
-    """Whether a word has a capital although it does not start a sentence, line or list item."""
+    """Test whether a word is capitalized although it does not start a sentence, line or list item."""
     if not text[start].isupper():
         return False
     while start and text[start - 1] in " \t\xa0":
@@ -182,11 +181,7 @@ class CompactTerm(NamedTuple):
 
 
 def compact_terms(entries: Iterable[LocalEntry]) -> list[CompactTerm]:
-    """Reduce terms to letters and digits.
-
-    entries (Iterable[LocalEntry]): entries of one patient; those with a condition are left out.
-    RETURNS (list[CompactTerm]): distinct terms of at least 6 letters and digits.
-    """
+    """Reduce terms to letters and digits, leaving out terms with a condition or fewer than 6 letters and digits."""
     terms: dict[str, dict[tuple[str, str], None]] = {}
     for entry in entries:
         letters = "" if entry.condition else "".join(filter(str.isalnum, normal_form(entry.term)))
@@ -310,11 +305,7 @@ class Searcher:
         return Searcher, (self._folder, self._fuzzy)
 
     def knows(self, patient: str) -> bool:
-        """Whether the patient index has a patient.
-
-        patient (str): the id.
-        RETURNS (bool): True if there are terms to search for.
-        """
+        """Test whether the patient index has terms of a patient."""
         return patient in self._store.patients
 
     def search(self, note: Note) -> NoteHits:
@@ -353,8 +344,5 @@ def _drop_covered(hits: Iterable[Hit], earlier: Sequence[Hit]) -> list[Hit]:
     """Drop hits that overlap an earlier hit."""
     ordered = sorted((hit.start, hit.end) for hit in earlier)
     starts = [start for start, _ in ordered]
-    furthest = [
-        0,
-        *accumulate((end for _, end in ordered), max),
-    ]  # end of the furthest hit among those that start earlier
+    furthest = [0, *accumulate((end for _, end in ordered), max)]  # end of the furthest hit that starts earlier
     return [hit for hit in hits if furthest[bisect_left(starts, hit.end)] <= hit.start]

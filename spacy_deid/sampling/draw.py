@@ -40,12 +40,7 @@ class Candidate(NamedTuple):
 
 
 def draw_order(seed: int, value: str) -> int:
-    """Compute a position in the random order.
-
-    seed (int): the seed.
-    value (str): an id.
-    RETURNS (int): 64 bits of a hash of both.
-    """
+    """Compute a position in the random order: 64 bits of a hash of the seed and an id."""
     data = f"{seed}/{value}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
@@ -112,9 +107,8 @@ def make_sample(
     find (Optional[IdentifierFinder]): detects notes with identifiers of their own patient; None to draw without.
     RETURNS (Sample): the notes and the frame.
     RAISES: InputError for a missing column (D741), a text that is not a string (D742), a table without notes (D743),
-        too
-    many strata (D744), a repeated id (D745), a table that changed between the passes (D746) or dates that cannot be
-        parsed (D751).
+        too many strata (D744), a repeated id (D745), a table that changed between the passes (D746) or dates that
+        cannot be parsed (D751).
     """
     require_columns(source, columns.named())
     drawing = _Drawing(source, columns, settings)
@@ -174,11 +168,11 @@ class _Drawing:
             yield row, tuple(values[place] if place >= 0 else None for place in places)
 
     def _order(self, note_id: Any, row: int) -> int:
-        """The position of a note in the random order. Databases return rows in a different order each time."""
+        """Return the position of a note in the random order, which does not depend on the order of the rows."""
         return draw_order(self._settings.seed, f"note/{as_id(note_id) or row}")
 
     def _words(self, length: Any, row: int) -> int:
-        """The number of words of a note."""
+        """Return the number of words of a note. RAISES: InputError (D742) if it cannot be determined."""
         try:
             if self._read_words:
                 return len(as_text(length).split())
@@ -188,7 +182,7 @@ class _Drawing:
             raise InputError(Errors.D742.format(source=self._source.name, row=row, reason=reason)) from None
 
     def _group(self, kind: Any, day: Any) -> Group:
-        """The stratum of a note."""
+        """Return the stratum of a note. RAISES: InputError (D744) for too many strata."""
         period = self._period(day) if self._columns.date else ""
         key = (as_id(kind) or _UNTYPED, period)
         if key not in self._groups:

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from spacy_deid.audit.reading import PatientPanels, draw_other_patients
+from spacy_deid.audit.run import PatientPanels, draw_other_patients
 from spacy_deid.audit.search import Note, Searcher
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
@@ -38,7 +38,7 @@ def test_a_small_group_draws_from_all_patients():
 
 
 def test_a_panel_is_limited_and_does_not_depend_on_the_order(monkeypatch):
-    monkeypatch.setattr("spacy_deid.audit.reading._SIZE", 10)
+    monkeypatch.setattr("spacy_deid.audit.run._SIZE", 10)
     drawn = [set(draw(make(GROUPS, turned=turned), "a", count=9)) for turned in (False, True)]
     assert drawn[0] == drawn[1]
     assert set(draw(make(GROUPS, seed=1), "a", count=9)) != drawn[0]
@@ -46,7 +46,7 @@ def test_a_panel_is_limited_and_does_not_depend_on_the_order(monkeypatch):
 
 
 def test_the_number_of_panels_is_limited(monkeypatch):
-    monkeypatch.setattr("spacy_deid.audit.reading._PANELS", 1)
+    monkeypatch.setattr("spacy_deid.audit.run._PANELS", 1)
     assert {patient[0] for patient in draw(make(GROUPS), "b", count=40)} > {"P"}
 
 

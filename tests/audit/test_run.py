@@ -151,7 +151,7 @@ def test_invalid_tables_are_refused(store, notes, rows, columns, by, message):
 
 
 def test_a_column_of_ids_is_refused_as_a_group(store, notes, monkeypatch):
-    monkeypatch.setattr("spacy_deid.audit.reading._GROUPS", 20)
+    monkeypatch.setattr("spacy_deid.audit.run._GROUPS", 20)
     with pytest.raises(InputError, match="more than 20 values in column 'note_id'"):
         run_audit(notes([clean(i) for i in range(PATIENTS)]), Columns(note_type="note_id"), store, PLAIN)
 

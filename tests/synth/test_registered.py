@@ -42,7 +42,7 @@ def values(doc):
     return [(ent.text, ent.label_) for ent in doc.ents]
 
 
-def test_the_reader_gives_the_notes_of_the_workshop():
+def test_the_reader_yields_the_notes_of_make_corpus():
     nlp = spacy.blank("en")
     read = corpora(CONFIG)["train"]
     examples = list(read(nlp))

@@ -2,7 +2,7 @@
 
     spacy-deid synth LANG corpus/sample_LANG --n 12 --seed 2026 --overwrite
 
-makes. Whoever changes templates, lists or names makes them anew by that command and reads them.
+makes. After a change of templates, lists or names, run that command again and read the samples.
 """
 
 from pathlib import Path

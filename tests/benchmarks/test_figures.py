@@ -97,7 +97,7 @@ def test_a_test_set_is_read_as_it_was_written(pinned, tmp_path):
 def test_a_test_set_that_changed_is_refused(pinned, tmp_path):
     _, path, table = pinned
     path.write_bytes(path.read_bytes() + b"x")
-    with pytest.raises(InputError, match="not the file whose SHA-256"):
+    with pytest.raises(InputError, match="its SHA-256 differs"):
         test_sets.read_test_set("en", tmp_path, table)
 
 

@@ -23,7 +23,7 @@ An item that cannot pass a step has no text and no copy. The command line, the s
 import copy
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -365,12 +365,10 @@ class Deidentifier:
                 readings[i] = reading = read_as_seen(item.source)
                 yield self._make_doc(reading.text if reading else item.source, item.ehr), i
 
-        try:
+        with suppress(Exception):
             for doc, i in self.nlp.pipe(read(), as_tuples=True, batch_size=len(texts)):
                 collect = collect_entities if texts[i].detect_only else self._collect
                 results[i] = _catch(collect, doc, readings[i])
-        except Exception:
-            return
 
     def _process(self, item: Item) -> Result:
         """Take one item through all steps.

@@ -254,6 +254,7 @@ def test_only_the_item_fails_that_ends_its_process_hangs_or_raises(troubled):
     assert "5 seconds" in reasons[9]
     assert "ValueError at test_deidentifier.py" in reasons[14]
     assert "Ana" not in f"{reasons}{found}"
+    assert [found[number].error for number in (4, 9, 14, 0)] == ["known", "known", "unexpected", ""]
     with pytest.raises(NotDeidentified, match="killed"):
         _ = found[4].text
     assert [result.text.startswith("Nombre: [PATIENT]") for result in found if result.ok] == [True] * 17

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pytest
-from conftest import NOTE
+from conftest import NOTE, slow
 
 from spacy_deid.evaluation import read_folder
 from spacy_deid.surrogates.keys import ProjectKey
 
 FOUND = ["Puerto Esparza", "ana.lopez@ejemplo.es"]
+ANNOTATION_FORMATS = ("brat", "i2b2", "jsonl", "spacy", "cas", "xmi")
+SCHEMES = ("canonical", "meddocan", "i2b2", "grascco")
 
 
 @pytest.fixture
@@ -22,8 +24,13 @@ def annotate(cli, pipeline_folder: Path, tmp_path: Path):
     return run
 
 
-@pytest.mark.parametrize("to", ["brat", "i2b2", "jsonl", "spacy", "cas", "xmi"])
-@pytest.mark.parametrize("scheme", ["canonical", "meddocan", "i2b2", "grascco"])
+QUICK = {(to, "meddocan") for to in ANNOTATION_FORMATS} | {("brat", scheme) for scheme in SCHEMES}
+
+
+@pytest.mark.parametrize(
+    ("to", "scheme"),
+    [(to, scheme) if (to, scheme) in QUICK else slow(to, scheme) for to in ANNOTATION_FORMATS for scheme in SCHEMES],
+)
 def test_every_format_and_scheme_reads_back(annotate, tmp_path: Path, to: str, scheme: str):
     (tmp_path / "notes" / "a.txt").write_bytes(NOTE.encode())
     result = annotate("--format", to, "--scheme", scheme)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from conftest import slow
 
 from spacy_deid.io import hold, only_run, whole_file
 
@@ -56,8 +57,15 @@ def leftovers(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob(".*")]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
-@pytest.mark.parametrize("n_process", ["1", "2"])
+@pytest.mark.parametrize(
+    ("number", "code", "n_process"),
+    [
+        pytest.param(signal.SIGINT, 130, "1", id="Ctrl-C"),
+        slow(signal.SIGINT, 130, "2", id="Ctrl-C, two processes"),
+        slow(signal.SIGTERM, 143, "1", id="SIGTERM"),
+        pytest.param(signal.SIGTERM, 143, "2", id="SIGTERM, two processes"),
+    ],
+)
 def test_a_run_that_is_stopped_says_what_it_has_done(start, redact, many, tmp_path, number, code, n_process):
     process = start("--n-process", n_process)
     children = psutil.Process(process.pid).children()

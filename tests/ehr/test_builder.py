@@ -8,6 +8,7 @@ from datetime import date
 from multiprocessing import active_children
 
 import pytest
+from conftest import slow
 from ehr_tables import CANARIES, COLUMNS, MAPPING, ROWS, cells, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
@@ -357,7 +358,7 @@ def scratch(tmp_path, monkeypatch):
         yield scratch
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, slow(2)])
 def test_each_patient_is_in_one_part(plan, scratch, processes):
     results = list(build_parts(plan, scratch, processes))
     assert sum(result.report.patients for result in results) == len(ROWS)

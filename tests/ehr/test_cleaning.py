@@ -27,10 +27,10 @@ PLACEHOLDERS = [
 PLACEHOLDERS += ["XXXX", "xxx", "TESTIPOTILAS", "ei tiedossa", "Baby Boy", "Paciente Prueba", "?", ".", "aaaa"]
 
 
-@pytest.mark.parametrize("value", PLACEHOLDERS)
 @pytest.mark.parametrize("kind", ["surname", "given", "full", "city", "street", "id", "clinic", "email"])
-def test_placeholders(kind, value):
-    assert clean(kind, value, "es") == ("", "placeholder")
+def test_placeholders(kind):
+    cleaned = {value: clean(kind, value, "es") for value in PLACEHOLDERS}
+    assert cleaned == dict.fromkeys(PLACEHOLDERS, ("", "placeholder"))
 
 
 @pytest.mark.parametrize("value", ["0000000", "000-000", "9999999", "123456789", "987654321", "11111"])

@@ -160,10 +160,15 @@ SPAN = st.tuples(
 )
 
 
+@pytest.fixture(scope="module")
+def merging():
+    return merger()
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(st.lists(SPAN, max_size=6), st.lists(SPAN, max_size=6))
-def test_no_token_is_uncovered_and_none_is_covered_for_nothing(a, b):
-    nlp, merge = merger()
+@given(a=st.lists(SPAN, max_size=6), b=st.lists(SPAN, max_size=6))
+def test_no_token_is_uncovered_and_none_is_covered_for_nothing(merging, a, b):
+    nlp, merge = merging
     spaces = {i for i, char in enumerate(TEXT) if char == " "}
     doc = nlp.make_doc(TEXT)
     for key, found in zip(SOURCES, (a, b), strict=True):

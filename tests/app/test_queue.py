@@ -232,7 +232,7 @@ def test_a_worker_that_dies_is_started_again(mortal):
 
 def test_several_workers_share_a_job_and_the_time_that_is_left(start_service):
     service = start_service("--workers", "2")
-    job = service.add(*((f"{i}.txt", (NOTE * 150).encode()) for i in range(6)))
+    job = service.add(*((f"{i}.txt", (NOTE * 40).encode()) for i in range(6)))
     at_once, left = 0, []
     while (shown := service.client.get(f"/v1/jobs/{job}").json())["busy"]:
         at_once = max(at_once, sum(file["state"] == "running" for file in shown["files"]))
@@ -249,10 +249,12 @@ def test_a_text_whose_process_is_ended_fails_clearly_and_the_next_one_is_done(mo
     ask = {"json": {"text": NOTE}}
     assert service.client.post("/v1/deidentify", **ask).status_code == 200
     (new,) = {child.pid for child in psutil.Process(service.process.pid).children()} - workers
+    process = psutil.Process(new)
+    used = sum(process.cpu_times()[:2])
     with ThreadPoolExecutor() as threads:
-        long = threads.submit(service.client.post, "/v1/deidentify", json={"text": NOTE * 2000})
-        while psutil.Process(new).cpu_percent(0.2) < 50 and not long.done():
-            pass
+        long = threads.submit(service.client.post, "/v1/deidentify", json={"text": NOTE * 1000})
+        while sum(process.cpu_times()[:2]) < used + 0.3 and not long.done():
+            time.sleep(0.02)
         os.kill(new, signal.SIGKILL)
     assert long.result().status_code == 500
     assert "was killed" in long.result().json()["detail"]

@@ -40,8 +40,9 @@ LINE = "Margaret Thornbury, blood pressure 140/90"
 
 
 def page_with(image, *, angle=0, dpi=200):
-    """The image of a letter of one line, with another image on it."""
+    """The image of the upper half of a letter of one line, with another image on it."""
     page = pictures(letter(LINE, size=13), dpi)[0].convert("L")
+    page = page.crop((0, 0, page.width, 7 * dpi))
     turned = image.rotate(angle, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
     page.paste(turned, (dpi * 3, dpi * 4))
     return page
@@ -128,7 +129,7 @@ def test_code_in_an_image_is_covered_and_text_kept(kind, width, angle):
     assert document.text == LINE
     copy = redact_document(document, edits_of(document.text, ["Margaret Thornbury"]))
     with Image.open(io.BytesIO(copy)) as after:
-        assert after.crop((590, 790, 1600, 2300)).getextrema()[0] > 200
+        assert after.crop((590, 790, 1600, 1390)).getextrema()[0] > 200
     assert codes_in(copy) == []
 
 
@@ -142,7 +143,7 @@ def test_damaged_code_is_covered(damage):
         image = image.resize((32, 32), Image.Resampling.BOX).resize((96, 96), Image.Resampling.BICUBIC)
     copy = redact_document(read_document(saved(page_with(image)), "a.png"), [])
     with Image.open(io.BytesIO(copy)) as after:
-        assert after.crop((590, 790, 1600, 2300)).getextrema()[0] > 200
+        assert after.crop((590, 790, 1600, 1390)).getextrema()[0] > 200
 
 
 @needs_tesseract

@@ -143,13 +143,10 @@ def test_notes_stay_in_order_and_fill_the_slots_of_the_server():
     texts = [f"Paciente Zyx{i} acude." for i in range(24)]
     with canned_server(answer) as (url, canned):
         nlp = make(url, limits={"slots": 6})
-        start = time.monotonic()
         docs = list(nlp.pipe(texts))
-        seconds = time.monotonic() - start
     assert [doc.text for doc in docs] == texts
     assert {doc._.deid_text for doc in docs} == {"Paciente [PATIENT] acude."}
     assert canned.most == 6
-    assert seconds < 24 * 0.05
 
 
 def test_a_note_that_fails_in_a_stream_fails_alone_if_the_handler_lets_it():

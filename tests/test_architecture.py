@@ -77,7 +77,7 @@ WITHOUT_SPACY |= {"patient_ids", "dictionaries", "background", "ehr", "llm", "me
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
 HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn"}
 # only `serve` imports it, after it has looked whether the extra "app" is installed
-BASED_ON = {"app/connections.py": {"uvicorn"}}
+BASED_ON = {"app/security.py": {"uvicorn"}}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -162,7 +162,7 @@ def test_convert(cli, tmp_path: Path):
     (tmp_path / "gold" / "a.jsonl").write_text(
         f'{{"id": "a", "text": "{FIRST}", "entities": [{{"label": "{LAST}"}}]}}\n'
     )
-    result = cli("convert", tmp_path / "gold", tmp_path / "out.spacy", "--scheme", "meddocan")
+    result = cli("convert", tmp_path / "gold", "--output", tmp_path / "out.spacy", "--scheme", "meddocan")
     assert result.exit_code == 1
     assert sightings(result.output) == []
 

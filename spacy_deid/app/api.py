@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, HTTPException, Response, UploadFile
 from fastapi.responses import StreamingResponse
@@ -12,20 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from .. import __version__
 from ..errors import ConfigError, Errors, InputError
 from ..labels import LABELS
-from .archive import check_warnings, zip_job
 from .processing import apply_decision, released_name
+from .results import check_warnings, zip_job
 from .settings import SCANS, JobSettings, ServiceSettings
 from .store import FileRow, JobRow, Store
-from .texts import TextProcessor
-from .worker import Supervisor
+from .workers import Supervisor, TextProcessor
 
 
 def show_file(file: FileRow) -> dict[str, Any]:
-    """Describe a file for clients.
-
-    file (FileRow): the file.
-    RETURNS (dict): plain values; the name is the only content.
-    """
+    """Describe a file for clients by plain values. Its name is the only content."""
     state = file.state
     if file.task is not None:
         working = {"parse": "parsing", "deidentify": "running", "write": "writing"}
@@ -44,12 +40,7 @@ def show_file(file: FileRow) -> dict[str, Any]:
 
 
 def show_job(store: Store, job: JobRow) -> dict[str, Any]:
-    """Describe a job for clients.
-
-    store (Store): the store.
-    job (JobRow): the job.
-    RETURNS (dict): plain values: settings, files, counts and the estimated number of seconds left.
-    """
+    """Describe a job for clients: its settings, files, counts, and the estimated number of seconds left."""
     files = store.files(job.id)
     busy = [file for file in files if file.task is not None]
     shown = [show_file(file) for file in files]
@@ -69,9 +60,7 @@ def show_job(store: Store, job: JobRow) -> dict[str, Any]:
 
 
 def _seconds_left(files: Sequence[FileRow], busy: Sequence[FileRow]) -> float | None:
-    """Estimate the remaining seconds from the time per character of the finished files and the number of running
-    workers; None if no file is finished.
-    """
+    """Estimate the remaining seconds from the time per character of the finished files; None if there are none."""
     known = [(file.about["seconds"], file.about["characters"]) for file in files if "seconds" in file.about]
     if not known:
         return None
@@ -125,29 +114,12 @@ class Decision(BaseModel):
 
 
 def make_api(service: ServiceSettings, store: Store, supervisor: Supervisor, texts: TextProcessor) -> APIRouter:
-    """Create the routes.
-
-    service (ServiceSettings): settings of the service.
-    store (Store): jobs and files.
-    supervisor (Supervisor): supervisor of the workers.
-    texts (TextProcessor): de-identifies texts.
-    RETURNS (APIRouter): the routes below /v1.
-    """
+    """Create the routes below /v1."""
     api = APIRouter(prefix="/v1")
-    add_text_routes(api, service, supervisor, texts)
-    add_job_routes(api, service, store)
-    add_result_routes(api, store)
-    return api
-
-
-def add_text_routes(api: APIRouter, service: ServiceSettings, supervisor: Supervisor, texts: TextProcessor) -> None:
-    """Add the routes for the state of the service and for texts."""
 
     @api.get("/health", tags=["service"])
     async def health(response: Response) -> dict[str, Any]:
-        """The version of the service and whether its workers are running. Responds with 503 while a worker is not
-        running.
-        """
+        """The version of the service and its state, with status 503 while a worker is not running."""
         response.status_code = 200 if supervisor.alive else 503
         return {"status": "ok" if supervisor.alive else "starting", "version": __version__}
 
@@ -163,6 +135,10 @@ def add_text_routes(api: APIRouter, service: ServiceSettings, supervisor: Superv
         if texts.full:
             raise HTTPException(503, Errors.D923, {"Retry-After": "5"})
         return TextAnswer(**await texts.release(request.text, settings, request.trace))
+
+    add_job_routes(api, service, store)
+    add_result_routes(api, store)
+    return api
 
 
 def add_job_routes(api: APIRouter, service: ServiceSettings, store: Store) -> None:
@@ -272,12 +248,9 @@ def add_result_routes(api: APIRouter, store: Store) -> None:
 def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
     """Apply a decision, log it, and mark the released file as outdated.
 
-    store (Store): the store.
-    id (str): id of the file.
-    decision (Decision): the decision.
     RETURNS (dict): "spans", the changed span, or an empty list if it was removed; "open", the number of decisions that
-        are
-        not applied to the released file.
+        are not applied to the released file.
+    RAISES: as `findings_of` and `processing.apply_decision`.
     """
     # the lock keeps other requests from changing the findings between reading and writing
     with store.queue.lock:
@@ -287,11 +260,9 @@ def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
         where = (decision.start, decision.end, decision.label)
         found["spans"] = apply_decision(found["spans"], decision.action, *where, length)
         store.put(file.id, "findings", json.dumps(found).encode())
-        named = decision.action in (
-            "relabel",
-            "add",
-        )  # for other actions the label was not checked and must not be logged
-        store.log(file, decision.action, decision.start, decision.end, decision.label if named else "")
+        # for other actions the label was not checked and must not be logged
+        label = decision.label if decision.action in ("relabel", "add") else ""
+        store.log(file, decision.action, decision.start, decision.end, label)
         waiting = int(file.about.get("open", 0)) + 1
         store.update(file.id, open=waiting)
     place = (decision.start, decision.end)
@@ -300,13 +271,7 @@ def review_file(store: Store, id: str, decision: Decision) -> dict[str, Any]:
 
 
 def apply_review(store: Store, id: str) -> FileRow:
-    """Queue a file to be written again.
-
-    store (Store): the store.
-    id (str): id of the file.
-    RETURNS (FileRow): the file, which now has a task.
-    RAISES: InputError (D902, D915).
-    """
+    """Queue a file to be written again by its decisions. RAISES: InputError as `findings_of`."""
     with store.queue.lock:
         findings_of(store, store.file(id))
         store.queue.request(id, "write")
@@ -314,13 +279,7 @@ def apply_review(store: Store, id: str) -> FileRow:
 
 
 def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
-    """Return the findings of a file that is de-identified and not being processed.
-
-    store (Store): the store.
-    file (FileRow): the file.
-    RETURNS (dict): the findings.
-    RAISES: InputError (D902, D915).
-    """
+    """Return the findings of a file. RAISES: InputError if it is not de-identified (D902) or has a task (D915)."""
     if file.task is not None:
         raise InputError(Errors.D915)
     data = store.get(file.id, "findings")
@@ -333,9 +292,8 @@ def findings_of(store: Store, file: FileRow) -> dict[str, Any]:
 def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
     """Return the content of a released file.
 
-    RAISES: InputError if it is not done (D902, D915), has decisions that are not applied (D913), or warnings that are
-        not
-        accepted (D935).
+    RAISES: InputError if it is not done (D902, D915), or has decisions that are not applied (D913) or warnings that
+        are not accepted (D935).
     """
     findings_of(store, file)
     if file.about.get("open"):
@@ -350,10 +308,8 @@ def released_of(store: Store, file: FileRow, accept_warnings: bool) -> bytes:
 def read_uploads(files: list[UploadFile], service: ServiceSettings) -> Iterator[tuple[str, bytes]]:
     """Read uploaded files one after the other, within the limits of the service.
 
-    files (list[UploadFile]): the uploads.
-    service (ServiceSettings): settings of the service.
     RETURNS (Iterator[tuple[str, bytes]]): names and contents.
-    RAISES: InputError (D904 - D906, D925).
+    RAISES: InputError if there is no file (D906), there are too many (D905), or one is too large (D904).
     """
     given = [file for file in files if file.filename]
     if not given:
@@ -380,12 +336,7 @@ def file_name(name: str) -> str:
 
 
 def parse_settings(text: str) -> JobSettings:
-    """Parse settings.
-
-    text (str): `JobSettings` as JSON.
-    RETURNS (JobSettings): the settings.
-    RAISES: ConfigError (D908), which does not quote the text.
-    """
+    """Parse `JobSettings` from JSON. RAISES: ConfigError (D908), which does not quote the text."""
     try:
         return JobSettings.model_validate_json(text or "{}")
     except ValueError:
@@ -394,11 +345,7 @@ def parse_settings(text: str) -> JobSettings:
 
 
 def choices_of(service: ServiceSettings) -> dict[str, Any]:
-    """Return the available values of each setting.
-
-    service (ServiceSettings): settings of the service.
-    RETURNS (dict): setting → values.
-    """
+    """Return the available values of each setting."""
     fields = JobSettings.model_fields
     given = {name: list(get_args(fields[name].annotation)) for name in ("operating_point", "style", "policy", *SCANS)}
     if service.project_key is None:
@@ -408,11 +355,5 @@ def choices_of(service: ServiceSettings) -> dict[str, Any]:
 
 
 def attachment(name: str) -> dict[str, str]:
-    """Return the header that makes a browser save a file under a name.
-
-    name (str): any name.
-    RETURNS (dict): the header.
-    """
-    from urllib.parse import quote
-
+    """Return the header that makes a browser save a file under a name."""
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}"}

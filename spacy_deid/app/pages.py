@@ -1,7 +1,6 @@
 """The web pages, rendered on the server in the language of the request."""
 
 import json
-import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -16,36 +15,35 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from ..errors import DeidError, Errors, InputError, describe
 from ..evaluation.per_document import RATES
 from ..labels import LABELS, SCHEMES
+from ..lang import FALLBACK, get_language, language_codes
 from .api import apply_review, choices_of, findings_of, read_uploads, show_file, show_job
-from .reporting import format_csv, measure_job
+from .results import format_csv, measure_job
 from .security import COOKIE, Tokens
 from .settings import SCANS, JobForm, JobSettings, ServiceSettings
 from .store import FileRow, NotFound, Store
 
-FOLDER = files("spacy_deid") / "resources" / "app" / "words"
-LANGUAGES = ("en", "es", "fi")
+LANGUAGES = tuple(language_codes("app.toml"))
 
 
 @cache
 def load_words(lang: str) -> dict[str, Any]:
-    """Load the texts of the pages in a language.
+    """Load the texts of the pages in a language: its ``app.toml``.
 
     lang (str): one of `LANGUAGES`.
-    RETURNS (dict): name → text, or a dict of texts.
+    RETURNS (dict): name → text, or a dict of texts. Texts that the language lacks are in English.
     """
-    return tomllib.loads((FOLDER / f"{lang}.toml").read_text(encoding="utf-8"))
+    words, own = get_language(FALLBACK).read_toml("app.toml"), get_language(lang).read_toml("app.toml")
+    return {
+        key: text | own.get(key, {}) if isinstance(text, dict) else own.get(key, text) for key, text in words.items()
+    }
 
 
-def choose_language(asked: str, remembered: str, accepted: str) -> str:
-    """Choose the language of a page.
-
-    asked (str): language in the URL.
-    remembered (str): language in the cookie.
-    accepted (str): the header Accept-Language.
-    RETURNS (str): the first of these in `LANGUAGES`, else English.
-    """
-    wanted = [asked, remembered, *(part.split(";")[0].strip()[:2].lower() for part in accepted.split(","))]
-    return next((lang for lang in wanted if lang in LANGUAGES), LANGUAGES[0])
+def language_of(request: Request) -> str:
+    """Choose the language of a page by its URL, its cookie or the browser, among `LANGUAGES`; English otherwise."""
+    accepted = request.headers.get("accept-language", "").split(",")
+    wanted = [request.query_params.get("lang", ""), request.cookies.get("lang", "")]
+    wanted += [part.split(";")[0].strip()[:2].lower() for part in accepted]
+    return next((lang for lang in wanted if lang in LANGUAGES), FALLBACK)
 
 
 PART = 30_000  # approximate characters per part
@@ -135,24 +133,19 @@ TEMPLATES = jinja2.Environment(
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a page in the language of the request.
 
-    request (Request): the request.
     template (str): name of the template.
-    status (int): HTTP status.
     values (Any): variables of the template.
-    RETURNS (HTMLResponse): the page.
     """
-    asked = request.query_params.get("lang", "")
-    remembered = request.cookies.get("lang", "")
-    lang = choose_language(asked, remembered, request.headers.get("accept-language", ""))
-    names = [(code, load_words(code)["name"]) for code in LANGUAGES]
-    page = TEMPLATES.get_template(f"{template}.html.jinja")
-    here = values.pop("here", request.scope["path"])
-    session = COOKIE in request.cookies
-    words = load_words(lang)
-    answer = HTMLResponse(
-        page.render(lang=lang, t=words, languages=names, here=here, session=session, **values), status
+    lang = language_of(request)
+    page = TEMPLATES.get_template(f"{template}.html.jinja").render(
+        lang=lang,
+        t=load_words(lang),
+        languages=[(code, load_words(code)["name"]) for code in LANGUAGES],
+        session=COOKIE in request.cookies,
+        **{"here": request.scope["path"], **values},
     )
-    if asked in LANGUAGES:
+    answer = HTMLResponse(page, status)
+    if (asked := request.query_params.get("lang")) in LANGUAGES:
         answer.set_cookie("lang", asked, samesite="strict", httponly=True, secure=_is_safe(request))
     return answer
 
@@ -163,38 +156,13 @@ def _is_safe(request: Request) -> bool:
 
 
 def make_pages(service: ServiceSettings, store: Store, tokens: Tokens) -> APIRouter:
-    """Create the routes of the pages.
-
-    service (ServiceSettings): settings of the service.
-    store (Store): jobs and files.
-    tokens (Tokens): checks tokens.
-    RETURNS (APIRouter): the routes.
-    """
+    """Create the routes of the pages."""
     pages = APIRouter(include_in_schema=False)
     add_login(pages, tokens)
     add_jobs(pages, service, store)
     add_reports(pages, service, store)
 
-    @pages.get("/files/{file}")
-    def file(request: Request, file: str, part: int = 1) -> Response:
-        return show_review(request, store, file, part)
-
-    @pages.get("/files/{file}/spans/{number}")
-    def why(request: Request, file: str, number: int) -> Response:
-        spans = findings_of(store, store.file(file))["spans"]
-        if not 0 <= number < len(spans):
-            raise InputError(Errors.D910.format(start=number, end=number))
-        return render(request, "why", span=spans[number])
-
-    @pages.get("/files/{file}/download")
-    def confirm(request: Request, file: str) -> Response:
-        row = store.file(file)
-        return show_confirmation(request, row.job, [row], f"/v1/files/{row.id}/download", {})
-
-    @pages.post("/files/{file}/apply")
-    def apply(file: str) -> Response:
-        return RedirectResponse(f"/jobs/{apply_review(store, file).job}", 303)
-
+    add_files(pages, store)
     return pages
 
 
@@ -215,8 +183,7 @@ def add_login(pages: APIRouter, tokens: Tokens) -> None:
     async def login(request: Request, token: Annotated[str, Form()] = "") -> Response:
         status = tokens.compare(request, token)
         if status != 200:
-            words = words_of(request)
-            problem = words["wrong_token" if status == 401 else "too_many"]
+            problem = load_words(language_of(request))["wrong_token" if status == 401 else "too_many"]
             return render(request, "login", status, problem=problem, translated=True)
         answer = RedirectResponse("/", 303)
         answer.set_cookie(COOKIE, tokens.sign_in(), httponly=True, samesite="strict", secure=_is_safe(request))
@@ -278,6 +245,52 @@ def add_jobs(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
         return RedirectResponse("/", 303)
 
 
+def add_files(pages: APIRouter, store: Store) -> None:
+    """Add the pages of a file: its review, the evidence of a span, and the confirmation of a download."""
+
+    @pages.get("/files/{file}")
+    def review(request: Request, file: str, part: int = 1) -> Response:
+        """One part of a file: original text, released text, and links to the evidence."""
+        row = store.file(file)
+        spans = findings_of(store, row)["spans"]
+        original, released = (
+            (store.get(row.id, name) or b"").decode("utf-8", "surrogatepass") for name in ("text", "released_text")
+        )
+        written = [span for span in spans if "released" in span]
+        parts = cut_parts(original, spans)
+        number = min(max(part, 1), len(parts))
+        place = parts[number - 1]
+        copied = place_released(written, place[0]), place_released(written, place[1])
+        return render(
+            request,
+            "file",
+            file=show_file(row),
+            labels=list(LABELS),
+            count=len(spans),
+            part=number,
+            parts=len(parts),
+            offset=place[0],
+            original=list(cut_text(original, spans, [(span["start"], span["end"]) for span in spans], place)),
+            released=list(cut_text(released, written, [tuple(span["released"]) for span in written], copied)),
+        )
+
+    @pages.get("/files/{file}/spans/{number}")
+    def why(request: Request, file: str, number: int) -> Response:
+        spans = findings_of(store, store.file(file))["spans"]
+        if not 0 <= number < len(spans):
+            raise InputError(Errors.D910.format(start=number, end=number))
+        return render(request, "why", span=spans[number])
+
+    @pages.get("/files/{file}/download")
+    def confirm(request: Request, file: str) -> Response:
+        row = store.file(file)
+        return show_confirmation(request, row.job, [row], f"/v1/files/{row.id}/download", {})
+
+    @pages.post("/files/{file}/apply")
+    def apply(file: str) -> Response:
+        return RedirectResponse(f"/jobs/{apply_review(store, file).job}", 303)
+
+
 def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> None:
     """Add the page with figures and their table."""
 
@@ -308,12 +321,6 @@ def add_reports(pages: APIRouter, service: ServiceSettings, store: Store) -> Non
 def show_problem(request: Request, problem: str, status: int) -> Response:
     """Render an error page."""
     return render(request, "problem", status, problem=problem, here="/")
-
-
-def words_of(request: Request) -> dict[str, Any]:
-    """Return the texts in the language of the request."""
-    header = request.headers.get("accept-language", "")
-    return load_words(choose_language("", request.cookies.get("lang", ""), header))
 
 
 def show_index(
@@ -353,7 +360,6 @@ def show_confirmation(
 ) -> Response:
     """Render the page that shows the warnings of files and asks for confirmation before the download.
 
-    job (str): id of their job.
     files (Sequence[FileRow]): the files to download.
     path (str): URL of the download.
     given (Mapping[str, bool]): its parameters.
@@ -362,32 +368,6 @@ def show_confirmation(
     chosen = [name for name, value in given.items() if value]
     link = f"{path}?" + "&".join(f"{name}=true" for name in ("accept_warnings", *chosen))
     return render(request, "confirm", job=job, warned=warned, link=link)
-
-
-def show_review(request: Request, store: Store, id: str, number: int = 1) -> Response:
-    """Render the review page for one part of a file: original text, released text, and links to the evidence."""
-    file = store.file(id)
-    spans = findings_of(store, file)["spans"]
-    original, released = (
-        (store.get(file.id, part) or b"").decode("utf-8", "surrogatepass") for part in ("text", "released_text")
-    )
-    written = [span for span in spans if "released" in span]
-    parts = cut_parts(original, spans)
-    number = min(max(number, 1), len(parts))
-    part = parts[number - 1]
-    copied = place_released(written, part[0]), place_released(written, part[1])
-    return render(
-        request,
-        "file",
-        file=show_file(file),
-        labels=list(LABELS),
-        count=len(spans),
-        part=number,
-        parts=len(parts),
-        offset=part[0],
-        original=list(cut_text(original, spans, [(span["start"], span["end"]) for span in spans], part)),
-        released=list(cut_text(released, written, [tuple(span["released"]) for span in written], copied)),
-    )
 
 
 def show_report(request: Request, store: Store, job: str, status: int = 200, problem: str = "") -> Response:

@@ -32,8 +32,6 @@ DETECTORS = "deid/detectors"
 class Deidentifiers:
     """Makes the deidentifiers for jobs and texts, with a cache of loaded pipelines. Not thread-safe, because the
     settings of a pipeline change from job to job.
-
-    service (ServiceSettings): settings of the service.
     """
 
     def __init__(self, service: ServiceSettings) -> None:
@@ -45,7 +43,6 @@ class Deidentifiers:
         """Make the deidentifier for settings. It is valid until the next call.
 
         settings (JobSettings): settings of the job or text.
-        RETURNS (Deidentifier): the deidentifier.
         """
         llm = settings.llm.model_dump_json() if settings.llm else ""
         loaded = self._load(settings.pipeline, settings.operating_point, llm)
@@ -59,11 +56,7 @@ class Deidentifiers:
         return Deidentifier(loaded.nlp, policy=settings.policy, style=settings.style, key=key, documents=documents)
 
     def read_settings(self, settings: JobSettings) -> ReadSettings:
-        """Return how the documents of a job, and their copies, are read.
-
-        settings (JobSettings): settings of the job.
-        RETURNS (ReadSettings): the settings.
-        """
+        """Return how the documents of a job, and their copies, are read."""
         lang = PurePath(settings.pipeline or self.service.pipelines[0]).name[:2]  # also for a folder or a package
         return ReadSettings(
             encoding=settings.encoding or "utf-8",
@@ -78,8 +71,6 @@ class Deidentifiers:
     def describe(self, deid: Deidentifier, settings: JobSettings) -> dict[str, Any]:
         """Describe what made the findings of a file.
 
-        deid (Deidentifier): the deidentifier.
-        settings (JobSettings): settings of the job.
         RETURNS (dict): "pipeline" with name, version and fingerprint; "spacy_deid", its version; "settings" without
             those that identify the patient.
         """
@@ -103,7 +94,6 @@ def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any
     """Return the settings of ``deid_llm``; empty ones keep their defaults.
 
     settings (LlmSettings): the settings of the job.
-    service (ServiceSettings): settings of the service.
     RETURNS (dict): arguments of `loading.use_llm`.
     """
     prompt = service.prompts.get(settings.prompt, "")
@@ -113,11 +103,7 @@ def llm_config(settings: LlmSettings, service: ServiceSettings) -> dict[str, Any
 
 
 class FileProcessor:
-    """Processes the files of jobs.
-
-    service (ServiceSettings): settings of the service.
-    store (Store): the files.
-    """
+    """Processes the files of jobs."""
 
     def __init__(self, service: ServiceSettings, store: Store) -> None:
         self.service, self.store = service, store
@@ -127,8 +113,6 @@ class FileProcessor:
         """Carry out a task.
 
         task (str): "parse", "deidentify" or "write".
-        file (FileRow): the file.
-        settings (JobSettings): settings of its job.
         RETURNS (tuple[str, dict]): the new state of the file, and facts about it.
         RAISES: DeidError if the task fails.
         """
@@ -139,8 +123,6 @@ class FileProcessor:
     def parse(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Read a document and store its text.
 
-        file (FileRow): the file.
-        settings (JobSettings): settings of its job.
         RETURNS (dict): its pages and other facts.
         """
         began = time.monotonic()
@@ -151,9 +133,6 @@ class FileProcessor:
     def deidentify(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """De-identify a document and store its copy.
 
-        file (FileRow): the file.
-        settings (JobSettings): settings of its job.
-        RETURNS (dict): facts about the file.
         RAISES: DeidError if the document cannot be released.
         """
         began = time.monotonic()
@@ -167,9 +146,6 @@ class FileProcessor:
     def write(self, file: FileRow, settings: JobSettings) -> dict[str, Any]:
         """Write the copy of a document again, by the decisions of a reviewer.
 
-        file (FileRow): the file.
-        settings (JobSettings): settings of its job.
-        RETURNS (dict): facts about the file.
         RAISES: InputError (D912) if the text of the document has changed; DeidError if it cannot be released.
         """
         began = time.monotonic()
@@ -185,9 +161,7 @@ class FileProcessor:
         return self._store_result(file, document, result, spans, about, deid, settings, began)
 
     def _read(self, file: FileRow, settings: JobSettings) -> Document:
-        """Read the uploaded document under a numbered name, because errors show the name and its own may identify a
-        patient.
-        """
+        """Read the uploaded document under a numbered name: errors show the name, which can identify a patient."""
         data = self.store.get(file.id, "original")
         if data is None:
             raise InputError(Errors.D901.format(id=file.id))
@@ -230,11 +204,7 @@ class FileProcessor:
 
 
 def ehr_of(settings: JobSettings) -> dict[str, Any]:
-    """Return the EHR context of a job.
-
-    settings (JobSettings): settings of the job.
-    RETURNS (dict): the settings that are given, with the keys of ``doc._.ehr``.
-    """
+    """Return the EHR context of a job: the settings that are given, with the keys of ``doc._.ehr``."""
     return {key: value for name, key in EHR_SETTINGS.items() if (value := getattr(settings, name))}
 
 
@@ -258,8 +228,7 @@ def apply_decision(
     """Apply a reviewer's decision.
 
     spans (Sequence[dict]): the spans of a text in order, without overlap, each with "start", "end", "label", "action"
-        and,
-        after a decision, "reviewed".
+        and, after a decision, "reviewed".
     action (str): "release" (keep the text of a span), "restore" (undo the decisions on a span), "relabel" or "add".
     start, end (int): characters of the span, end exclusive.
     label (str): canonical label, for "relabel" and "add".
@@ -321,11 +290,7 @@ def reviewed_evidence(spans: Sequence[dict[str, Any]]) -> dict[str, list[Evidenc
 
 
 def is_identifier(span: dict[str, Any]) -> bool:
-    """Whether a span is an identifier after the review, that is, neither released nor kept as a medical term.
-
-    span (dict): the span.
-    RETURNS (bool): True for an identifier.
-    """
+    """Whether a span is an identifier after the review, that is, neither released nor kept as a medical term."""
     return span.get("reviewed") != "released" and (span["action"] != "recover" or "reviewed" in span)
 
 
@@ -343,11 +308,7 @@ def _detectors_evidence(span: dict[str, Any]) -> list[Evidence]:
 
 
 def describe_document(document: Document) -> dict[str, Any]:
-    """Return facts about a document: numbers and warnings, no content.
-
-    document (Document): the document.
-    RETURNS (dict): plain values.
-    """
+    """Return facts about a document: numbers and warnings, no content."""
     return {
         "kind": document.kind,
         "pages": len(document.pages),
@@ -376,7 +337,6 @@ def update_actions(before: Sequence[dict[str, Any]], after: Sequence[dict[str, A
 def released_name(file: FileRow, keep: bool) -> str:
     """Return the name of a released file: a number, because its own name can identify a patient, or its own name.
 
-    file (FileRow): the file.
     keep (bool): whether to keep its own name.
     RETURNS (str): a name without folders. The number keeps the suffix of a known format.
     """

@@ -48,7 +48,6 @@ class Queue:
     def start(self, job: str, settings: dict[str, Any]) -> int:
         """Queue the files of a job. Files that are not parsed yet follow when they are.
 
-        job (str): its id.
         settings (dict): the new settings of the job, as plain values.
         RETURNS (int): number of files to process; 0 if they are already being processed with these settings.
         RAISES: InputError (D921) if they are being processed with other settings.
@@ -73,10 +72,7 @@ class Queue:
             ).rowcount
 
     def cancel(self, job: str) -> None:
-        """Remove the remaining files of a job from the queue. The result of a file in progress is discarded.
-
-        job (str): its id.
-        """
+        """Remove the remaining files of a job from the queue. The result of a file in progress is discarded."""
         with self.database.change() as database:
             database.execute("UPDATE job SET cancelled = 1 WHERE id = ?", (job,))
             database.execute(
@@ -88,7 +84,6 @@ class Queue:
     def request(self, file: str, task: str) -> None:
         """Queue a task for a file.
 
-        file (str): its id.
         task (str): the task.
         RAISES: InputError (D915) if the file has a task already.
         """
@@ -102,7 +97,6 @@ class Queue:
         """Count the files of older jobs that have a task.
 
         created (float): the creation time of a job.
-        RETURNS (int): number of files.
         """
         with self.database.read() as database:
             query = "SELECT COUNT(*) FROM file JOIN job ON job.id = file.job WHERE task IS NOT NULL AND created < ?"
@@ -141,8 +135,7 @@ class Queue:
         reason (str): why it failed, without content.
         about (Any): new facts about the file, as plain values.
         RETURNS (bool): False if the job was cancelled or deleted meanwhile or the task was taken by another worker.
-            Nothing is
-            stored then.
+            Nothing is stored then.
         """
         with self.database.change() as database:
             row = database.execute(

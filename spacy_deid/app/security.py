@@ -1,22 +1,25 @@
-"""Access control: tokens, sessions, hosts, origins and the size of requests, and the security headers of all
-responses.
+"""Access control: tokens, sessions, hosts, origins, the size of requests, deadlines of connections, and the security
+headers of all responses.
 
 A page of another website in the user's browser must not be able to send requests: neither through a host name that
 resolves to this machine (the host is checked) nor through a form (the origin is checked). Requests are judged by what
 the server has parsed; a URL rebuilt from headers could differ.
 """
 
+import asyncio
 import hmac
 import re
 import secrets
 import time
 from collections import OrderedDict, deque
+from typing import Any
 
 from anyio import fail_after
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import Errors, describe
 from .logs import LOGGER
@@ -72,16 +75,12 @@ class Tokens:
         return cookie
 
     def sign_out(self, request: Request) -> None:
-        """End the session of a request; its cookie becomes invalid.
-
-        request (Request): the request.
-        """
+        """End the session of a request; its cookie becomes invalid."""
         self._sessions.pop(request.cookies.get(COOKIE, ""), None)
 
     def status(self, request: Request) -> int:
         """Check a request.
 
-        request (Request): the request.
         RETURNS (int): 200 if it may be answered, 401 without a valid token, 429 after too many wrong tokens.
         """
         if not self._token:
@@ -125,12 +124,7 @@ class Tokens:
 
 
 class SecurityMiddleware:
-    """The outermost middleware of the application. It refuses requests and adds the security headers.
-
-    app (ASGIApp): the application.
-    settings (ServiceSettings): settings of the service.
-    tokens (Tokens): checks tokens.
-    """
+    """The outermost middleware of the application. It refuses requests and adds the security headers."""
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, tokens: Tokens) -> None:
         self.app, self.settings, self.tokens = app, settings, tokens
@@ -157,7 +151,6 @@ class SecurityMiddleware:
     def max_body(self, path: str) -> int:
         """The size limit for the body of a request. Parsed content takes several times as much memory.
 
-        path (str): path of the request.
         RETURNS (int): bytes.
         """
         if OPEN.fullmatch(path):
@@ -167,7 +160,6 @@ class SecurityMiddleware:
     def refuse(self, request: Request) -> Response | None:
         """Check a request.
 
-        request (Request): the request.
         RETURNS (Optional[Response]): the response to a refused request; None if it is accepted.
         """
         return self._refuse_host(request) or self._refuse_origin(request) or self._refuse_token(request)
@@ -203,9 +195,7 @@ class SecurityMiddleware:
 
 
 class _Body:
-    """The body of a request. Its size and the time between two chunks are limited while it is received, because it is
-    held in memory.
-    """
+    """The body of a request, which is held in memory. Its size and the time between two chunks are limited."""
 
     def __init__(self, guard: SecurityMiddleware, receive: Receive, most: int) -> None:
         self.guard, self.receive, self.most = guard, receive, most
@@ -247,3 +237,54 @@ class _Answer:
             more = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
             message["headers"] = [*message.get("headers", ()), *(pair for pair in more if pair[0] not in given)]
         await self.send(message)
+
+
+# uvicorn waits without limit for the first request of a connection, and for the rest of its headers. A few hundred
+# connections that send nothing, or one byte per minute, would use up all file descriptors of the service.
+HEADER_SECONDS = 10.0  # from connecting, or from the first byte, to the end of the headers
+MOST_WAITING = 128  # connections without a complete request; one more closes the oldest of them
+
+_waiting: "OrderedDict[BoundedProtocol, asyncio.TimerHandle]" = OrderedDict()
+
+
+class BoundedProtocol(H11Protocol):
+    """uvicorn's HTTP protocol with a deadline for the headers of a request.
+
+    Data that arrive in the meantime do not extend the deadline. `security` limits the time for the body.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        """Start the deadline for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Process data, and restart the deadline unless the headers are complete."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._wait()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the deadline."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        """Close the connection after `HEADER_SECONDS`, and the oldest waiting connection if there are too many."""
+        if self in _waiting or self.transport.is_closing():
+            return
+        _waiting[self] = self.loop.call_later(HEADER_SECONDS, self._close)
+        if len(_waiting) > MOST_WAITING:
+            next(iter(_waiting))._close()
+
+    def _stop_waiting(self) -> None:
+        """Cancel the deadline."""
+        if timer := _waiting.pop(self, None):
+            timer.cancel()
+
+    def _close(self) -> None:
+        """Close the connection without a response."""
+        self._stop_waiting()
+        self.transport.abort()

@@ -18,14 +18,12 @@ from .security import FORM, SecurityMiddleware, Tokens
 from .settings import ServiceSettings, check_settings
 from .storage import StorageError
 from .store import NotFound
-from .texts import TextProcessor, UnexpectedError
-from .worker import Supervisor, open_store
+from .workers import Supervisor, TextProcessor, UnexpectedError, open_store
 
 
 def make_service(settings: ServiceSettings) -> FastAPI:
     """Create the application.
 
-    settings (ServiceSettings): settings of the service.
     RETURNS (FastAPI): the application. Its workers start and stop with it.
     RAISES: ConfigError, see `check_settings`.
     """

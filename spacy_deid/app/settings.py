@@ -26,11 +26,7 @@ PROMPTS = tuple(sorted({name.partition("/")[2] for name in shipped_prompts()}))
 
 
 def is_loopback(host: str) -> bool:
-    """Check whether a host is this machine.
-
-    host (str): "localhost" or an IP address.
-    RETURNS (bool): True for "localhost" and loopback addresses; False for any other name, whatever it resolves to.
-    """
+    """Whether a host is "localhost" or a loopback address. Any other name is not, whatever it resolves to."""
     if host == "localhost":
         return True
     try:
@@ -172,7 +168,6 @@ class JobSettings(BaseModel):
     def check(self, service: ServiceSettings) -> "JobSettings":
         """Check the settings against what the service offers.
 
-        service (ServiceSettings): settings of the service.
         RETURNS (JobSettings): a copy in which the pipeline is set.
         RAISES: ConfigError (D422, D908, D914).
         """
@@ -206,22 +201,16 @@ def _check(setting: str, value: str, known: Sequence[str]) -> None:
     """Check that a value is available."""
     if value not in known:
         offered = ", ".join(filter(None, known)) or "none"
-        raise ConfigError(Errors.D908.format(setting=setting, value=_short(value), known=offered))
-
-
-def _short(value: Any) -> str:
-    """Shorten a value for an error, because clients can send anything."""
-    return ascii(str(value))[1:-1][:40]
+        short = ascii(str(value))[1:-1][:40]  # clients can send anything
+        raise ConfigError(Errors.D908.format(setting=setting, value=short, known=offered))
 
 
 def check_settings(service: ServiceSettings) -> None:
     """Check that the pipelines, dictionaries, keys and language models of a service exist, before the first request.
     Nothing is loaded and no server is contacted.
 
-    service (ServiceSettings): settings of the service.
     RAISES: ConfigError for a missing pipeline (D008), invalid dictionaries (D160 - D162), an invalid key (D640 -
-        D642), a
-        missing language model (D733) or a URL that is not allowed (D731).
+        D642), a missing language model (D733) or a URL that is not allowed (D731).
     """
     for name in service.pipelines:
         find_pipeline(name)
@@ -265,7 +254,6 @@ class JobForm(BaseModel):
     def settings(self) -> JobSettings:
         """Convert the form to settings.
 
-        RETURNS (JobSettings): the settings.
         RAISES: InputError (D927) for invalid values.
         """
         names = ("pipeline", "operating_point", "style", "policy", "encoding", *EHR_SETTINGS, *SCANS)

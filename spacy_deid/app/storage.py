@@ -36,7 +36,6 @@ class EncryptedStorage:
     def encrypt(self, data: bytes, place: str) -> bytes:
         """Encrypt bytes.
 
-        data (bytes): the content.
         place (str): name of the place; `decrypt` needs the same.
         RETURNS (bytes): the ciphertext, or the content itself without a key.
         """
@@ -47,7 +46,6 @@ class EncryptedStorage:
 
         data (bytes): the ciphertext.
         place (str): name of the place.
-        RETURNS (bytes): the content.
         RAISES: InputError (D903) if the key or the place is another one, or the bytes were changed.
         """
         if self._cipher is None:
@@ -61,7 +59,6 @@ class EncryptedStorage:
         """Write a file that only its owner can read. The file is complete or not changed at all.
 
         path (Path): the file; its folder is created.
-        data (bytes): the content.
         place (str): see `encrypt`.
         RAISES: StorageError (D929) if it cannot be written.
         """
@@ -131,9 +128,8 @@ class Database:
             for statement in SCHEMA.split(";"):
                 database.execute(statement)
             if "worker" not in {column["name"] for column in database.execute("PRAGMA table_info(file)")}:
-                database.execute(
-                    "ALTER TABLE file ADD COLUMN worker INTEGER"
-                )  # database of a version with a single worker
+                # database of a version with a single worker
+                database.execute("ALTER TABLE file ADD COLUMN worker INTEGER")
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -148,9 +144,8 @@ class Database:
         with self.read() as database:
             database.execute("PRAGMA foreign_keys = ON")
             database.execute("PRAGMA secure_delete = ON")
-            database.execute(
-                "PRAGMA synchronous = NORMAL"
-            )  # a power failure may undo the last changes but not damage the file
+            # a power failure may undo the last changes but not damage the file
+            database.execute("PRAGMA synchronous = NORMAL")
             database.execute("BEGIN IMMEDIATE")
             try:
                 yield database

@@ -57,7 +57,6 @@ class FileRow(NamedTuple):
 class JobRow(NamedTuple):
     """A job.
 
-    id (str): its id.
     created (float): Unix time.
     settings (dict): its settings as plain values; they can identify a patient.
     cancelled (bool): whether it was cancelled.
@@ -115,19 +114,11 @@ class Store:
     def _add_file(self, job: str, position: int, name: str, data: bytes) -> None:
         """Add a file. The row is written first, so that a folder without a row is known to be an orphan."""
         file = secrets.token_hex(8)
-        row = (
-            file,
-            job,
-            position,
-            self.storage.encrypt(name.encode("utf-8", "replace"), file),
-            len(data),
-            "uploading",
-        )
+        sealed = self.storage.encrypt(name.encode("utf-8", "replace"), file)
+        query = "INSERT INTO file (id, job, position, name, size, state) VALUES (?, ?, ?, ?, ?, 'uploading')"
         try:
             with self.database.change() as database:
-                database.execute(
-                    "INSERT INTO file (id, job, position, name, size, state) VALUES (?, ?, ?, ?, ?, ?)", row
-                )
+                database.execute(query, (file, job, position, sealed, len(data)))
         except sqlite3.IntegrityError:
             raise NotFound(Errors.D900.format(id=job)) from None
         self.put(file, "original", data)
@@ -146,8 +137,6 @@ class Store:
     def job(self, id: str) -> JobRow:
         """Read a job.
 
-        id (str): its id.
-        RETURNS (JobRow): the job.
         RAISES: NotFound (D900).
         """
         with self.database.read() as database:
@@ -158,10 +147,7 @@ class Store:
         return JobRow(row["id"], row["created"], settings, bool(row["cancelled"]))
 
     def delete(self, job: str) -> None:
-        """Delete a job with its files. The decisions stay in the log.
-
-        job (str): its id.
-        """
+        """Delete a job with its files. The decisions stay in the log."""
         with self.database.change() as database:
             files = [row["id"] for row in database.execute("SELECT id FROM file WHERE job = ?", (job,))]
             database.execute("DELETE FROM job WHERE id = ?", (job,))
@@ -181,9 +167,7 @@ class Store:
         return len(old)
 
     def remove_orphans(self) -> None:
-        """Remove folders that belong to no job: written by a worker after its job was deleted, or left by a failed
-        deletion.
-        """
+        """Remove folders without a job, which a worker wrote after its job was deleted, or a failed deletion left."""
         folders = [path for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
         with self.database.read() as database:
             known = {row[0] for row in database.execute("SELECT id FROM file UNION SELECT id FROM job")}
@@ -207,7 +191,6 @@ class Store:
     def files(self, job: str) -> list[FileRow]:
         """List the files of a job.
 
-        job (str): its id.
         RETURNS (list[FileRow]): the files by position.
         """
         with self.database.read() as database:
@@ -217,8 +200,6 @@ class Store:
     def file(self, id: str) -> FileRow:
         """Read a file's row.
 
-        id (str): its id.
-        RETURNS (FileRow): the row.
         RAISES: NotFound (D901).
         """
         with self.database.read() as database:
@@ -238,7 +219,6 @@ class Store:
     def update(self, file: str, **about: Any) -> None:
         """Add facts about a file.
 
-        file (str): its id.
         about (Any): plain values by name.
         """
         with self.database.change() as database:
@@ -252,7 +232,6 @@ class Store:
     def log(self, file: FileRow, action: str, start: int, end: int, label: str) -> None:
         """Log a reviewer's decision: time, place and label, no content.
 
-        file (FileRow): the file.
         action (str): see `processing.apply_decision`.
         start, end (int): the span.
         label (str): its label.
@@ -264,7 +243,6 @@ class Store:
     def decisions(self, job: str) -> list[dict[str, Any]]:
         """List the decisions on the files of a job, in their order.
 
-        job (str): its id.
         RETURNS (list[dict]): plain values.
         """
         with self.database.read() as database:
@@ -278,16 +256,13 @@ class Store:
     def put(self, file: str, part: str, data: bytes) -> None:
         """Write a part of a file, completely or not at all.
 
-        file (str): id of the file.
         part (str): "original", "text", "findings", "released", "released_text" or "report".
-        data (bytes): the content.
         """
         self.storage.write(self.folder / file / part, data, f"{file} {part}")
 
     def get(self, file: str, part: str) -> bytes | None:
         """Read a part of a file.
 
-        file (str): id of the file.
         part (str): see `put`.
         RETURNS (Optional[bytes]): the content; None if there is none.
         RAISES: InputError (D903).

@@ -8,20 +8,16 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from .annotate import annotate
-from .audit import audit
 from .calibrate import calibrate
-from .corpus import convert, sample, synth
+from .corpus import annotate, convert, synth
 from .dictionary import counts, dictionary, medical
 from .info import demo, info
-from .measure import evaluate, fairness, report
+from .measure import evaluate, fairness, report, surrogates
 from .redact import redact
+from .sample import audit, sample
 from .serve import serve
 from .surprisal import surprisal
-from .surrogates import surrogates
 from .vault import key, vault
-
-__all__ = ["app"]
 
 app = typer.Typer(
     name="spacy-deid",

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,14 +30,7 @@ from .console import reporting, say
 from .measure import read_gold
 from .options import Scheme
 
-__all__ = ["Loss", "calibrate"]
-
-
-class Loss(StrEnum):
-    """Unit that the bound of --risk counts."""
-
-    entity = "entity"
-    character = "character"
+Loss = Literal["entity", "character"]
 
 
 def calibrate(
@@ -46,14 +38,14 @@ def calibrate(
     dev: Annotated[
         Path, typer.Argument(metavar="DEV", help="Development data: a .spacy file of 'convert', or a corpus.")
     ],
-    output: Annotated[Path, typer.Option(help="Folder to save the calibrated pipeline to.")],
-    scheme: Annotated[Scheme, typer.Option(help="Labels of the corpus and of the comparison.")] = Scheme.canonical,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to save the calibrated pipeline to.")],
+    scheme: Annotated[Scheme, typer.Option(help="Labels of the corpus and of the comparison.")] = "canonical",
     recall: Annotated[float | None, typer.Option(help="Character recall to reach. Adds the point 'recall'.")] = None,
     risk: Annotated[
         float | None, typer.Option(help="Bound on the missed share of a note. Adds the point 'risk'.")
     ] = None,
     risk_data: Annotated[Path | None, typer.Option(help="Gold for --risk that was used for nothing else.")] = None,
-    loss: Annotated[Loss, typer.Option(help="Unit that --risk counts.")] = Loss.entity,
+    loss: Annotated[Loss, typer.Option(help="Unit that --risk counts.")] = "entity",
     per_label: Annotated[bool, typer.Option("--per-label", help="Reach --recall or --risk for each label.")] = False,
     operating_point: Annotated[
         str | None, typer.Option(help="Operating point to save the pipeline at. Default: its threshold stays.")
@@ -68,16 +60,20 @@ def calibrate(
     """
     with reporting():
         _check(pipeline, output, (recall, risk, risk_data, per_label))
-        nlp, gold = _load(pipeline, dev, str(scheme))
-        fresh = _read_fresh(risk_data, gold, str(scheme)) if risk_data else []
-        _fit_scores(nlp, find_component(nlp, "deid_ner"), gold)
-        table = measure(Sweep(nlp, gold, str(scheme)))
+        nlp = load(pipeline)
+        ner = find_component(nlp, "deid_ner")
+        gold = read_gold(dev, scheme)
+        if not any(document.entities for document in gold):
+            raise InputError(Errors.D349.format(path=dev))
+        fresh = _read_fresh(risk_data, gold, scheme) if risk_data else []
+        _fit_scores(nlp, ner, gold)
+        table = measure(Sweep(nlp, gold, scheme))
         points = _fit_points(table)
         if recall is not None:
             points["recall"] = recall_point(table, recall, per_label=per_label)
         if risk is not None:
-            points["risk"] = _bound(Sweep(nlp, fresh, str(scheme)), risk, loss, per_label)
-        find_component(nlp, "deid_ner").cfg["points"] = points
+            points["risk"] = _bound(Sweep(nlp, fresh, scheme), risk, loss, per_label)
+        ner.cfg["points"] = points
         wanted = operating_point or ("recall" if recall is not None else "risk" if risk is not None else None)
         if wanted:
             use_operating_point(nlp, wanted)
@@ -85,7 +81,9 @@ def calibrate(
         _print_points(points)
         typer.echo(f"calibrated on {len(gold)} documents, saved to {output}" + (f" at '{wanted}'" if wanted else ""))
         if curves:
-            _write_curves(curves, table, points)
+            rows = operating_curve(table)
+            write_operating_curve(curves, rows, points)
+            plot_operating_curve(curves, rows, points)
 
 
 def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | None, Path | None, bool]) -> None:
@@ -105,16 +103,6 @@ def _check(pipeline: Path, output: Path, wanted: tuple[float | None, float | Non
         raise ConfigError(Errors.D411.format(option="risk-data, notes that were not used before,"))
     if risk is None and risk_data is not None:
         raise ConfigError(Errors.D411.format(option="risk, which --risk-data goes with,"))
-
-
-def _load(pipeline: Path, dev: Path, scheme: str) -> tuple[Language, list[AnnotatedText]]:
-    """Read the pipeline and the development data. RAISES: InputError (D349) if there are no entities."""
-    nlp = load(pipeline)
-    find_component(nlp, "deid_ner")
-    gold = read_gold(dev, scheme)
-    if not any(document.entities for document in gold):
-        raise InputError(Errors.D349.format(path=dev))
-    return nlp, gold
 
 
 def _read_fresh(path: Path, gold: Sequence[AnnotatedText], scheme: str) -> list[AnnotatedText]:
@@ -144,8 +132,7 @@ def _fit_points(table: Table) -> dict[str, Record]:
 
 def _bound(sweep: Sweep, risk: float, loss: Loss, per_label: bool) -> Record:
     """Fit a point that bounds the risk, and print the assumptions of the bound."""
-    kind: Literal["entity", "character"] = "entity" if loss == Loss.entity else "character"
-    point = control_point(measure(sweep), risk, loss=kind, per_label=per_label)
+    point = control_point(measure(sweep), risk, loss=loss, per_label=per_label)
     typer.echo(
         f"risk: {point['figures']['risk_bound']} on {len(sweep.gold)} documents. The bound holds only if they were "
         "not used before to train, select or calibrate a model, and for notes that are drawn in the same way"
@@ -162,13 +149,6 @@ def _fit_scores(nlp: Language, ner: Any, gold: Sequence[AnnotatedText]) -> None:
     for kind in ("tokens", "spans"):
         before, after = report[f"{kind} ece_before"], report[f"{kind} ece_after"]
         typer.echo(f"{kind}: expected calibration error {before:.4f} before, {after:.4f} after")
-
-
-def _write_curves(folder: Path, table: Table, points: Mapping[str, Any]) -> None:
-    """Write the curves as JSON and, if matplotlib is installed, as a picture."""
-    rows = operating_curve(table)
-    write_operating_curve(folder, rows, points)
-    plot_operating_curve(folder, rows, points)
 
 
 def _print_points(points: Mapping[str, Mapping[str, Any]]) -> None:

@@ -17,8 +17,6 @@ import typer
 
 from ..errors import describe, printable
 
-__all__ = ["Terminated", "describe", "progress", "quiet_warnings", "reporting", "say", "stoppable"]
-
 
 def say(message: str) -> None:
     """Print a line to stderr. Control characters, which file names may contain, are escaped."""

@@ -1,42 +1,193 @@
-"""``spacy-deid convert``, ``sample`` and ``synth``: make corpora for training and evaluation."""
+"""``spacy-deid annotate``, ``convert`` and ``synth``: make annotated corpora for training and evaluation."""
 
 import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-import spacy
 import typer
-from spacy.tokens import Doc
+from spacy.language import Language
 
 from ..deidentifier import Deidentifier
-from ..dictionaries.store import LocalStore
-from ..errors import Errors, InputError
+from ..errors import ConfigError, DeidError, Errors, InputError, describe
 from ..evaluation import AnnotatedText, Entity, detect_format, read_folder
-from ..evaluation.formats import align_entities, annotation_files, write_docbin, write_folder, write_jsonl
-from ..io import check_encoding, read_bytes, whole_file
+from ..evaluation.formats import WRITERS, align_entities, annotation_files, write_docbin, write_folder, write_jsonl
+from ..io import Job, check_encoding, decode, only_run, read_bytes, whole_file
 from ..loading import load
-from ..notes import open_source
-from ..notes.source import Columns
-from ..sampling.draw import make_sample
-from ..sampling.sample import Sample, Settings, make_finder
-from ..sampling.writing import check_place, write_sample
+from ..offsets import move_spans
+from ..results import Result
 from ..synth import make_corpus
 from ..synth.carriers import make_rule_labeller, read_carriers
-from .console import reporting, say
-from .options import CasLayer, Dictionaries, Format, Overwrite, Scheme
+from .console import progress, reporting, say, stoppable
+from .ehr_context import FileContext, PatientIdFrom
+from .options import (
+    BatchSize,
+    CasLayer,
+    ConfigFile,
+    DetectionOptions,
+    Encoding,
+    Format,
+    Key,
+    OutputFolder,
+    Overwrite,
+    Paths,
+    Processes,
+    Resume,
+    Scheme,
+    check_new,
+    check_secrets,
+    grouped,
+    plan_notes,
+)
+from .rows import cut
+from .surprisal import make_blank
 
-__all__ = ["convert", "sample", "synth"]
+_SUFFIXES = {"brat": (".txt", ".ann"), "i2b2": (".xml",), "cas": (".json",), "xmi": (".xmi",)}
+"""Formats with files for each note → their suffixes."""
+
+
+@grouped
+def annotate(
+    paths: Paths,
+    detection: DetectionOptions,
+    format: Annotated[Format, typer.Option(help="Format to write.")],
+    output: OutputFolder,
+    scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = "canonical",
+    surrogates: Annotated[
+        bool, typer.Option("--surrogates", help="Write the text with surrogates, and annotations of that text.")
+    ] = False,
+    key: Key = None,
+    patient_id_from: PatientIdFrom = None,
+    encoding: Encoding = "utf-8",
+    overwrite: Overwrite = False,
+    resume: Resume = False,
+    batch_size: BatchSize = 64,
+    n_process: Processes = 1,
+    config: ConfigFile = None,
+) -> None:
+    """Write what a pipeline detects in .txt notes, with the offsets of the original text.
+
+    The files contain the notes: they are for evaluation and review, not for release. With --surrogates they contain
+    what is released in the style "surrogate", and can train another model. "brat", "i2b2", "cas" (UIMA CAS JSON 0.4.0)
+    and "xmi" write files for each note; "jsonl" and "spacy" write one file, documents.*, for all notes.
+    """
+    with reporting(), stoppable(lambda: "stopped"), only_run(output):
+        codec = check_encoding(encoding)
+        check_secrets([key], paths, output)
+        if resume and (overwrite or format not in _SUFFIXES):
+            second = "overwrite" if overwrite else f"format {format}"
+            raise ConfigError(Errors.D412.format(first="resume", second=second))
+        suffixes = _SUFFIXES.get(format, ())
+        jobs, skipped = plan_notes(
+            paths,
+            output,
+            (".txt",),
+            lambda relative: [output / relative.with_suffix(suffix) for suffix in suffixes],
+            shared=[] if suffixes else [output / f"documents.{format}"],
+            overwrite=overwrite,
+            resume=resume,
+        )
+        released: dict[str, Any] = {"style": "surrogate", "key": key} if surrogates else {}
+        deid = Deidentifier(detection.pipeline, **detection.settings(), **released)
+        run = AnnotationRun(deid, surrogates, codec, FileContext(patient_id_from), batch_size, n_process)
+        with progress(len(jobs)) as bar:
+            written = run.write(run.annotate(jobs, bar), output, format, scheme)
+        for path, reason in run.failed:
+            say(f"failed: {path}: {reason.removeprefix(f'{path}: ')}")
+        typer.echo(f"{written} note(s) annotated in {output}; {skipped} skipped, {len(run.failed)} failed")
+        if run.failed:
+            raise typer.Exit(1)
+
+
+@dataclass
+class AnnotationRun:
+    """Annotates files. A file that fails is listed in `failed`, and the run continues.
+
+    deid (Deidentifier): detects identifiers, and makes surrogates.
+    surrogates (bool): whether the released texts are annotated instead of the original texts.
+    encoding (str): encoding of the notes.
+    context (FileContext): the EHR context of the files.
+    batch_size, n_process (int): as in `Deidentifier.pipe`.
+    failed (list[tuple[Path, str]]): file and reason.
+    """
+
+    deid: Deidentifier
+    surrogates: bool
+    encoding: str
+    context: FileContext
+    batch_size: int = 64
+    n_process: int = 1
+    failed: list[tuple[Path, str]] = field(default_factory=list)
+
+    def annotate(self, jobs: Sequence[Job], bar: Any) -> Iterator[tuple[Job, AnnotatedText]]:
+        """Annotate files. YIELDS: the files that did not fail, with their annotations, in order."""
+
+        def read() -> Iterator[tuple[Job, str]]:
+            for job in jobs:
+                try:
+                    yield job, decode(read_bytes(job.source), self.encoding, str(job.source))[0]
+                except InputError as error:
+                    self.failed.append((job.source, str(error)))
+                    bar.update(1)
+
+        run = self.deid.pipe if self.surrogates else self.deid.detect
+        with self.deid:
+            for batch in cut(read(), lambda note: len(note[1]), batch_size=self.batch_size, n_process=self.n_process):
+                items = [((text, self.context.read(job)), (job, text)) for job, text in batch]
+                results = run(items, as_tuples=True, batch_size=self.batch_size, n_process=self.n_process)
+                for result, (job, text) in results:
+                    bar.update(1)
+                    if not result.reason:
+                        yield job, self._annotated(job, text, result)
+                    else:
+                        self.failed.append((job.source, result.reason))
+
+    def write(self, found: Iterator[tuple[Job, AnnotatedText]], output: Path, format: str, scheme: str) -> int:
+        """Write the annotations. RETURNS (int): number of notes that were written."""
+        if format not in _SUFFIXES:
+            documents = [document for _, document in found]
+            _write_file(documents, output / f"documents.{format}", format, self.deid.nlp, scheme)
+            return len(documents)
+        written = 0
+        for job, document in found:
+            folder = job.targets[-1].parent
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                named = AnnotatedText(job.relative.stem, document.text, document.entities)
+                WRITERS[format](named, folder, scheme=scheme)
+                written += 1
+            except DeidError as error:
+                self.failed.append((job.source, str(error)))
+        return written
+
+    def _annotated(self, job: Job, text: str, result: Result) -> AnnotatedText:
+        """The annotated original text or, with surrogates, the annotated released text."""
+        spans = [(start, end) for start, end, _ in result.entities]
+        if self.surrogates:
+            text, spans = result.text, move_spans(result.edits, spans)
+        labels = [label for _, _, label in result.entities]
+        found = [Entity(start, end, label) for (start, end), label in zip(spans, labels, strict=True) if start < end]
+        return AnnotatedText(job.relative.with_suffix("").as_posix(), text, tuple(found))
+
+
+def _write_file(documents: Sequence[AnnotatedText], path: Path, format: str, nlp: Language, scheme: str) -> None:
+    """Write a corpus as one file, in the format "jsonl" or, with the tokens of a pipeline, "spacy"."""
+    with whole_file(path) as temporary:
+        if format == "jsonl":
+            write_jsonl(documents, temporary, scheme=scheme)
+        else:
+            with nlp.memory_zone():
+                write_docbin(documents, temporary, nlp.make_doc, scheme=scheme)
 
 
 def convert(
     folder: Annotated[Path, typer.Argument(help="Folder of brat, i2b2 XML, JSONL, UIMA CAS JSON or XMI files.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT.spacy", help="File to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE.spacy", help="File to write.")],
     scheme: Annotated[Scheme, typer.Option(help="Labels of the corpus.")],
     sha256: Annotated[str | None, typer.Option(help="Expected SHA-256 of the annotation files.")] = None,
     lang: Annotated[str, typer.Option(help="Language of the pipeline that will be trained.")] = "es",
@@ -54,32 +205,20 @@ def convert(
         digest = hash_folder(folder)
         if sha256 and digest != sha256.lower():
             raise InputError(Errors.D414.format(path=folder, found=digest, expected=sha256.lower()))
-        documents = read_folder(folder, scheme=str(scheme), layer=layer)
-        tokenizer = {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}
-        nlp = spacy.blank(lang, config={"nlp": {"tokenizer": tokenizer}})
-        with whole_file(out) as temporary:
+        documents = read_folder(folder, scheme=scheme, layer=layer)
+        nlp = make_blank(lang)
+        with whole_file(output) as temporary:
             overlapping = write_docbin(documents, temporary, nlp.make_doc)
+        misaligned = 0
+        for document in documents:
+            for conflict in align_entities(nlp.make_doc(document.text), list(document.entities))[1]:
+                say(f"{document.name}: {conflict}")
+                misaligned += conflict.kind == "misaligned"
         entities = sum(len(document.entities) for document in documents)
-        misaligned = print_conflicts(documents, nlp.make_doc)
         typer.echo(
             f"{len(documents)} documents, {entities} entities, {misaligned} misaligned, {overlapping} overlapping"
         )
         typer.echo(f"sha256 {digest}")
-
-
-def print_conflicts(documents: Sequence[AnnotatedText], tokenizer: Callable[[str], Doc]) -> int:
-    """Print the entities that overlap another or whose edges are not edges of tokens, by document and offsets.
-
-    documents (Sequence[AnnotatedText]): the corpus.
-    tokenizer (Callable[[str], Doc]): makes the Docs.
-    RETURNS (int): number of entities whose edges are not edges of tokens.
-    """
-    misaligned = 0
-    for document in documents:
-        for conflict in align_entities(tokenizer(document.text), list(document.entities))[1]:
-            say(f"{document.name}: {conflict}")
-            misaligned += conflict.kind == "misaligned"
-    return misaligned
 
 
 def hash_folder(folder: Path) -> str:
@@ -97,141 +236,50 @@ def hash_folder(folder: Path) -> str:
     return digest.hexdigest()
 
 
-class Tool(StrEnum):
-    """Annotation tools."""
-
-    inception = "inception"
-    brat = "brat"
-    label_studio = "label-studio"
-
-
-class Weighting(StrEnum):
-    """Weight that the share of a group in the sample is proportional to."""
-
-    words = "words"
-    log_words = "log-words"
-
-
-def sample(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="Notes: a .csv, .jsonl or .parquet file or a folder of them, a .duckdb, .db or .sqlite file, a "
-            "database URL, or env:NAME for the environment variable with one of these."
-        ),
-    ],
-    out: Annotated[Path, typer.Argument(help="Folder to write to.")],
-    n: Annotated[int, typer.Option("--n", min=1, help="Minimum number of notes to draw.")] = 10_000,
-    least: Annotated[
-        int, typer.Option("--k", min=0, help="Minimum number of notes per group. A smaller group is drawn completely.")
-    ] = 10,
-    period: Annotated[str, typer.Option(help="year, half, quarter, month or a number of years.")] = "year",
-    weighting: Annotated[
-        Weighting, typer.Option(help="Weight of a group: documents × mean number of words, or its logarithm.")
-    ] = Weighting.words,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same notes.")] = 0,
-    dictionaries: Dictionaries = None,
-    table: Annotated[str, typer.Option(help="Table of a database.")] = "",
-    id_field: Annotated[str, typer.Option(help="Column of the note's id, '' for none.")] = "note_id",
-    patient_field: Annotated[str, typer.Option(help="Column of the patient's id, '' for none.")] = "patient_id",
-    type_field: Annotated[str, typer.Option(help="Column of the note's type, '' for none.")] = "note_type",
-    date_field: Annotated[str, typer.Option(help="Column of the note's date, '' for none.")] = "date",
-    text_field: Annotated[str, typer.Option(help="Column of the note's text.")] = "text",
-    words_field: Annotated[str, typer.Option(help="Column of the number of words, which saves a pass.")] = "",
-    date_format: Annotated[str, typer.Option(help="Format of dates that are strings, such as %d.%m.%Y.")] = "",
-    pool: Annotated[int, typer.Option(min=1, help="Number of candidates for each note that is drawn.")] = 4,
-    tool: Annotated[list[Tool] | None, typer.Option(help="Also write a project for this annotation tool.")] = None,
-    prelabel: Annotated[str, typer.Option(help="Pipeline that pre-annotates the notes.")] = "",
-    encoding: Annotated[str, typer.Option(help="Encoding of CSV and JSONL files.")] = "utf-8",
-    overwrite: Overwrite = False,
-) -> None:
-    """Draw notes for a gold standard. The output contains notes and is as confidential as the records.
-
-    With --dictionaries, notes with identifiers of their own patient are preferred.
-    """
-    with reporting():
-        check_place(out, overwrite)
-        if "://" not in source and Path(source).resolve().is_relative_to(out.resolve()):
-            raise InputError(Errors.D408.format(path=source))
-        columns = Columns(id_field, text_field, patient_field, type_field, date_field, words_field)
-        settings = Settings(n, least, period, str(weighting), seed, date_format, pool)
-        find = make_finder(LocalStore.open(dictionaries)) if dictionaries else None
-        notes = open_source(source, table=table, encoding=check_encoding(encoding))
-        try:
-            drawn = make_sample(notes, columns, settings, find)
-        finally:
-            notes.close()
-        documents = _preannotate(drawn, prelabel) if prelabel else []
-        tools = [str(name) for name in dict.fromkeys(tool or [])]
-        write_sample(drawn, out, tools=tools, documents=documents, model=prelabel, overwrite=overwrite)
-        _print_sample(drawn, out)
-
-
-def _preannotate(drawn: Sample, pipeline: str) -> list[AnnotatedText]:
-    """Detect identifiers in the notes of a sample. A note that fails gets no annotations."""
-    failed = 0
-    documents: list[AnnotatedText] = []
-    found = Deidentifier(pipeline).detect(note.text for note in drawn.notes)
-    for note, result in zip(drawn.notes, found, strict=True):
-        failed += bool(result.reason)
-        documents.append(AnnotatedText(note.name, note.text, tuple(Entity(*entity) for entity in result.entities)))
-    if failed:
-        say(f"{failed} note(s) could not be annotated")
-    return documents
-
-
-def _print_sample(drawn: Sample, out: Path) -> None:
-    """Print how many notes were drawn and skipped."""
-    frame = drawn.frame()
-    for reason, count in frame["skipped"].items():
-        say(f"{count} row(s) skipped: {reason}")
-    found = frame["with_identifiers"]
-    looked = "" if found is None else f", {found} with identifiers of their own patient"
-    typer.echo(
-        f"{frame['drawn']} of {frame['documents']} notes in {len(drawn.groups)} groups drawn, of {frame['patients']} "
-        f"patients{looked}; written to {out}"
-    )
-
-
-_CORPUS = {".txt", ".ann", ".xml"}
-# This file marks a folder that the command wrote. A folder without it may hold the originals of a hospital.
+# This file marks a folder that `synth` wrote. A folder without it may hold the originals of a hospital.
 _MADE = ".synth.json"
 
 
-class Split(StrEnum):
-    """Part of the templates, carriers and rare names to use."""
-
-    train = "train"
-    dev = "dev"
-    test = "test"
-
-
 def synth(
-    lang: Annotated[str, typer.Argument(help="Language: es, en, fi.")],
-    out: Annotated[Path, typer.Argument(help="Folder of brat or i2b2 files, or one .jsonl or .spacy file.")],
+    lang: Annotated[str, typer.Argument(help="Code of the language, such as es.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write to, or a file for the formats jsonl and spacy.")
+    ],
     n: Annotated[int, typer.Option("--n", min=1, help="Number of notes.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same corpus.")] = 1,
-    split: Annotated[Split, typer.Option(help="Two splits share no templates, carriers or rare names.")] = Split.train,
+    split: Annotated[
+        Literal["train", "dev", "test"], typer.Option(help="Two splits share no templates, carriers or rare names.")
+    ] = "train",
     carriers: Annotated[Path | None, typer.Option(help="Folder of real notes to put identifiers into.")] = None,
     prelabel: Annotated[
         str,
         typer.Option(help="Pipeline that finds the identifiers that the carriers already have, 'rules', or 'none'."),
     ] = "rules",
     noise: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of notes with typing errors.")] = 0.2,
-    format: Annotated[Format, typer.Option(help="Format to write.")] = Format.brat,
-    scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = Scheme.canonical,
+    format: Annotated[Format, typer.Option(help="Format to write.")] = "brat",
+    scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = "canonical",
     overwrite: Overwrite = False,
 ) -> None:
     """Make notes with gold PHI. Existing files are not replaced, and a command that fails leaves no files."""
     with reporting():
-        _check_place(out, carriers, format, overwrite)
+        one_file = format in ("jsonl", "spacy")
+        if carriers is not None:
+            place, source = output.resolve(), carriers.resolve()
+            if source.is_relative_to(place) or (output.is_file() and place.is_relative_to(source)):
+                raise InputError(Errors.D611.format(path=output))
+        check_new(output, overwrite)
+        if os.path.lexists(output) and not one_file and not _is_corpus(output):
+            raise InputError(Errors.D608.format(path=output))
         notes = read_carriers(carriers, lang) if carriers else []
         finder = _make_finder(prelabel, lang) if notes and prelabel != "none" else None
         documents = list(make_corpus(lang, n, seed, split, carriers=notes, prelabel=finder, noise=noise))
-        made: dict[str, str | int] = {"lang": lang, "split": str(split), "seed": seed, "n": n}
-        _write(documents, out, format, scheme, made)
+        if one_file:
+            _write_file(documents, output, format, make_blank(lang), scheme)
+        else:
+            made = {"lang": lang, "split": split, "seed": seed, "n": n}
+            _write_corpus(documents, output, format, scheme, json.dumps(made) + "\n")
         entities = sum(len(document.entities) for document in documents)
-        typer.echo(f"{len(documents)} notes with {entities} entities in {out}")
+        typer.echo(f"{len(documents)} notes with {entities} entities in {output}")
 
 
 def _make_finder(pipeline: str, lang: str) -> Callable[[str], list[Entity]]:
@@ -247,25 +295,8 @@ def _make_finder(pipeline: str, lang: str) -> Callable[[str], list[Entity]]:
     return find
 
 
-def _check_place(out: Path, carriers: Path | None, format: str, overwrite: bool) -> None:
-    """Check that nothing but a corpus of this command is replaced, and only with --overwrite.
-
-    RAISES: InputError (D409, D608, D611).
-    """
-    if carriers is not None:
-        place, source = out.resolve(), carriers.resolve()
-        if source.is_relative_to(place) or (out.is_file() and place.is_relative_to(source)):
-            raise InputError(Errors.D611.format(path=out))
-    if not os.path.lexists(out):
-        return
-    if not overwrite:
-        raise InputError(Errors.D409.format(count=1, path=out, other="another place"))
-    if format not in ("jsonl", "spacy") and not _is_corpus(out):
-        raise InputError(Errors.D608.format(path=out))
-
-
 def _is_corpus(folder: Path) -> bool:
-    """Whether a folder is empty or has only files that this command wrote."""
+    """Whether a folder is empty or has only files that `synth` wrote."""
     if folder.is_symlink() or not folder.is_dir():
         return False
     files = [file for file in folder.iterdir() if file.name != _MADE]
@@ -274,32 +305,22 @@ def _is_corpus(folder: Path) -> bool:
         begin = f"{made['lang']}-{made['split']}-{made['seed']}-"
     except (OSError, ValueError, KeyError, TypeError):
         return not any(folder.iterdir())
-    return all(file.name.startswith(begin) and file.suffix in _CORPUS for file in files)
+    return all(file.name.startswith(begin) and file.suffix in {".txt", ".ann", ".xml"} for file in files)
 
 
-def _write(documents: list[AnnotatedText], out: Path, format: str, scheme: str, made: dict[str, str | int]) -> None:
-    """Write the corpus, completely or not at all."""
-    if format in ("jsonl", "spacy"):
-        with whole_file(out) as temporary:
-            if format == "jsonl":
-                write_jsonl(documents, temporary, scheme=scheme)
-            else:
-                write_docbin(documents, temporary, _tokenizer(str(made["lang"])), scheme=scheme)
-        return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".synth-", dir=out.parent))
+def _write_corpus(documents: list[AnnotatedText], output: Path, format: str, scheme: str, made: str) -> None:
+    """Write a folder with a corpus and the file that marks it, completely or not at all."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=".synth-", dir=output.parent))
+    except OSError as error:
+        raise InputError(Errors.D402.format(path=output, reason=describe(error))) from None
     try:
         temporary.chmod(0o755)
         write_folder(documents, temporary, format, scheme=scheme)
-        (temporary / _MADE).write_text(json.dumps(made) + "\n", encoding="utf8")
-        if out.exists():
-            shutil.rmtree(out)
-        temporary.rename(out)
+        (temporary / _MADE).write_text(made, encoding="utf8")
+        if output.exists():
+            shutil.rmtree(output)
+        temporary.rename(output)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _tokenizer(lang: str) -> Callable[[str], spacy.tokens.Doc]:
-    """Make the tokenizer that the classifiers are trained with."""
-    config = {"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}}
-    return spacy.blank(lang, config=config).make_doc

@@ -23,9 +23,7 @@ from ..medical.harvest import Note
 from ..medical.harvest import harvest as harvest_terms
 from ..medical.terminologies import READERS, TerminologySource, read_terminology
 from .console import reporting, say
-from .options import Dictionaries, Overwrite, Processes
-
-__all__ = ["counts", "dictionary", "medical"]
+from .options import Dictionaries, OutputFile, Overwrite, Processes, check_new
 
 dictionary = typer.Typer(
     name="dictionary", no_args_is_help=True, help="Dictionaries of an institution and its patients."
@@ -50,7 +48,9 @@ Sources = Annotated[
 @dictionary.command(name="build")
 def build_dictionary(
     mapping: Annotated[Path, typer.Argument(help="TOML file that says which column of which table has what.")],
-    folder: Annotated[Path, typer.Argument(help="Folder to write the dictionaries to. Only you can read them.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder to write the dictionaries to. Only you can read them.")
+    ],
     limit: Annotated[
         float, typer.Option(min=0.0, help="A phrase with more occurrences per million words than this is ambiguous.")
     ] = LIMIT,
@@ -66,7 +66,7 @@ def build_dictionary(
     ] = False,
     n_process: Processes = _PROCESSES,
     report: Annotated[
-        Path | None, typer.Option(help="JSON file for counts by column and reason. Default: FOLDER-report.json.")
+        Path | None, typer.Option(help="JSON file for counts by column and reason. Default: OUTPUT-report.json.")
     ] = None,
 ) -> None:
     """Build dictionaries from CSV, Parquet or database tables. If a step fails, the old dictionaries stay."""
@@ -74,16 +74,16 @@ def build_dictionary(
         if replace and not update:
             raise ConfigError(Errors.D411.format(option="update"))
         phrases = PhraseCounts.from_file(background) if background else None
-        target = report or folder.with_name(f"{folder.name}-report.json")
+        target = report or output.with_name(f"{output.name}-report.json")
         settings = Settings(phrases, limit, update=update, replace=replace, fuzzy=fuzzy, processes=n_process)
         done = build_local(
-            read_mapping(mapping), folder, target, settings, lambda what, count: say(f"{what}: {count:,}")
+            read_mapping(mapping), output, target, settings, lambda what, count: say(f"{what}: {count:,}")
         )
         _print_build(done)
-        store = LocalStore.open(folder)
+        store = LocalStore.open(output)
         typer.echo(
             f"{store.counts['patients']} patient(s) with {store.counts['patient_terms']} terms and "
-            f"{store.counts['institution_terms']} terms of the institution in {folder}; report in {target}"
+            f"{store.counts['institution_terms']} terms of the institution in {output}; report in {target}"
         )
 
 
@@ -122,7 +122,7 @@ def _print_build(done: BuildReport) -> None:
 @medical.command(name="build")
 def build_medical(
     lang: Annotated[str, typer.Argument(help="Language of the terms: en, es, fi or another code.")],
-    output: Annotated[Path, typer.Option(help="File to write.")],
+    output: OutputFile,
     source: Sources = None,
     base: Annotated[
         bool, typer.Option("--base/--no-base", help="Start from the shipped dictionary of the language.")
@@ -134,7 +134,7 @@ def build_medical(
 ) -> None:
     """Compile terminologies and the shipped lists into one medical dictionary."""
     with reporting():
-        _refuse_existing(output, overwrite)
+        check_new(output, overwrite)
         start = MedicalDictionary.from_bytes(MedicalDictionary.load(lang).to_bytes()) if base else None
         readings: dict[str, TerminologySource] = {}
         sources = dict(_open_source(value, lang, encoding, readings) for value in source or [])
@@ -184,7 +184,7 @@ def harvest(
     notes: Annotated[list[Path], typer.Argument(metavar="PATH...", help=".jsonl or .csv files of notes, or folders.")],
     lang: Annotated[str, typer.Option(help="Language of the notes.")],
     science: Annotated[Path, typer.Option(help="Counts of scientific text, from 'counts build'.")],
-    output: Annotated[Path, typer.Option(help="CSV file to write: terms and their counts.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write: terms and their counts.")],
     text_field: Annotated[str, typer.Option(help="Key or column of the text.")] = "text",
     patient_field: Annotated[str, typer.Option(help="Key or column of the patient's id.")] = "patient_id",
     min_patients: Annotated[int, typer.Option(min=1, help="Number of patients whose notes must have a phrase.")] = 10,
@@ -194,7 +194,7 @@ def harvest(
 ) -> None:
     """Collect the terms that the institution's notes share with scientific text, for 'medical build'."""
     with reporting():
-        _refuse_existing(output, overwrite)
+        check_new(output, overwrite)
         reader = CorpusReader([text_field, patient_field])
         found = harvest_terms(
             _read_notes(reader, notes, text_field, patient_field),
@@ -233,7 +233,7 @@ def build_counts(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help=".txt, .jsonl, .csv (also .gz, .bz2, .xz), or folders.")
     ],
-    output: Annotated[Path, typer.Option(help="File to write.")],
+    output: OutputFile,
     text_field: Annotated[str, typer.Option(help="Key or column of the text in .jsonl and .csv files.")] = "text",
     max_words: Annotated[int, typer.Option(min=1, max=8, help="Number of words of the longest phrases.")] = 3,
     limit: Annotated[
@@ -246,7 +246,7 @@ def build_counts(
 ) -> None:
     """Count the phrases of a corpus. It is read once, as a stream, in bounded memory."""
     with reporting():
-        _refuse_existing(output, overwrite)
+        check_new(output, overwrite)
         reader = CorpusReader([text_field])
         counted = count_phrases(reader.texts(paths), max_words, limit)
         if not counted.total:
@@ -265,9 +265,3 @@ def _print_skipped(reader: CorpusReader) -> None:
     for reason, number in sorted(reader.skipped.items()):
         if number:
             typer.echo(f"skipped: {number} ({reason})")
-
-
-def _refuse_existing(path: Path, overwrite: bool) -> None:
-    """Check that a file may be written. RAISES: InputError (D409) if it exists and may not be replaced."""
-    if path.exists() and not overwrite:
-        raise InputError(Errors.D409.format(count=1, path=path, other="another place"))

@@ -1,6 +1,6 @@
 """The EHR context of notes: the id, name and sex of the patient and the date of the note.
 
-It is read from rows, from a table of files (``--context``) or from file names, and goes to ``doc._.ehr``, where
+It is read from rows, from a table of files (``--context``) or from file names, and stored in ``doc._.ehr``, where
 dictionaries and surrogates use it. No message quotes a value.
 """
 
@@ -11,9 +11,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -22,16 +21,6 @@ from ..io import Job, decode, read_bytes
 from ..patient_ids import loose_id, normal_id
 from .options import PatientField
 
-__all__ = [
-    "ContextOptions",
-    "FileContext",
-    "PatientFrom",
-    "PatientIdFrom",
-    "RowFields",
-    "SimilarIds",
-    "read_file_context",
-]
-
 FIELDS = ("patient_id", "note_date", "name", "sex")
 _SEXES = ("female", "male")
 _UNKNOWN_SEXES = ("other", "unknown")  # as FHIR's administrative gender has them
@@ -39,13 +28,7 @@ _COMPARED = 1_000_000  # patients of a run whose ids are compared
 _SHOWN = 5  # pairs of similar ids whose notes are named
 
 
-class PatientFrom(StrEnum):
-    """What part of a path is the patient's id."""
-
-    name = "name"
-    folder = "folder"
-
-
+PatientFrom = Literal["name", "folder"]
 PatientIdFrom = Annotated[
     PatientFrom | None,
     typer.Option(help="Take the patient's id from the name of the file (without suffix) or of its folder."),
@@ -99,10 +82,8 @@ class RowFields(NamedTuple):
     sex: str | None = None
 
     def read(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the EHR context of a row.
+        """Read the EHR context of a row, for ``doc._.ehr``. Empty values are left out.
 
-        record (Mapping[str, Any]): the row.
-        RETURNS (dict[str, Any]): the values for ``doc._.ehr``; empty ones are left out.
         RAISES: InputError (D422) naming the key, if the patient id is missing or a value is not valid.
         """
         keys = {field: key for field, key in self._asdict().items() if key}
@@ -121,10 +102,8 @@ class FileContext:
     table: Mapping[str, Mapping[str, Any]] | None = None
 
     def read(self, job: Job) -> dict[str, Any]:
-        """Read the EHR context of a file.
+        """Read the EHR context of a file, for ``doc._.ehr``.
 
-        job (Job): the file.
-        RETURNS (dict[str, Any]): the values for ``doc._.ehr``.
         RAISES: InputError if the table has no row for the file (D423), or as `RowFields.read`.
         """
         ehr: dict[str, Any] = {}
@@ -134,7 +113,7 @@ class FileContext:
                 raise InputError(Errors.D423)
             ehr = _check_values(row, {field: field for field in row})
         if self.patient_from is not None:
-            name = job.source.stem if self.patient_from == PatientFrom.name else job.source.absolute().parent.name
+            name = job.source.stem if self.patient_from == "name" else job.source.absolute().parent.name
             ehr["patient_id"] = name
         return ehr
 
@@ -172,7 +151,13 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix.lower() == ".jsonl":
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
-                yield number, _parse(line, path, number)
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError):
+                    row = None
+                if not isinstance(row, dict):
+                    raise InputError(Errors.D402.format(path=path, reason=f"row {number}: not a JSON object"))
+                yield number, row
         return
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
@@ -185,17 +170,6 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield reader.line_num, dict(row)
     except csv.Error:
         raise InputError(Errors.D402.format(path=path, reason=f"row {reader.line_num}: broken")) from None
-
-
-def _parse(line: str, path: Path, number: int) -> dict[str, Any]:
-    """Read a row of JSON."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        raise InputError(Errors.D402.format(path=path, reason=f"row {number}: not a JSON object"))
-    return row
 
 
 def _key(file: str) -> str:

@@ -3,7 +3,6 @@
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,105 +21,67 @@ from ..offsets import Edit
 from ..policies import shipped_policies
 from .console import reporting
 
-__all__ = ["demo", "info"]
-
 _FIGURES = ("character_recall", "character_precision", "strict_f1", "clean")
 _PACKAGES = ("spacy", "thinc", "numpy", "pyahocorasick", "phonenumbers", "torch", "spacy-transformers")
+_WORD = re.compile(r"\w+")
+_VALUE = re.compile(r"(?<!\w)\d+(?:[.,/]\d+)*(?!\w)")
 
 
 def info() -> None:
     """Print versions, pipelines, components, policies, and the licences of shipped data."""
     with reporting():
-        _section("Versions", [("spacy-deid", __version__), ("python", platform.python_version())])
-        _rows([(name, _version(name)) for name in _PACKAGES])
-        _section("Pipelines", [_pipeline(name, path) for name, path in shipped_pipelines().items()])
-        _section("Operating points", [row for item in shipped_pipelines().items() for row in _points(*item)])
-        _section("Components", [(name, "") for name in sorted(_components())])
+        versions = [("spacy-deid", __version__), ("python", platform.python_version())]
+        for name in _PACKAGES:
+            try:
+                versions.append((name, version(name)))
+            except PackageNotFoundError:
+                versions.append((name, "not installed"))
+        _section("Versions", versions)
+        own = distribution("spacy-deid").metadata.json
+        pipelines, points = [], []
+        licences = [("spacy-deid", str(own.get("license_expression") or own.get("license") or "not stated"))]
+        for name, path in shipped_pipelines().items():
+            meta: dict[str, Any] = srsly.read_json(path / "meta.json")
+            parts = ", ".join(meta.get("pipeline", ()))
+            pipelines.append((name, f"{meta.get('version', '')}  {parts}  {meta.get('description', '')}".strip()))
+            points += [(name, point) for point in _operating_points(path)]
+            licences.append((name, str(meta.get("license") or "not stated")))
+            for source in meta.get("sources") or []:
+                terms = f"{source.get('license', '')}  {source.get('url', '')}".strip()
+                licences.append((f"  {source.get('name', '')}", terms))
+        _section("Pipelines", pipelines)
+        _section("Operating points", points)
+        components = [name for name in registry._entry_point_factories.get_all() if name.startswith("deid_")]
+        _section("Components", [(name, "") for name in sorted(components)])
         _section("Policies", [(name, "") for name in shipped_policies()])
-        _section("Licences", [("spacy-deid", _licence()), *_pipeline_licences()])
+        _section("Licences", licences)
         if notice := _notice().strip():
             typer.echo(notice)
 
 
 def _section(title: str, rows: list[tuple[str, str]]) -> None:
-    """Print a heading and its rows."""
+    """Print a heading and rows of two columns."""
     typer.secho(f"\n{title}", bold=True)
-    _rows(rows or [("none", "")])
-
-
-def _rows(rows: list[tuple[str, str]]) -> None:
-    """Print rows of two columns."""
-    for name, value in rows:
+    for name, value in rows or [("none", "")]:
         typer.echo(f"  {name:<24}{value}".rstrip())
 
 
-def _version(name: str) -> str:
-    """Version of a package."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _components() -> set[str]:
-    """Names of the component factories of this package."""
-    return {name for name in registry._entry_point_factories.get_all() if name.startswith("deid_")}
-
-
-def _meta(path: Path) -> dict[str, object]:
-    """Read the meta.json of a pipeline."""
-    meta: dict[str, object] = srsly.read_json(path / "meta.json")
-    return meta
-
-
-def _pipeline(name: str, path: Path) -> tuple[str, str]:
-    """Name, version and components of a shipped pipeline."""
-    meta = _meta(path)
-    pipeline = meta.get("pipeline")
-    parts = ", ".join(map(str, pipeline)) if isinstance(pipeline, list) else ""
-    return name, f"{meta.get('version', '')}  {parts}  {meta.get('description', '')}".strip()
-
-
-def _points(name: str, path: Path) -> list[tuple[str, str]]:
-    """The operating points of a pipeline, with their figures on development data."""
+def _operating_points(path: Path) -> list[str]:
+    """The operating points of a pipeline: names, thresholds, and figures on development data."""
     config = Config().from_disk(path / "config.cfg", interpolate=False)
-    rows = []
+    found = []
     for part, settings in config["components"].items():
-        if settings.get("factory") == "deid_ner":
-            force = settings.get("operating_point")
-            if not force:
-                rows.append((name, f"threshold {settings.get('threshold')}, in force"))
-            points = srsly.read_json(path / part / "cfg").get("points", {})
-            rows += [(name, _point(point, record, point == force)) for point, record in points.items()]
-    return rows
-
-
-def _point(name: str, record: Mapping[str, Any], in_force: bool) -> str:
-    """Name, thresholds and figures of an operating point."""
-    figures = record.get("figures", {})
-    said = [f"{key.replace('_', ' ')} {figures[key]:.4f}" for key in _FIGURES if figures.get(key) is not None]
-    threshold = "thresholds by label" if record.get("labels") else f"threshold {record.get('default'):g}"
-    return "  ".join([f"{name}, in force" if in_force else name, threshold, *said])
-
-
-def _pipeline_licences() -> list[tuple[str, str]]:
-    """Licences of the shipped pipelines and of their sources."""
-    rows = []
-    for name, path in shipped_pipelines().items():
-        meta = _meta(path)
-        rows.append((name, str(meta.get("license") or "not stated")))
-        sources = meta.get("sources")
-        for source in sources if isinstance(sources, list) else []:
-            rows.append(
-                (f"  {source.get('name', '')}", f"{source.get('license', '')}  {source.get('url', '')}".strip())
-            )
-    return rows
-
-
-def _licence() -> str:
-    """Licence of the package."""
-    meta = distribution("spacy-deid").metadata.json
-    return str(meta.get("license_expression") or meta.get("license") or "not stated")
+        if settings.get("factory") != "deid_ner":
+            continue
+        force = settings.get("operating_point")
+        if not force:
+            found.append(f"threshold {settings.get('threshold')}, in force")
+        for name, record in srsly.read_json(path / part / "cfg").get("points", {}).items():
+            figures = record.get("figures", {})
+            shown = [f"{key.replace('_', ' ')} {figures[key]:.4f}" for key in _FIGURES if figures.get(key) is not None]
+            threshold = "thresholds by label" if record.get("labels") else f"threshold {record.get('default'):g}"
+            found.append("  ".join([f"{name}, in force" if name == force else name, threshold, *shown]))
+    return found
 
 
 def _notice() -> str:
@@ -130,10 +91,6 @@ def _notice() -> str:
             return Path(str(file.locate())).read_text(encoding="utf-8")
     source = Path(__file__).parents[2] / "NOTICE"  # a checkout that is installed in place
     return source.read_text(encoding="utf-8") if source.is_file() else ""
-
-
-_WORD = re.compile(r"\w+")
-_VALUE = re.compile(r"(?<!\w)\d+(?:[.,/]\d+)*(?!\w)")
 
 
 def demo(
@@ -146,50 +103,35 @@ def demo(
 ) -> None:
     """De-identify the sample notes of the package. The persons in them are fictitious."""
     with reporting():
+        every = bool(pipeline or lang)
         shown: list[tuple[str, list[Edit]]] = []
-        for name in [pipeline or lang] if pipeline or lang else sorted(shipped_pipelines()):
-            shown += show_notes(str(name), lang, every=bool(pipeline or lang))
-        summarize(shown)
+        for name in [str(pipeline or lang)] if every else sorted(shipped_pipelines()):
+            if lang is not None:
+                sample_notes(lang)  # an unknown language is named as such, not as an unknown pipeline
+            deid = Deidentifier(name)
+            notes = sample_notes(lang or str(deid.nlp.lang))
+            notes = notes if every else dict([next(iter(notes.items()))])
+            for (title, text), result in zip(notes.items(), deid.pipe(list(notes.values())), strict=True):
+                if not result.ok:
+                    raise DeidError(Errors.D402.format(path=title, reason=result.reason))
+                show(f"{title}: before", text, result.edits, released=False)
+                show(f"{title}: after", text, result.edits, released=True)
+                shown.append((text, result.edits))
+        _summarize(shown)
 
 
-def show_notes(pipeline: str, lang: str | None, *, every: bool) -> list[tuple[str, list[Edit]]]:
-    """De-identify sample notes and print them before and after.
-
-    pipeline (str): shipped pipeline, folder, or package.
-    lang (Optional[str]): language of the notes; None for the language of the pipeline.
-    every (bool): whether to show all notes of the language or only the first.
-    RETURNS (list[tuple[str, list[Edit]]]): text and edits of each note.
-    RAISES: ConfigError (D417) if the language has no notes, DeidError (D402) if a note could not be processed.
-    """
-    if lang is not None:
-        sample_notes(lang)  # an unknown language is named as such, not as an unknown pipeline
-    deid = Deidentifier(pipeline)
-    notes = sample_notes(lang or str(deid.nlp.lang))
-    notes = notes if every else dict([next(iter(notes.items()))])
-    shown = []
-    for (name, text), result in zip(notes.items(), deid.pipe(list(notes.values())), strict=True):
-        if not result.ok:
-            raise DeidError(Errors.D402.format(path=name, reason=result.reason))
-        show(f"{name}: before", text, result.edits, released=False)
-        show(f"{name}: after", text, result.edits, released=True)
-        shown.append((text, result.edits))
-    return shown
-
-
-def summarize(shown: Iterable[tuple[str, list[Edit]]]) -> None:
-    """Print how much was replaced and kept in the notes, and the next commands.
-
-    shown (Iterable[tuple[str, list[Edit]]]): each note's text with its edits.
-    """
-    shown = list(shown)
+def _summarize(shown: list[tuple[str, list[Edit]]]) -> None:
+    """Print how much was replaced and kept in notes (text and edits), and the next commands."""
     labels = Counter(edit.label for _, edits in shown for edit in edits)
+    ordered = sorted(labels.items(), key=lambda item: (-item[1], item[0]))
+    counted = ", ".join(f"{label} {number}" for label, number in ordered) or "none"
+    kept = [" ".join(_kept(text, edits)) for text, edits in shown]
     words = sum(len(_WORD.findall(text)) for text, _ in shown)
-    kept = [_without(text, edits) for text, edits in shown]
     kept_words, values = (sum(len(form.findall(text)) for text in kept) for form in (_WORD, _VALUE))
     share = round(100 * kept_words / max(1, words))
     typer.secho("── Summary " + "─" * 65, bold=True)
     typer.echo(f"Notes:      {len(shown)}")
-    typer.echo(f"Replaced:   {labels.total()} identifiers: {_counted(labels)}")
+    typer.echo(f"Replaced:   {labels.total()} identifiers: {counted}")
     typer.echo(f"Kept:       {share} % of the words, among them {values} numbers, such as values and doses")
     typer.echo("\nNext:")
     typer.echo("  spacy-deid demo --lang es                       all sample notes of a language: en, es, fi")
@@ -197,19 +139,10 @@ def summarize(shown: Iterable[tuple[str, list[Edit]]]) -> None:
     typer.echo("  spacy-deid info                                 pipelines, components and policies")
 
 
-def _without(text: str, edits: Iterable[Edit]) -> str:
-    """The text with a space instead of each replaced span."""
-    parts, last = [], 0
-    for edit in edits:
-        parts += [text[last : edit.start], " "]
-        last = edit.end
-    return "".join([*parts, text[last:]])
-
-
-def _counted(labels: Mapping[str, int]) -> str:
-    """Labels and their counts, the most frequent first."""
-    ordered = sorted(labels.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{label} {number}" for label, number in ordered) or "none"
+def _kept(text: str, edits: list[Edit]) -> list[str]:
+    """The parts of a text before, between and after its edits."""
+    starts, ends = [0, *(edit.end for edit in edits)], [*(edit.start for edit in edits), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def sample_notes(lang: str) -> dict[str, str]:
@@ -235,11 +168,11 @@ def show(title: str, text: str, edits: list[Edit], *, released: bool) -> None:
     edits (list[Edit]): its edits.
     released (bool): whether to print the released text.
     """
-    parts, last = [], 0
-    for edit in edits:
+    parts = _kept(text, edits)
+    shown = parts[0]
+    for edit, following in zip(edits, parts[1:], strict=True):
         changed = edit.replacement if released else text[edit.start : edit.end]
         colour = typer.colors.GREEN if released else typer.colors.RED
-        parts += [text[last : edit.start], typer.style(changed, fg=colour, bold=True)]
-        last = edit.end
+        shown += typer.style(changed, fg=colour, bold=True) + following
     typer.secho(f"── {title} " + "─" * max(0, 72 - len(title)), bold=True)
-    typer.echo("".join([*parts, text[last:]]).rstrip() + "\n")
+    typer.echo(shown.rstrip() + "\n")

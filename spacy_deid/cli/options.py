@@ -1,7 +1,7 @@
-"""Options that several commands share, groups of options, and ``--config``.
+"""Options that several commands share, groups of options, ``--config``, and checks of paths.
 
-A group is a dataclass. A command takes one argument per group, and `grouped` turns each field into an option, listed
-in ``--help`` in a panel with the name of the group:
+A group is a dataclass. A command has one argument per group, and `grouped` turns each field into an option. ``--help``
+lists the options of a group in a panel with its name:
 
     @grouped
     def redact(paths: Paths, detection: DetectionOptions, output: OutputOptions) -> None: ...
@@ -9,102 +9,34 @@ in ``--help`` in a panel with the name of the group:
 
 import dataclasses
 import inspect
+import os
+import shlex
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
 from ..documents import ReadSettings, WriteSettings
 from ..documents.tables import read_columns
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, InputError, describe
+from ..io import Job, find_notes, plan
 from ..labels import LABELS
 from ..lang import get_language
-from .console import reporting
+from ..vault.encryption import check_outside
+from .console import reporting, say
 
-__all__ = ["DetectionOptions", "DocumentOptions", "ReleaseOptions", "grouped"]
-
+JSONL_HINT = " (.jsonl files need --text-field)"
 _REVIEW_SHARE = 10  # how many times its share of the review budget of a run one note may have
 
 
-class Style(StrEnum):
-    """How replaced spans are written."""
-
-    tag = "tag"
-    numbered = "numbered"
-    mask = "mask"
-    remove = "remove"
-    surrogate = "surrogate"
-
-
-class MissingPatient(StrEnum):
-    """What to do with a note whose patient the dictionaries do not know."""
-
-    institution = "institution"
-    refuse = "refuse"
-
-
-class Format(StrEnum):
-    """Annotation formats."""
-
-    brat = "brat"
-    i2b2 = "i2b2"
-    jsonl = "jsonl"
-    spacy = "spacy"
-    cas = "cas"
-    xmi = "xmi"
-
-
-class Scheme(StrEnum):
-    """Label schemes of a corpus."""
-
-    canonical = "canonical"
-    meddocan = "meddocan"
-    i2b2 = "i2b2"
-    grascco = "grascco"
-
-
-class Ocr(StrEnum):
-    """Which pages are read by OCR."""
-
-    auto = "auto"
-    always = "always"
-
-
-class Pictures(StrEnum):
-    """What to do with pictures in documents that have text."""
-
-    ocr = "ocr"
-    remove = "remove"
-    keep = "keep"
-
-
-class Codes(StrEnum):
-    """What to do with bar codes and matrix codes."""
-
-    remove = "remove"
-    keep = "keep"
-
-
-class Unread(StrEnum):
-    """What to do with parts of a scan that OCR did not read."""
-
-    keep = "keep"
-    remove = "remove"
-
-
-class VerifyOcr(StrEnum):
-    """Which pages of the copy are read by OCR again."""
-
-    ocr = "ocr"
-    all = "all"
-    none = "none"
-
+Style = Literal["tag", "numbered", "mask", "remove", "surrogate"]
+Format = Literal["brat", "i2b2", "jsonl", "spacy", "cas", "xmi"]
+Scheme = Literal["canonical", "meddocan", "i2b2", "grascco"]
 
 CasLayer = Annotated[
     str | None,
@@ -122,7 +54,14 @@ Dictionaries = Annotated[
 ]
 PatientField = Annotated[str | None, typer.Option(help="Key or column of the patient's id in each row.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the notes, for reading and writing.")]
-OutputFolder = Annotated[Path, typer.Option("--output", help="Folder to write to. It gets the tree of the input.")]
+OutputFolder = Annotated[
+    Path, typer.Option("--output", "-o", help="Folder to write to. It gets the tree of the input.")
+]
+OutputFile = Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+OptionalJson = Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to write the figures to.")]
+Metrics = Annotated[Path | None, typer.Option(help="JSON file of metric rows to add the figures to.")]
+Bootstrap = Annotated[int, typer.Option(min=0, help="Replicates for the 95 % intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
 TextField = Annotated[str | None, typer.Option(help="Key of the note in each row of a JSONL file.")]
 Key = Annotated[
     Path | None, typer.Option(help="File of the project key, for the style 'surrogate'. 'key new' makes one.")
@@ -144,6 +83,75 @@ BatchSize = Annotated[int, typer.Option(min=1, help="Number of notes in a batch.
 Processes = Annotated[int, typer.Option("--n-process", min=1, help="Number of worker processes.")]
 
 
+def check_new(path: Path, overwrite: bool) -> None:
+    """Check that a file or folder may be written. RAISES: InputError (D409) if it exists, without ``--overwrite``."""
+    if os.path.lexists(path) and not overwrite:
+        raise InputError(Errors.D409.format(count=1, path=path, other="another place"))
+
+
+def check_secrets(secrets: Iterable[Path | None], notes: Iterable[Path], output: Path | None) -> None:
+    """Check that no secret of a run is in a folder of notes or in the folder of released files.
+
+    secrets (Iterable[Optional[Path]]): files of keys, salts and vaults; None for those that are not used.
+    notes (Iterable[Path]): files and folders that are read.
+    output (Optional[Path]): folder that is written to.
+    RAISES: ConfigError (D653).
+    """
+    folders = [(path, "a folder of notes") for path in notes]
+    folders += [(output, "the folder of what is released")] if output else []
+    for secret in filter(None, secrets):
+        for folder, what in folders:
+            check_outside(secret, folder, what)
+
+
+def plan_notes(
+    paths: list[Path],
+    output: Path,
+    suffixes: Sequence[str],
+    targets: Callable[[Path], Sequence[Path]],
+    hint: str = "",
+    **settings: Any,
+) -> tuple[list[Job], int]:
+    """Decide which notes are read and which files are written.
+
+    paths (list[Path]): files and folders to read.
+    output (Path): folder to write to. Files in it are not read.
+    suffixes (Sequence[str]): suffixes of the files to read.
+    targets (Callable): returns the files to write for a relative path.
+    hint (str): end of the error for no notes: what other files could be read.
+    settings (Any): keyword arguments of `io.plan`.
+    RETURNS (tuple[list[Job], int]): the jobs, and the number of skipped notes.
+    RAISES: InputError if there are no notes (D406), or as `io.find_notes` and `io.plan`.
+    """
+    notes, others = find_notes(paths, suffixes, skip=output)
+    if not notes:
+        raise InputError(Errors.D406.format(count=others, jsonl=hint))
+    if others:
+        say(f"{others} other file(s) ignored" + (hint if hint == JSONL_HINT else ""))
+    return plan(notes, targets, **settings)
+
+
+def repeat_command(context: typer.Context, *left_out: str) -> str:
+    """The command line that gives the same result, with only the names of paths outside the working folder.
+
+    context (typer.Context): context of the command.
+    left_out (str): parameters that do not change the result.
+    RETURNS (str): the command, such as "spacy-deid surprisal evaluate gold --lang es".
+    """
+    words = ["spacy-deid", *context.command_path.split()[-2:]]
+    for parameter in context.command.params:
+        value = context.params[parameter.name or ""]
+        if value in (None, "") or parameter.name in left_out:
+            continue
+        for one in value if isinstance(value, list | tuple) else [value]:
+            path = Path(str(one))
+            if path.is_absolute():
+                one = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name
+            words += [parameter.opts[0]] if parameter.param_type_name == "option" else []
+            words.append(str(one))
+    return shlex.join(words)
+
+
 def read_config(path: Path, command: Any) -> dict[str, Any]:
     """Read the options of a command from a file.
 
@@ -159,7 +167,7 @@ def read_config(path: Path, command: Any) -> dict[str, Any]:
     try:
         data = Config().from_disk(path) if path.suffix == ".cfg" else tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(Errors.D426.format(path=path, reason=type(error).__name__)) from None
+        raise ConfigError(Errors.D426.format(path=path, reason=describe(error))) from None
     except ValueError:  # the message may quote a value
         raise ConfigError(Errors.D426.format(path=path, reason="not a valid TOML or .cfg file")) from None
     if set(data) == {command.name} and isinstance(data[command.name], Mapping):
@@ -219,9 +227,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         field_types = get_type_hints(kind, include_extras=True)
         for item in dataclasses.fields(kind):
             default = parameter.empty if item.default is dataclasses.MISSING else item.default
-            annotation = _in_panel(field_types[item.name], panel)
+            base, option = get_args(field_types[item.name])
+            option = copy(option)
+            option.rich_help_panel = panel
+            option_type: Any = Annotated[base, option]  # type: ignore[valid-type]
             parameters.append(
-                inspect.Parameter(item.name, parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+                inspect.Parameter(item.name, parameter.KEYWORD_ONLY, default=default, annotation=option_type)
             )
 
     @wraps(command)
@@ -236,14 +247,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _in_panel(annotation: Any, panel: str) -> Any:
-    """An annotated type whose option is listed in a panel of ``--help``."""
-    kind, info = get_args(annotation)
-    info = copy(info)
-    info.rich_help_panel = panel
-    return Annotated[kind, info]
-
-
 @dataclass(frozen=True, slots=True)
 class DetectionOptions:
     """Detection.
@@ -255,7 +258,7 @@ class DetectionOptions:
     operating_point: OperatingPoint = None
     dictionaries: Dictionaries = None
     without_patient: Annotated[
-        MissingPatient | None,
+        Literal["institution", "refuse"] | None,
         typer.Option(
             help="For a note without a patient id or with an unknown one: search it for the terms of the institution "
             "alone, or refuse it."
@@ -293,7 +296,7 @@ class DetectionOptions:
         return {
             "operating_point": self.operating_point,
             "dictionaries": self.dictionaries,
-            "without_patient": self.without_patient and str(self.without_patient),
+            "without_patient": self.without_patient,
             "surprisal": surprisal or None,
             "llm": {name: value for name, value in llm.items() if value} if self.llm else None,
         }
@@ -334,27 +337,29 @@ class DocumentOptions:
         typer.Option(help="Language of scans and pictures, as Tesseract names it. Default: that of the pipeline."),
     ] = None
     ocr: Annotated[
-        Ocr, typer.Option(help="Pages to read by OCR: 'auto' those without usable text, 'always' all pages.")
-    ] = Ocr.auto
+        Literal["auto", "always"],
+        typer.Option(help="Pages to read by OCR: 'auto' those without usable text, 'always' all pages."),
+    ] = "auto"
     pictures: Annotated[
-        Pictures,
+        Literal["ocr", "remove", "keep"],
         typer.Option(
             help="Pictures in documents that have text: 'ocr' reads them, 'remove' paints them over, or 'keep'."
         ),
-    ] = Pictures.ocr
+    ] = "ocr"
     codes: Annotated[
-        Codes, typer.Option(help="Bar codes and QR codes: 'remove' paints them over, 'keep' does not look for them.")
-    ] = Codes.remove
+        Literal["remove", "keep"],
+        typer.Option(help="Bar codes and QR codes: 'remove' paints them over, 'keep' does not look for them."),
+    ] = "remove"
     unread: Annotated[
-        Unread,
+        Literal["keep", "remove"],
         typer.Option(
             help="Parts of a scan that OCR did not read, such as handwriting, stamps and photographs: keep or remove."
         ),
-    ] = Unread.keep
+    ] = "keep"
     verify_ocr: Annotated[
-        VerifyOcr,
+        Literal["ocr", "all", "none"],
         typer.Option(help="Pages of the copy to read by OCR again for verification: 'ocr' those read by OCR before."),
-    ] = VerifyOcr.ocr
+    ] = "ocr"
     columns: Annotated[
         Path | None,
         typer.Option(help="TOML file that says for each column of a table: text, label:NAME, keep or drop."),
@@ -372,9 +377,9 @@ class DocumentOptions:
         read = ReadSettings(
             encoding=encoding,
             languages=tuple(self.ocr_language or [get_language(lang).ocr_language]),
-            ocr=self.ocr.value,
-            pictures=self.pictures.value,
-            codes=self.codes.value,
+            ocr=self.ocr,
+            pictures=self.pictures,
+            codes=self.codes,
             columns=read_columns(self.columns, LABELS) if self.columns else {},
         )
-        return WriteSettings(unread=self.unread.value, verify_ocr=self.verify_ocr.value, read=read)
+        return WriteSettings(unread=self.unread, verify_ocr=self.verify_ocr, read=read)

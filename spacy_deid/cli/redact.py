@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from ..deidentifier import Deidentifier
-from ..errors import ConfigError, DeidError, Errors, InputError, printable
-from ..io import Job, check_encoding, decode, encode, find_notes, only_run, plan, write_whole
+from ..errors import ConfigError, DeidError, Errors, printable
+from ..io import Job, check_encoding, decode, encode, only_run, write_whole
 from ..vault.vault import Vault
 from .console import progress, reporting, say, stoppable
 from .ehr_context import ContextOptions
 from .options import (
+    JSONL_HINT,
     BatchSize,
     ConfigFile,
     DetectionOptions,
@@ -26,13 +27,12 @@ from .options import (
     ReleaseOptions,
     Resume,
     TextField,
+    check_secrets,
     grouped,
+    plan_notes,
 )
 from .rows import open_rejects
 from .run import DOCUMENTS, RedactionRun, Tally, is_document, open_review, target_files
-from .vault import check_secrets
-
-__all__ = ["redact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class OutputOptions:
     What is written, and where.
     """
 
-    output: Annotated[Path | None, typer.Option(help="Folder to write to. It gets the tree of the input folder.")] = (
-        None
-    )
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write to. It gets the tree of the input folder.")
+    ] = None
     trace: Annotated[
         bool, typer.Option("--trace", help="Write NAME.trace.json for each file: why each span was changed.")
     ] = False
@@ -160,12 +160,12 @@ def make_deidentifier(
     documents: DocumentOptions,
     encoding: str,
 ) -> Deidentifier:
-    """Make the deidentifier of a run. RAISES: ConfigError as `Deidentifier` and `Deidentifier.provenance`."""
+    """Make the deidentifier of a run. RAISES: ConfigError as `Deidentifier` does."""
     deid = Deidentifier(
         detection.pipeline,
         **detection.settings(output.review_budget),
         policy=release.policy,
-        style=release.style and str(release.style),
+        style=release.style,
         key=release.key,
         salts=release.salts,
         review=output.review is not None,
@@ -197,22 +197,14 @@ def check_options(paths: list[Path], output: OutputOptions, inputs: InputOptions
 def plan_files(
     paths: list[Path], output: OutputOptions, inputs: InputOptions, read: list[Path]
 ) -> tuple[list[Job], int]:
-    """Decide which files are read and written; see `io.plan`.
-
-    read (list[Path]): other files that the run reads, which must not be overwritten.
-    RETURNS (tuple[list[Job], int]): the jobs, and how many notes are skipped.
-    """
+    """Decide which files are read and written; see `plan_notes`. The files in `read` are not overwritten."""
     folder = output.output or Path()
-    suffixes = (".txt", *DOCUMENTS, *([".jsonl"] if inputs.text_field else []))
-    notes, others = find_notes(paths, suffixes, skip=folder)
-    if not notes:
-        hint = " or .jsonl" if inputs.text_field else " (.jsonl files need --text-field)"
-        raise InputError(Errors.D406.format(count=others, jsonl=hint))
-    if others:
-        say(f"{others} other file(s) ignored")
-    return plan(
-        notes,
+    return plan_notes(
+        paths,
+        folder,
+        (".txt", *DOCUMENTS, *([".jsonl"] if inputs.text_field else [])),
         lambda relative: target_files(folder, relative, output.trace),
+        " or .jsonl" if inputs.text_field else JSONL_HINT,
         shared=output.files,
         inputs=read,
         overwrite=output.overwrite,

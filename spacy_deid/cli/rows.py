@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeVar
 
-from ..errors import Errors, InputError
+from ..errors import Errors, InputError, describe
 from ..io import Job, whole_file
-from .console import describe, say
-
-__all__ = ["BadRow", "Rejects", "Row", "cut", "open_rejects", "read_rows", "write_row"]
+from .console import say
 
 Item = TypeVar("Item")
 
@@ -60,7 +58,7 @@ def cut(
 ) -> Iterator[list[Item]]:
     """Cut a stream into batches of a number of notes and about a million characters per process.
 
-    items (Iterable): the stream. It is read only as far as the current batch needs.
+    items (Iterable): the stream, which is read only as far as the current batch needs.
     size (Callable): returns the number of characters of an item.
     batch_size, n_process (int): as in `Deidentifier.pipe`.
     YIELDS (list): batches that are not empty.
@@ -180,9 +178,8 @@ class Rejects:
 def open_rejects(path: Path | None) -> Iterator[Rejects]:
     """Open the list of the rows that fail.
 
-    path (Optional[Path]): a JSONL file with the keys "note", "row" and "reason", which is written whole or not at all,
-        and also if no row fails; None to print the first reasons to stderr.
-    YIELDS (Rejects): the list.
+    path (Optional[Path]): a JSONL file with the keys "note", "row" and "reason", which is written completely or not at
+        all, and also if no row fails; None to print the first reasons to stderr.
     """
     if path is None:
         yield Rejects()

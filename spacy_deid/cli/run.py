@@ -23,8 +23,6 @@ from .console import say
 from .ehr_context import FileContext, RowFields, SimilarIds
 from .rows import BadRow, Rejects, Row, cut, read_rows, write_row
 
-__all__ = ["RedactionRun", "ReviewFile", "Tally", "is_document", "open_review", "target_files"]
-
 # .txt files are notes, which are read and written in batches
 DOCUMENTS = tuple(suffix for suffix, kind in SUFFIXES.items() if kind != "txt")
 _WARNINGS_SHOWN = 20  # notes whose warnings are printed
@@ -42,14 +40,15 @@ def is_jsonl(job: Job) -> bool:
 
 
 def target_files(output: Path, relative: Path, trace: bool) -> list[Path]:
-    """The files to write for one input file. The released file is last: when it exists, the input is done.
+    """The files to write for one input file: the trace, if it is written, and the released file.
+
+    The released file is last, so that an input is done when its released file exists.
 
     output (Path): folder to write to.
     relative (Path): path of the input file in its folder.
     trace (bool): whether a trace is written.
-    RETURNS (list[Path]): the trace if it is written, and the released file.
     """
-    # a.pdf and a.docx may lie in one folder
+    # a.pdf and a.docx may be in one folder
     name = relative.stem if relative.suffix.lower() in (".txt", ".jsonl") else relative.name
     traces = [output / relative.with_name(f"{name}.trace.json")] if trace else []
     return [*traces, output / relative]
@@ -116,11 +115,7 @@ class Tally:
             getattr(self, name).update(getattr(other, name))
 
     def report(self, failed_rows: int) -> dict[str, Any]:
-        """The counts for the report: no names of files.
-
-        failed_rows (int): number of rows that failed.
-        RETURNS (dict[str, Any]): plain values.
-        """
+        """The counts for the report, without names of files."""
         optional: dict[str, Counter[str]] = {"recovered": self.recovered, "warnings": self.warnings}
         optional |= {"identities": self.identities, "dictionaries": self.dictionaries}
         files = {"written": self.written, "failed": len(self.failed), "skipped": self.skipped}
@@ -176,12 +171,7 @@ class ReviewFile:
 
 @contextmanager
 def open_review(path: Path | None, budget: float | None) -> Iterator[ReviewFile | None]:
-    """Write a file of spans to review, whole or not at all.
-
-    path (Optional[Path]): the file; None for no file.
-    budget (Optional[float]): as in `ReviewFile`.
-    YIELDS (Optional[ReviewFile]): the writer.
-    """
+    """Open a `ReviewFile`, which is written completely or not at all; None without a path."""
     if path is None:
         yield None
         return
@@ -209,8 +199,8 @@ class _Note:
 
 @dataclass
 class RedactionRun:
-    """De-identifies files and writes them. Each file is written whole or not at all; one that fails is counted and the
-    others go on.
+    """De-identifies files and writes them. Each file is written completely or not at all. A file that fails is
+    counted, and the run continues.
 
     deid (Deidentifier): what de-identifies the notes.
     encoding (str): encoding of the notes.
@@ -243,11 +233,7 @@ class RedactionRun:
     tally: Tally = field(default_factory=Tally)
 
     def run(self, jobs: Sequence[Job], bar: Any) -> None:
-        """De-identify files: .txt files, then .jsonl files, then documents.
-
-        jobs (Sequence[Job]): what to read and write.
-        bar: progress bar with a method ``update(steps)``.
-        """
+        """De-identify .txt files, then .jsonl files, then documents, and update the progress bar."""
         with self.deid:
             self._redact_texts([job for job in jobs if not is_jsonl(job) and not is_document(job)], bar)
             for job in filter(is_jsonl, jobs):
@@ -335,16 +321,12 @@ class RedactionRun:
         write_whole(job.targets[-1], data)
 
     def _count(self, job: Job, result: Result) -> None:
-        """Count a file of one note that was written."""
+        """Count a file of one note that was written, and add its spans to review."""
         counts = Tally()
         counts.count(result)
-        self._add(job, counts, [({}, result.words, result.review)])
-
-    def _add(self, job: Job, counts: Tally, review: Sequence[_ToReview]) -> None:
-        """Add the counts of a file that was written, and its spans to review."""
         self.tally.add(counts)
         if self.review:
-            self.review.add(job.relative, review)
+            self.review.add(job.relative, [({}, result.words, result.review)])
 
     def _redact_rows(self, job: Job) -> None:
         """De-identify a .jsonl file as a stream."""
@@ -368,7 +350,9 @@ class RedactionRun:
                         _make_older(part, job.source)
         except DeidError as error:
             return self.tally.fail(job.source, str(error))
-        self._add(job, counts, review)
+        self.tally.add(counts)
+        if self.review:
+            self.review.add(job.relative, review)
 
     def _write_rows(
         self,
@@ -383,7 +367,8 @@ class RedactionRun:
         if trace:
             trace.write(_dump(self.deid.provenance)[:-1] + ', "rows": [')
         rows = read_rows(job.source, self.text_field, self.encoding)
-        for batch in cut(rows, _row_length, batch_size=self.batch_size, n_process=self.n_process):
+        sizes = {"batch_size": self.batch_size, "n_process": self.n_process}
+        for batch in cut(rows, lambda row: len(row.text) if isinstance(row, Row) else 0, **sizes):
             for released in self._release_rows(batch, job):
                 if isinstance(released, BadRow):
                     self.rejects.add(job, released)
@@ -419,6 +404,7 @@ class RedactionRun:
         for row, known in zip(good, ehr, strict=True):
             self.similar_ids.add(known, f"{job.relative} row {row.number}")
         results = iter(self.pipe([row.text for row in good], ehr))
+        kept = {*self.keep_fields, self.text_field}
         for row in checked:
             if isinstance(row, BadRow):
                 yield row
@@ -427,18 +413,14 @@ class RedactionRun:
             if not result.ok:
                 yield BadRow(row.number, result.reason)
                 continue
+            record = {key: value for key, value in row.record.items() if key in kept} | {self.text_field: result.text}
             try:
-                yield row, result, self._make_line(row, result, job)
+                line = write_row(row, record)
+                encode(line, self.encoding, str(job.source))
             except InputError as error:
                 yield BadRow(row.number, str(error).removeprefix(f"{job.source}: "))
-
-    def _make_line(self, row: Row, result: Result, job: Job) -> str:
-        """The line of a row: the released note and the keys that are kept."""
-        kept = {*self.keep_fields, self.text_field}
-        record = {key: value for key, value in row.record.items() if key in kept} | {self.text_field: result.text}
-        line = write_row(row, record)
-        encode(line, self.encoding, str(job.source))
-        return line
+            else:
+                yield row, result, line
 
 
 def make_record(result: Result) -> dict[str, Any]:
@@ -452,18 +434,12 @@ def make_entry(note: Path, original: str, result: Result, row: int = 0) -> Entry
     """Make the vault entry of a released note.
 
     note (Path): path of the file in its folder.
-    original (str): the note before.
-    result (Result): the note after.
+    original (str): the text of the note.
+    result (Result): the released note.
     row (int): number of the row in a JSONL file, from 1; 0 for other files.
-    RETURNS (Entry): the entry.
     """
     patient, changes = normal_id(result.ehr.get("patient_id")), changes_from_edits(original, result.edits)
     return Entry.of(patient, note.as_posix(), original, result.text, changes, row)
-
-
-def _row_length(row: Row | BadRow) -> int:
-    """Characters of the note of a row."""
-    return len(row.text) if isinstance(row, Row) else 0
 
 
 def _make_older(path: Path, source: Path) -> None:

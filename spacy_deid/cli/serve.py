@@ -2,16 +2,13 @@
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import ConfigError, Errors
+from ..errors import ConfigError, Errors, describe
 from .console import reporting, say
 from .options import Dictionaries, Key
-
-__all__ = ["serve"]
 
 TOKEN = "SPACY_DEID_TOKEN"
 
@@ -20,7 +17,7 @@ def serve(
     data: Annotated[Path, typer.Option(help="Folder of jobs and their files. It is made if it is missing.")],
     host: Annotated[
         str, typer.Option(help="Address to listen on. Any other than the loopback address needs a token.")
-    ] = ("127.0.0.1"),
+    ] = "127.0.0.1",
     name: Annotated[list[str] | None, typer.Option(help="Host name of a proxy. It needs a token.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port, 0 for any free port.")] = 8000,
     pipeline: Annotated[
@@ -42,7 +39,7 @@ def serve(
     worker_gb: Annotated[float, typer.Option(min=0, help="Memory limit of each worker in GB, 0 for none.")] = 8,
     llm: Annotated[
         list[str] | None, typer.Option(help="Local LLM that users can choose: an address or a GGUF file.")
-    ] = (None),
+    ] = None,
     llm_prompt: Annotated[
         list[Path] | None, typer.Option(help="File of another prompt that users can choose.")
     ] = None,
@@ -56,14 +53,22 @@ def serve(
     continue when the service is started again with the same DATA.
     """
     with reporting():
-        parts = _import()
-        settings = parts.ServiceSettings(
+        try:
+            import uvicorn
+
+            from ..app.logs import configure_logging
+            from ..app.security import BoundedProtocol
+            from ..app.service import make_service
+            from ..app.settings import ServiceSettings
+            from ..app.workers import lock_folder
+        except ImportError as error:
+            raise ConfigError(Errors.D917.format(package=error.name)) from None
+        settings = ServiceSettings(
             data=data,
             host=host,
             names=tuple(name or ()),
             port=port,
             token=os.environ.get(TOKEN, ""),
-            pipelines=tuple(pipeline or ("es", "en", "fi")),
             dictionaries=dictionaries,
             project_key=key,
             files_key=files_key,
@@ -77,33 +82,15 @@ def serve(
             llm=tuple(llm or ()),
             llm_prompts=tuple(llm_prompt or ()),
             llm_allow=tuple(llm_allow or ()),
+            **({"pipelines": tuple(pipeline)} if pipeline else {}),
         )
-        app = parts.make_service(settings)
-        with parts.lock_folder(data):
+        try:
+            app = make_service(settings)
+        except OSError as error:
+            raise ConfigError(Errors.D402.format(path=data, reason=describe(error))) from None
+        with lock_folder(data):
             say(f"http://{host}:{port}" + ("" if settings.token else " (this machine only)"))
-            parts.configure_logging()
+            configure_logging()
             # no access log: the paths of requests have no content, but they show who asked for what
             quiet: dict[str, Any] = {"access_log": False, "log_config": None, "server_header": False}
-            parts.uvicorn.run(app, host=host, port=port, http=parts.BoundedProtocol, ws="none", **quiet)
-
-
-def _import() -> Any:
-    """Import what needs the extra "app". RAISES: ConfigError (D917) if it is not installed."""
-    try:
-        import uvicorn
-
-        from ..app.connections import BoundedProtocol
-        from ..app.logs import configure_logging
-        from ..app.service import make_service
-        from ..app.settings import ServiceSettings
-        from ..app.worker import lock_folder
-    except ImportError as error:
-        raise ConfigError(Errors.D917.format(package=error.name)) from None
-    return SimpleNamespace(
-        uvicorn=uvicorn,
-        BoundedProtocol=BoundedProtocol,
-        lock_folder=lock_folder,
-        configure_logging=configure_logging,
-        make_service=make_service,
-        ServiceSettings=ServiceSettings,
-    )
+            uvicorn.run(app, host=host, port=port, http=BoundedProtocol, ws="none", **quiet)

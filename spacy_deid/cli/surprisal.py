@@ -2,12 +2,11 @@
 
 import inspect
 import json
-import shlex
 import sys
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import spacy
 import typer
@@ -38,9 +37,7 @@ from ..masked_lm.scoring import PLAIN_MODES
 from ..registries import registry
 from .console import progress, reporting, say
 from .measure import check_output, read_gold
-from .options import Encoding, Overwrite, Scheme
-
-__all__ = ["ScoreOptions", "find_part", "make_blank", "make_pipeline", "name_parts", "surprisal"]
+from .options import Encoding, Metrics, Overwrite, Scheme, check_new, repeat_command
 
 KINDS = {
     "mode": ("deid_modes", [*PLAIN_MODES]),
@@ -177,15 +174,17 @@ def score(
     score: Score = None,
     threshold: Threshold = None,
     tuned: Tuned = None,
-    output: Annotated[Path | None, typer.Option(help="HTML page to write.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML page to write.")] = None,
     table: Annotated[Path | None, typer.Option(help="File for the table. Default: stdout.")] = None,
     encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
 ) -> None:
     """Score one note: write a page with each word coloured by its score, and a table. Both show the original note."""
     with reporting():
-        for path in (output, table):
-            _refuse(path, note, overwrite)
+        for path in filter(None, (output, table)):
+            if path.resolve() == note.resolve():
+                raise InputError(Errors.D408.format(path=path))
+            check_new(path, overwrite)
         text, _ = decode(read_bytes(note), check_encoding(encoding), str(note))
         limit = _threshold(threshold, tuned)
         nlp = make_pipeline(ScoreOptions(lang, model, mode, masking, score), limit)
@@ -205,15 +204,15 @@ def score(
 def tune(
     corpus: Corpus,
     lang: Lang,
-    output: Annotated[Path, typer.Option(help="Folder for curves.json, curves.png and the scores.")],
-    scheme: CorpusScheme = Scheme.canonical,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for curves.json, curves.png and the scores.")],
+    scheme: CorpusScheme = "canonical",
     by: Annotated[str, typer.Option(help="f1, or recall=R for the highest threshold with recall R.")] = "f1",
     model: Model = None,
     mode: ModeName = None,
     masking: Masking = None,
     score: Score = None,
-    region: Annotated[str, typer.Option(help="Lines to count: all, header or narrative.")] = "all",
-    unit: Annotated[str, typer.Option(help="Unit to count: token or word.")] = "token",
+    region: Annotated[Literal["all", "header", "narrative"], typer.Option(help="Lines to count.")] = "all",
+    unit: Annotated[Literal["token", "word"], typer.Option(help="Unit to count.")] = "token",
     title: Annotated[
         str | None, typer.Option(help="Title of the picture. Default: a description of the score.")
     ] = None,
@@ -221,11 +220,9 @@ def tune(
 ) -> None:
     """Choose a threshold on development data, and plot accuracy, F1, recall and precision by threshold."""
     with reporting():
-        _check_choice("region", region, ("all", "header", "narrative"))
-        _check_choice("unit", unit, ("token", "word"))
         check_output(output / "curves.json", corpus)
         options = ScoreOptions(lang, model, mode, masking, score)
-        found, about = _score(options, read_gold(corpus, str(scheme)), keep or output)
+        found, about = _score(options, read_gold(corpus, scheme), keep or output)
         found = found.take(region)
         found = found.words() if unit == "word" else found
         threshold = choose_threshold(found.gold, found.value, by)
@@ -249,14 +246,14 @@ def evaluate(
     context: typer.Context,
     corpus: Corpus,
     lang: Lang,
-    scheme: CorpusScheme = Scheme.canonical,
+    scheme: CorpusScheme = "canonical",
     model: Model = None,
     mode: ModeName = None,
     masking: Masking = None,
     score: Score = None,
     threshold: Threshold = None,
     tuned: Tuned = None,
-    metrics: Annotated[Path | None, typer.Option(help="JSON file of metric rows to add the figures to.")] = None,
+    metrics: Metrics = None,
     data: Annotated[
         str | None, typer.Option(help="Name of the corpus in the rows. Default: name of its file.")
     ] = None,
@@ -273,7 +270,7 @@ def evaluate(
             check_output(metrics, corpus)
         options = ScoreOptions(lang, model, mode, masking, score)
         limit = _threshold(threshold, tuned)
-        found, about = _score(options, read_gold(corpus, str(scheme)), keep)
+        found, about = _score(options, read_gold(corpus, scheme), keep)
         where = "given"
         if limit is None:
             limit, where = best_f1_threshold(found.gold, found.value), "the best for these very notes"
@@ -282,24 +279,14 @@ def evaluate(
         typer.echo(format_scores(results), nl=False)
         typer.echo(f"\nthreshold {limit!r}, {where}; {about['unaligned']} tokens that the model cannot read")
         if metrics:
-            about = {"data": data or corpus.stem, "split": split, "command": _command(context)}
+            about = {
+                "data": data or corpus.stem,
+                "split": split,
+                "command": repeat_command(context, "metrics", "keep"),
+            }
             rows = score_rows(results, {**about, "date": date.today().isoformat()})
             write_rows(metrics, rows)
             typer.echo(f"{len(rows)} figures in {metrics}")
-
-
-def _command(context: typer.Context) -> str:
-    """The command that reproduces the figures, with only the names of paths outside the working folder."""
-    words = ["spacy-deid", "surprisal", "evaluate"]
-    for parameter in context.command.params:
-        value = context.params[parameter.name or ""]
-        if value is None or parameter.name in ("metrics", "keep"):
-            continue
-        if isinstance(value, Path) and value.is_absolute():
-            value = value.relative_to(Path.cwd()) if value.is_relative_to(Path.cwd()) else value.name
-        words += [parameter.opts[0]] if parameter.param_type_name == "option" else []
-        words.append(str(value))
-    return shlex.join(words)
 
 
 def _score(options: ScoreOptions, gold: list[AnnotatedText], keep: Path | None) -> tuple[ScoredTokens, dict[str, Any]]:
@@ -314,17 +301,3 @@ def _threshold(threshold: float | None, tuned: Path | None) -> float | None:
     if threshold is not None and tuned is not None:
         raise ConfigError(Errors.D412.format(first="threshold", second="tuned"))
     return float(read_threshold(tuned)["threshold"]) if tuned else threshold
-
-
-def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
-    """Check the value of an option. RAISES: ConfigError (D837)."""
-    if value not in known:
-        raise ConfigError(Errors.D837.format(kind=option, name=value, known=", ".join(known)))
-
-
-def _refuse(path: Path | None, note: Path, overwrite: bool) -> None:
-    """Check that a file may be written. RAISES: InputError if it is the note (D408) or exists (D409)."""
-    if path and path.resolve() == note.resolve():
-        raise InputError(Errors.D408.format(path=path))
-    if path and path.exists() and not overwrite:
-        raise InputError(Errors.D409.format(count=1, path=path, other="another place"))

@@ -9,16 +9,14 @@ from typing import Annotated
 import typer
 
 from ..errors import ConfigError, DeidError, Errors, InputError, printable
-from ..io import Job, check_encoding, decode, encode, find_notes, plan, read_bytes, whole_file
+from ..io import Job, check_encoding, decode, encode, read_bytes, whole_file
 from ..surrogates.keys import ProjectKey
-from ..vault.encryption import check_apart, check_outside
+from ..vault.encryption import check_apart
 from ..vault.salts import Salts
 from ..vault.vault import Entry, Vault
 from .console import reporting, say
-from .options import Encoding, Overwrite, Paths, TextField
+from .options import JSONL_HINT, Encoding, Overwrite, Paths, TextField, check_new, plan_notes
 from .rows import BadRow, Row, cut, read_rows, write_row
-
-__all__ = ["check_secrets", "key", "vault"]
 
 _BATCH = 64  # notes that are reversed together
 
@@ -30,22 +28,7 @@ vault = typer.Typer(
 VaultFile = Annotated[Path, typer.Argument(metavar="VAULT", help="File of the vault.")]
 VaultKey = Annotated[Path, typer.Option(help="File of the vault's key. It must be in another folder.")]
 Patients = Annotated[list[str] | None, typer.Option("--patient", help="Id of a patient. Can be given several times.")]
-OutputFolder = Annotated[Path, typer.Option("--output", help="Folder to write to. Only you can read the files.")]
-
-
-def check_secrets(secrets: Iterable[Path | None], notes: Iterable[Path], output: Path | None) -> None:
-    """Check that no secret of a run is in a folder of notes or in the folder of released files.
-
-    secrets (Iterable[Optional[Path]]): files of keys, salts and vaults; None for those that are not used.
-    notes (Iterable[Path]): files and folders that are read.
-    output (Optional[Path]): folder that is written to.
-    RAISES: ConfigError (D653).
-    """
-    folders = [(path, "a folder of notes") for path in notes]
-    folders += [(output, "the folder of what is released")] if output else []
-    for secret in filter(None, secrets):
-        for folder, what in folders:
-            check_outside(secret, folder, what)
+OutputFolder = Annotated[Path, typer.Option("--output", "-o", help="Folder to write to. Only you can read the files.")]
 
 
 @key.callback()
@@ -92,14 +75,13 @@ def list_(
 def export(
     file: VaultFile,
     vault_key: VaultKey,
-    output: Annotated[Path, typer.Option(help="CSV file to write. Only you can read it.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write. Only you can read it.")],
     patient: Annotated[str | None, typer.Option(help="Id of the only patient to export.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write originals and surrogates to a file, one change per row, with its offsets in the released note."""
     with reporting():
-        if output.exists() and not overwrite:
-            raise InputError(Errors.D409.format(count=1, path=output, other="another place"))
+        check_new(output, overwrite)
         count = write_changes(output, open_vault(file, vault_key).export(patient))
         typer.echo(f"{count} change(s) in {output}")
 
@@ -121,7 +103,9 @@ def purge(
     with reporting():
         if everything == bool(patient):
             names = {"first": "patient", "second": "all"}
-            raise ConfigError(Errors.D412.format(**names) if patient else Errors.D411.format(option="patient"))
+            raise ConfigError(
+                Errors.D412.format(**names) if patient else Errors.D411.format(option="patient or --all")
+            )
         opened = open_vault(file, vault_key)
         destroyed = purge_salts(salts, key or vault_key, patient or []) if salts else 0
         removed = sum(map(opened.purge, patient)) if patient else opened.purge()
@@ -141,7 +125,8 @@ def reverse(
     """Restore the originals of released notes, byte for byte. A note that was changed since then fails."""
     with reporting():
         opened, codec = open_vault(file, vault_key), check_encoding(encoding)
-        jobs = plan_reversal(paths, output, text_field, overwrite)
+        suffixes, hint = ((".txt", ".jsonl"), " or .jsonl") if text_field else ((".txt",), JSONL_HINT)
+        jobs, _ = plan_notes(paths, output, suffixes, lambda relative: [output / relative], hint, overwrite=overwrite)
         failed = []
         for job in jobs:
             try:
@@ -188,15 +173,6 @@ def write_changes(path: Path, entries: Iterable[Entry]) -> int:
                     place = (entry.patient, entry.note, entry.row or "", label, start, start + len(surrogate))
                     rows.writerow([*place, original, surrogate])
     return count
-
-
-def plan_reversal(paths: list[Path], output: Path, text_field: str | None, overwrite: bool) -> list[Job]:
-    """Decide which released files are read and which originals are written. RAISES: InputError as `io.plan`."""
-    notes, others = find_notes(paths, (".txt", ".jsonl") if text_field else (".txt",), skip=output)
-    if not notes:
-        hint = " or .jsonl" if text_field else " (.jsonl files need --text-field)"
-        raise InputError(Errors.D406.format(count=others, jsonl=hint))
-    return plan(notes, lambda relative: [output / relative], overwrite=overwrite)[0]
 
 
 def reverse_file(vault: Vault, job: Job, encoding: str, text_field: str) -> None:

@@ -34,6 +34,7 @@ from .validation import Validator
 RESOURCES: Mapping[str, str] = MappingProxyType(
     {
         "admission.toml": "words that decide whether a guess of the classifier can have its label (ml/postprocess.py)",
+        "app.toml": "texts of the pages of the service",
         "calendar.toml": "months, weekdays, holidays and numbers in words, and how dates are written",
         "counts.bin": "how often phrases occur in open text (background/counts.py)",
         "expansion.toml": "how entries from an EHR are written in notes: date orders, streets, nicknames",

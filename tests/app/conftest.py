@@ -38,7 +38,7 @@ class Service:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen([*command, *self.options], stdout=log, stderr=log, env=environment)
         headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
-        self.client = httpx.Client(base_url=self.url, timeout=60, headers=headers, trust_env=False)
+        self.client = httpx.Client(base_url=self.url, timeout=300, headers=headers, trust_env=False)
         for _ in range(900):
             if self.process.poll() is not None:
                 break

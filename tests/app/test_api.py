@@ -22,7 +22,7 @@ def finished(service, *files, **settings):
     return service.wait(service.add(*(files or [LETTER]), **settings))
 
 
-def test_a_text_is_deidentified_at_once_and_spans_lie_on_both_sides(service):
+def test_text_is_deidentified_with_offsets_in_both_texts(service):
     answer = text_of(service).json()
     assert CANARY not in answer["text"]
     patient = next(span for span in answer["spans"] if span["label"] == "PATIENT")
@@ -31,7 +31,7 @@ def test_a_text_is_deidentified_at_once_and_spans_lie_on_both_sides(service):
     assert all(not span["evidence"] for span in answer["spans"])
 
 
-def test_a_trace_is_given_when_it_is_asked_for(service):
+def test_trace_is_returned_on_request(service):
     spans = text_of(service, trace=True).json()["spans"]
     assert all(item["source"] and item["version"] for span in spans for item in span["evidence"])
 
@@ -47,19 +47,19 @@ def test_a_trace_is_given_when_it_is_asked_for(service):
         ({"llm": {"location": "http://example.org/"}}, 400),
     ],
 )
-def test_a_request_that_is_wrong_is_refused_and_not_quoted(service, change, code):
+def test_invalid_request_is_refused_without_its_values(service, change, code):
     answer = text_of(service, **change)
     assert answer.status_code == code
     assert CANARY not in answer.text
 
 
 @pytest.mark.parametrize("text", ["", " ", "\r\n", "a", "José 😀" * 200])
-def test_any_text_has_an_answer(service, text):
+def test_every_text_gets_a_response(service, text):
     answer = service.client.post("/v1/deidentify", json={"text": text})
     assert answer.status_code == 200
 
 
-def test_a_job_reads_deidentifies_and_gives_back_every_file(service):
+def test_job_parses_deidentifies_and_returns_every_file(service):
     job = finished(service, LETTER, ("zweite.txt", b"Sin datos.\n"))
     assert [file["state"] for file in job["files"]] == ["done", "done"]
     released = service.client.get(f"/v1/files/{job['files'][0]['id']}/download")
@@ -68,14 +68,14 @@ def test_a_job_reads_deidentifies_and_gives_back_every_file(service):
     assert service.client.get(f"/v1/files/{job['files'][1]['id']}/download").content == b"Sin datos.\n"
 
 
-def test_findings_hold_no_text(service):
+def test_findings_have_no_text(service):
     file = finished(service)["files"][0]["id"]
     found = service.client.get(f"/v1/files/{file}/findings")
     assert CANARY not in found.text
     assert any(span["label"] == "PATIENT" for span in found.json()["spans"])
 
 
-def test_a_file_that_cannot_be_read_fails_alone_and_says_why(service):
+def test_unreadable_file_fails_alone_with_a_reason(service):
     job = finished(service, ("kaputt.pdf", b"no pdf at all"), LETTER, ("leer.txt", b""), ("fremd.xyz", b"abc"))
     states = {file["name"]: file for file in job["files"]}
     assert states["carta.txt"]["state"] == "done"
@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_read_fails_alone_and_says_why(service):
         assert states[name]["reason"]
 
 
-def test_names_are_no_paths_and_two_of_one_name_are_two_files(service):
+def test_names_are_not_paths_and_equal_names_are_two_files(service):
     job = finished(service, ("../../etc/carta.txt", NOTE.encode()), ("..\\carta.txt", NOTE.encode()), LETTER)
     assert {file["name"] for file in job["files"]} == {"carta.txt"}
     archive = zipfile.ZipFile(io.BytesIO(service.client.get(f"/v1/jobs/{job['id']}/download?names=true").content))
@@ -93,7 +93,7 @@ def test_names_are_no_paths_and_two_of_one_name_are_two_files(service):
     assert not any(".." in name for name in released)
 
 
-def test_the_archive_has_numbers_for_names_and_texts_only_on_demand(service):
+def test_archive_has_numbered_names_and_texts_only_on_request(service):
     job = finished(service)["id"]
     plain = zipfile.ZipFile(io.BytesIO(service.client.get(f"/v1/jobs/{job}/download").content))
     assert plain.namelist()[0] == "released/document-001.txt"
@@ -104,7 +104,7 @@ def test_the_archive_has_numbers_for_names_and_texts_only_on_demand(service):
     assert CANARY in full.read("findings.csv").decode()
 
 
-def test_a_reviewer_releases_adds_and_relabels_and_what_is_behind_is_not_handed_out(service):
+def test_reviewed_file_is_not_downloaded_before_decisions_are_applied(service):
     file = finished(service)["files"][0]
     path = f"/v1/files/{file['id']}"
     spans = service.client.get(f"{path}/findings").json()["spans"]
@@ -138,7 +138,7 @@ def test_a_reviewer_releases_adds_and_relabels_and_what_is_behind_is_not_handed_
         {"action": "add", "start": 0, "end": 3, "label": "NOTHING"},
     ],
 )
-def test_a_decision_that_makes_no_sense_is_refused(service, decision):
+def test_invalid_decision_is_refused(service, decision):
     file = finished(service)["files"][0]["id"]
     assert service.client.post(f"/v1/files/{file}/decisions", json=decision).status_code == 400
 
@@ -148,7 +148,7 @@ def test_unknown_jobs_and_files_are_not_found(service):
     assert service.client.get("/v1/files/../../etc/passwd").status_code == 404
 
 
-def test_a_deleted_job_leaves_nothing(service):
+def test_deleted_job_leaves_no_files(service):
     job = finished(service)
     folder = service.folder / job["files"][0]["id"]
     assert folder.is_dir()
@@ -157,7 +157,7 @@ def test_a_deleted_job_leaves_nothing(service):
     assert service.client.get(f"/v1/jobs/{job['id']}").status_code == 404
 
 
-def test_the_interface_describes_itself(service):
+def test_openapi_description_is_complete(service):
     paths = service.client.get("/v1/openapi.json").json()["paths"]
     assert {"/v1/deidentify", "/v1/jobs", "/v1/health"} <= set(paths)
 
@@ -180,7 +180,7 @@ def test_twenty_clients_at_once_are_all_answered(service):
     assert problems == []
 
 
-def test_nothing_of_a_note_is_in_the_log(service):
+def test_log_has_no_note_text(service):
     text_of(service)
     finished(service)
     service.client.post("/v1/deidentify", content=json.dumps({"text": [NOTE]}))

@@ -1,4 +1,4 @@
-"""The pages in a real Chromium: what a clinic does, by mouse and by keyboard alone, with the network off."""
+"""The pages in Chromium, used by mouse and by keyboard, with no access to the network."""
 
 import csv
 import io
@@ -132,8 +132,8 @@ def wait_for(page, wanted):
     page.wait_for_selector(f"#original mark.{wanted}")
 
 
-def test_what_is_filled_in_while_files_are_read_stays(service, open_page):
-    """Else the job starts with settings that nobody chose."""
+def test_settings_entered_while_files_are_parsed_are_kept(service, open_page):
+    """Otherwise the job would start with settings that nobody chose."""
     page = open_page(service.url)
     page.set_input_files("#files", [file(f"{i}.txt", NOTE * 2000) for i in range(8)])
     page.click("#upload button")
@@ -208,14 +208,14 @@ def test_files_that_are_too_large_are_not_sent(service, open_page):
     page.wait_for_url("**/jobs/*")
 
 
-def test_a_title_which_browsers_remember_has_no_name(service, open_page):
+def test_page_title_has_no_file_name(service, open_page):
     page = open_page()
     review(page, service, file(f"{CANARY}.txt"))
     assert CANARY in page.inner_text("h1")
     assert CANARY not in page.title()
 
 
-def test_a_decision_that_does_not_arrive_is_said(service, open_page):
+def test_failed_decision_is_reported(service, open_page):
     page = open_page()
     review(page, service)
     page.keyboard.press("j")
@@ -228,7 +228,7 @@ def test_a_decision_that_does_not_arrive_is_said(service, open_page):
     assert page.query_selector("mark.released") is None
 
 
-def test_what_was_added_is_looked_at_next_and_the_released_text_goes_along(service, open_page):
+def test_added_span_becomes_current_in_both_texts(service, open_page):
     page = open_page()
     review(page, service)
     page.keyboard.press("j")
@@ -244,7 +244,7 @@ def test_what_was_added_is_looked_at_next_and_the_released_text_goes_along(servi
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_narrow_page_breaks_no_words(service, open_page, pages, lang):
+def test_narrow_page_does_not_scroll_sideways(service, open_page, pages, lang):
     page = open_page()
     page.set_viewport_size({"width": 400, "height": 800})
     for path in pages:
@@ -256,7 +256,7 @@ def test_a_narrow_page_breaks_no_words(service, open_page, pages, lang):
         assert all(row[0].bounding_box()["height"] < 24 * most + 20 for row, most in zip(rows, words, strict=True))
 
 
-def test_what_is_english_is_marked_as_english(service, open_page, pages):
+def test_english_messages_have_a_lang_attribute(service, open_page, pages):
     page = open_page(f"{service.url}{pages[2]}?lang=fi")
     assert page.get_attribute(".reason", "lang") == "en"
     page.goto(f"{service.url}/nothing")
@@ -300,7 +300,7 @@ def test_files_can_be_dropped(service, open_page):
     assert "dos.txt" in page.inner_text("#files")
 
 
-def test_progress_is_seen_live_and_a_job_can_be_cancelled(service, open_page):
+def test_progress_is_updated_and_a_job_can_be_cancelled(service, open_page):
     page = open_page()
     upload(page, service, *[file(f"{i}.txt", NOTE * 150) for i in range(12)])
     assert page.query_selector("text=Cancel") is None
@@ -319,7 +319,7 @@ def test_progress_is_seen_live_and_a_job_can_be_cancelled(service, open_page):
     assert {"done", "cancelled"} == set(states)
 
 
-def test_settings_are_chosen_and_stay(service, open_page):
+def test_chosen_settings_are_kept(service, open_page):
     page = open_page()
     upload(page, service, file())
     page.select_option("#operating_point", "high_recall")
@@ -334,7 +334,7 @@ def test_settings_are_chosen_and_stay(service, open_page):
     assert "[PATIENT_1]" in page.inner_text("#released")
 
 
-def test_a_review_by_keyboard_alone(service, open_page):
+def test_review_by_keyboard(service, open_page):
     page = open_page()
     review(page, service)
     press = page.keyboard.press
@@ -478,7 +478,7 @@ def test_ground_truth_of_another_text_is_refused_clearly(service, open_page, tmp
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_pages_speak_three_languages(service, open_page, lang):
+def test_pages_are_shown_in_each_language(service, open_page, lang):
     words = load_words(lang)
     page = open_page(f"{service.url}/?lang={lang}")
     assert page.get_attribute("html", "lang") == lang
@@ -570,14 +570,14 @@ def test_a_page_is_accessible(service, open_page, pages, number):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_text_stands_out_from_its_ground(service, open_page, pages, number):
+def test_text_has_enough_contrast(service, open_page, pages, number):
     colours = open_page(service.url + pages[number]).evaluate(COLOURS)
     assert len(colours) >= 8
     weak = {tuple(found) for found in colours if contrast(found[1], found[2]) < 4.5}
     assert weak == set()
 
 
-def test_the_focus_is_seen_and_goes_through_the_page_in_order(service, open_page):
+def test_focus_is_visible_and_in_page_order(service, open_page):
     page = open_page(service.url)
     seen = []
     for _ in range(12):
@@ -592,7 +592,7 @@ def test_the_focus_is_seen_and_goes_through_the_page_in_order(service, open_page
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_the_focus_stands_out_from_its_ground(service, open_page, pages, number):
+def test_focus_outline_has_enough_contrast(service, open_page, pages, number):
     page = open_page(service.url + pages[number])
     seen = set()
     for _ in range(40):
@@ -602,7 +602,7 @@ def test_the_focus_stands_out_from_its_ground(service, open_page, pages, number)
     assert {pair for pair in seen if contrast(*pair) < 3} == set()
 
 
-def test_progress_is_said_to_who_does_not_see_it(service, open_page, pages):
+def test_progress_and_status_are_live_regions(service, open_page, pages):
     page = open_page(service.url + pages[2])
     assert page.get_attribute("#count", "aria-live") == "polite"
     page.goto(service.url + pages[3])

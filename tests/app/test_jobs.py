@@ -67,7 +67,7 @@ def test_dictionaries_are_searched_for_the_patient_of_a_job_and_of_a_text(rich):
         assert answer.json()["text"] == released
 
 
-def test_the_patient_is_not_in_what_is_handed_out(rich):
+def test_downloads_do_not_identify_the_patient(rich):
     facts = {"patient_name": f"{CANARY} {CANARY}", "patient_sex": "female", "note_date": "1987-06-05"}
     job = rich.wait(rich.add(("a.txt", NOTE.encode()), style="surrogate", patient_id=CANARY, **facts))
     assert job["files"][0]["state"] == "done"
@@ -77,7 +77,7 @@ def test_the_patient_is_not_in_what_is_handed_out(rich):
     assert not [word for word in (CANARY, "1987-06-05", "female") if word in handed_out]
 
 
-def test_the_name_of_the_patient_decides_on_surrogates_and_a_wrong_date_is_refused(rich):
+def test_patient_name_determines_surrogates_and_a_wrong_date_is_refused(rich):
     text = {"text": "Paciente: Bustarviejo.", "style": "surrogate", "patient_id": "7"}
     name = {"patient_name": "Trinidad Bustarviejo Linde"}
     released = [rich.client.post("/v1/deidentify", json=text | more).json()["text"] for more in ({}, name)]
@@ -89,7 +89,7 @@ def test_the_name_of_the_patient_decides_on_surrogates_and_a_wrong_date_is_refus
     assert "1987" not in answer.text
 
 
-def test_a_language_model_that_is_not_there_fails_the_file_clearly(rich):
+def test_unreachable_llm_fails_the_file_with_a_reason(rich):
     llm = {"location": rich.llm, "labels": ["PATIENT"]}
     job = rich.wait(rich.add(("a.txt", NOTE.encode()), llm=llm))
     assert job["files"][0]["state"] == "failed"
@@ -102,7 +102,7 @@ def test_a_language_model_that_is_not_there_fails_the_file_clearly(rich):
     assert rich.wait(rich.add(("a.txt", NOTE.encode())))["files"][0]["state"] == "done"
 
 
-def test_a_text_in_which_the_model_finds_no_person_comes_with_a_warning(tmp_path):
+def test_text_without_persons_has_a_warning(tmp_path):
     with canned_server(with_canaries({"STREET": []})) as (url, _):
         running = Service(tmp_path / "data", "--llm", url)
         try:
@@ -131,7 +131,7 @@ def test_reasons_and_tables_name_no_file(service):
 @pytest.mark.parametrize(
     "name", ["a" * 3000 + ".txt", "á" * 300 + ".txt", 'a";\r\nX-Evil: 1.txt', "..", ".txt", "\u202etxt.exe"]
 )
-def test_any_name_is_taken_and_handed_out_again(service, name):
+def test_any_file_name_is_accepted_and_returned(service, name):
     job = service.wait(service.add((name, NOTE.encode())))
     given = job["files"][0]["name"]
     assert len(given.encode()) <= 200
@@ -142,7 +142,7 @@ def test_any_name_is_taken_and_handed_out_again(service, name):
         assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
 
 
-def test_a_file_in_another_encoding_says_so_and_is_done_when_the_encoding_is_named(service):
+def test_file_in_another_encoding_needs_the_setting(service):
     note = NOTE.replace("😀", "").encode("cp1252")
     job = service.add(("a.txt", note))
     assert "encoding" in service.wait(job)["files"][0]["reason"]
@@ -154,7 +154,7 @@ def test_a_file_in_another_encoding_says_so_and_is_done_when_the_encoding_is_nam
     assert "Médico" in released
 
 
-def test_persons_are_told_apart_in_the_whole_of_a_long_table(service):
+def test_persons_are_numbered_across_a_long_table(service):
     patients = ["Braulio Sanz", *[""] * 60, "Nadia Ferrer", *[""] * 60, "Nadia Ferrer", "Braulio Sanz"]
     table = "paciente,nota\n" + "".join(f"{patient},{'Sin fiebre ni tos. ' * 50}\n" for patient in patients)
     assert len(table) > 110_000
@@ -186,7 +186,7 @@ def test_columns_of_a_table_are_replaced_as_a_whole(service):
     assert wrong.status_code == 400
 
 
-def test_a_job_that_is_deleted_while_it_runs_leaves_nothing(service):
+def test_job_deleted_while_it_runs_leaves_no_files(service):
     job = service.add(*[(f"{i}.txt", NOTE.encode() * 20) for i in range(3)])
     for _ in range(600):
         if any(file["state"] == "running" for file in service.client.get(f"/v1/jobs/{job}").json()["files"]):
@@ -208,7 +208,7 @@ def test_five_hundred_files_are_one_job(service):
     assert service.client.delete(f"/v1/jobs/{job}").status_code == 204
 
 
-def test_reviewers_that_decide_at_once_lose_no_decision(service):
+def test_concurrent_decisions_are_all_kept(service):
     from concurrent.futures import ThreadPoolExecutor
 
     file = service.wait(service.add(("a.txt", NOTE.encode())))["files"][0]["id"]
@@ -229,14 +229,14 @@ def test_reviewers_that_decide_at_once_lose_no_decision(service):
 
 
 def test_memory_is_bounded():
-    program = "from spacy_deid.app.worker import _limit_memory; _limit_memory(1)\ntry:\n bytearray(2 * 10**9)\n"
+    program = "from spacy_deid.app.workers import _limit_memory; _limit_memory(1)\ntry:\n bytearray(2 * 10**9)\n"
     program += "except MemoryError:\n print('bounded')\n"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert ran.stdout == "bounded\n"
 
 
 @pytest.mark.slow
-def test_a_file_that_takes_too_long_fails_alone(start_service):
+def test_slow_file_fails_alone(start_service):
     service = start_service("--file-minutes", "0.4")
     job = service.wait(service.add(("gross.txt", NOTE.encode() * 80_000), ("klein.txt", NOTE.encode())), 300)
     states = {file["name"]: file for file in job["files"]}
@@ -245,7 +245,7 @@ def test_a_file_that_takes_too_long_fails_alone(start_service):
     assert states["klein.txt"]["state"] == "done"
 
 
-def test_a_worker_that_is_stuck_is_ended_with_the_service(start_service):
+def test_stuck_worker_ends_with_the_service(start_service):
     service = start_service()
     worker = worker_of(service)
     os.kill(worker, signal.SIGSTOP)
@@ -254,7 +254,7 @@ def test_a_worker_that_is_stuck_is_ended_with_the_service(start_service):
     assert alive == []
 
 
-def test_a_program_that_speaks_no_http_is_no_matter(service):
+def test_invalid_http_does_not_stop_the_service(service):
     with socket.create_connection(("127.0.0.1", service.port), timeout=10) as connection:
         connection.sendall(f"{CANARY} {CANARY}\r\n\r\n".encode())
         connection.recv(1000)
@@ -284,14 +284,14 @@ def test_a_copy_with_warnings_is_downloaded_only_if_they_are_accepted(service):
 
 @needs_tesseract
 @pytest.mark.parametrize("given", [{"ocr": "always"}, {"verify_ocr": "all"}])
-def test_how_scans_are_read_is_a_setting(service, given):
+def test_settings_of_scans_are_applied(service, given):
     job = service.add(("a.pdf", letter("Alta sin dolor.")), ocr_languages=["tlh"])
     assert service.wait(job)["files"][0]["state"] == "done"
     service.client.post(f"/v1/jobs/{job}/start", json={"ocr_languages": ["tlh"], **given})
     assert "no data for language tlh" in service.wait(job)["files"][0]["reason"]
 
 
-def test_codes_are_removed_unless_they_are_to_be_kept(service):
+def test_option_codes_removes_or_keeps_codes(service):
     job = service.add(("a.pdf", coded("Alta sin dolor.")))
     assert "page 1: bar codes are removed" in service.wait(job)["files"][0]["warnings"]
     service.client.post(f"/v1/jobs/{job}/start", json={"codes": "keep"})
@@ -300,7 +300,7 @@ def test_codes_are_removed_unless_they_are_to_be_kept(service):
     assert "page 1: bar codes are removed" not in file["warnings"]
 
 
-def test_warnings_are_those_of_the_settings_that_a_file_was_done_with(service):
+def test_warnings_belong_to_the_settings_of_the_last_run(service):
     picture, document = io.BytesIO(), docx.Document()
     Image.new("L", (300, 100), 255).save(picture, "PNG")
     document.add_paragraph("Alta")
@@ -323,7 +323,7 @@ def test_the_form_has_the_settings_of_scans(service):
     assert settings["ocr_languages"] == ["spa", "eng"]
 
 
-def test_a_declared_column_is_released_by_a_reviewer_alone(service):
+def test_declared_column_is_released_only_by_a_reviewer(service):
     table = f"patient,note\n{CANARY},Alta\n".encode()
     job = service.wait(service.add(("a.csv", table), columns={"patient": "label:PATIENT"}))
     path = f"/v1/files/{job['files'][0]['id']}"

@@ -26,7 +26,7 @@ def texts(draw):
 
 
 @given(texts())
-def test_parts_put_together_are_the_texts_and_cut_no_span(given_text):
+def test_joined_parts_are_the_texts_and_no_span_is_cut(given_text):
     original, spans, released = given_text
     parts = cut_parts(original, spans, 20)
     assert "".join(original[start:end] for start, end in parts) == original

@@ -27,18 +27,18 @@ def after(nlp, *spans):
     return Deidentifier(nlp).release(TEXT, reviewed_evidence(spans)).text
 
 
-def test_what_detectors_disputed_stays_covered_when_something_else_is_decided(nlp):
+def test_disputed_spans_stay_replaced_after_other_decisions(nlp):
     assert "Lugo" in after(nlp, span(TOWN, "STATE", "keep", ["STATE"]), span(NAME, "PATIENT"))
     disputed = span(TOWN, "STATE", evidence=["STATE", "PATIENT"])
     assert "Lugo" not in after(nlp, disputed, span(NAME, "PATIENT", reviewed="released"))
 
 
-def test_the_word_of_the_reviewer_is_the_last(nlp):
+def test_decisions_of_the_reviewer_win(nlp):
     assert "Lugo" in after(nlp, span(TOWN, "STATE", evidence=["PATIENT"], reviewed="relabelled"))
     assert "[CLINICIAN]" in after(nlp, span(NAME, "CLINICIAN", evidence=["PATIENT"]))
 
 
-def test_a_name_that_no_reviewer_decided_on_is_kept_no_sooner_than_before(nlp):
+def test_undecided_names_are_not_released_by_a_review(nlp):
     surrogate = nlp.get_pipe("deid_surrogate")
     before = surrogate.policy
     surrogate.set_policy(Policy("own", "replace", {"CLINICIAN": "keep"}))
@@ -49,21 +49,21 @@ def test_a_name_that_no_reviewer_decided_on_is_kept_no_sooner_than_before(nlp):
         surrogate.set_policy(before)
 
 
-def test_a_detection_that_reaches_into_a_span_that_was_released_does_not_cover_it(nlp):
+def test_overlapping_detection_does_not_cover_a_released_span(nlp):
     wide = {"start": TOWN[0], "end": NAME[1], "label": "PATIENT", "source": "deid_ner"}
     name = {**span(NAME, "PATIENT"), "evidence": [wide]}
     released = {**span(TOWN, "CITY", reviewed="released"), "evidence": [wide]}
     assert after(nlp, released, name) == "Vive en Lugo con [PATIENT]. Enfermedad de Parkinson."
 
 
-def test_what_was_kept_as_medical_stays_unless_a_reviewer_says_otherwise(nlp):
+def test_recovered_terms_stay_unless_the_reviewer_decides(nlp):
     medical = span(EPONYM, "PATIENT", "recover", ["PATIENT"])
     assert "Parkinson" in after(nlp, medical, span(NAME, "PATIENT"))
     assert "Parkinson" not in after(nlp, {**medical, "reviewed": "relabelled"})
     assert [row["action"] for row in update_actions([medical], [])] == ["recover"]
 
 
-def test_what_is_taken_back_is_as_it_was():
+def test_undone_decision_restores_the_span():
     spans = [span(NAME, "PATIENT")]
     for decision in (("release", ""), ("relabel", "CLINICIAN")):
         assert (

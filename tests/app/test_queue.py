@@ -43,7 +43,7 @@ def test_two_workers_never_take_the_same_file(store):
     assert store.queue.claim() is None
 
 
-def test_what_a_dead_worker_had_is_done_again_but_not_for_ever(store):
+def test_task_of_a_crashed_worker_is_repeated_once(store):
     job = store.add_job({}, [("a.txt", b"a")])
     for _ in range(ATTEMPTS):
         assert store.queue.claim() is not None
@@ -53,7 +53,7 @@ def test_what_a_dead_worker_had_is_done_again_but_not_for_ever(store):
     assert "twice" in store.files(job)[0].reason
 
 
-def test_what_is_in_work_when_a_job_is_cancelled_is_thrown_away(store):
+def test_result_of_a_cancelled_job_is_discarded(store):
     job = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     for _ in range(2):
         store.queue.finish(store.queue.claim(), "parsed")
@@ -67,7 +67,7 @@ def test_what_is_in_work_when_a_job_is_cancelled_is_thrown_away(store):
     assert store.queue.claim().task == "deidentify"
 
 
-def test_a_job_is_started_once_however_often_it_is_asked_for(store):
+def test_starting_a_running_job_again_does_nothing(store):
     job = store.add_job({}, [("a.txt", b"a")])
     store.queue.finish(store.queue.claim(), "parsed")
     assert store.queue.start(job, {"style": "tag"}) == 1
@@ -79,7 +79,7 @@ def test_a_job_is_started_once_however_often_it_is_asked_for(store):
     assert store.queue.finish(task, "done")
 
 
-def test_what_was_begun_with_old_settings_does_not_count_after_a_new_start(store):
+def test_result_with_old_settings_is_discarded_after_a_new_start(store):
     job = store.add_job({}, [("a.txt", b"a")])
     store.queue.finish(store.queue.claim(), "parsed")
     store.queue.start(job, {"style": "tag"})
@@ -91,7 +91,7 @@ def test_what_was_begun_with_old_settings_does_not_count_after_a_new_start(store
     assert store.queue.finish(store.queue.claim(), "done") is True
 
 
-def test_a_file_is_worked_on_by_one_task_at_a_time(store):
+def test_file_has_one_task_at_a_time(store):
     job = store.add_job({}, [("a.txt", b"a")])
     file = store.queue.claim().file
     with pytest.raises(InputError, match="still being processed"):
@@ -99,7 +99,7 @@ def test_a_file_is_worked_on_by_one_task_at_a_time(store):
     assert store.files(job)[0].task == "parse"
 
 
-def test_what_is_written_for_a_job_that_was_deleted_is_removed(store):
+def test_files_written_for_a_deleted_job_are_removed(store):
     job = store.add_job({}, [("a.txt", b"a")])
     task = store.queue.claim()
     store.delete(job)
@@ -109,7 +109,7 @@ def test_what_is_written_for_a_job_that_was_deleted_is_removed(store):
     assert not (store.folder / task.file).exists()
 
 
-def test_an_upload_that_was_not_finished_is_gone_after_a_restart(store):
+def test_unfinished_upload_is_removed_at_a_restart(store):
     def files():
         yield "a.txt", CANARY.encode()
         store.recover()
@@ -121,7 +121,7 @@ def test_an_upload_that_was_not_finished_is_gone_after_a_restart(store):
     assert not any(path.is_dir() for path in store.folder.iterdir())
 
 
-def test_a_file_that_takes_too_long_is_given_up(store):
+def test_task_of_a_slow_file_is_given_up(store):
     store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     task = store.queue.claim(3)
     claim = (task.file, task.claimed)
@@ -132,7 +132,7 @@ def test_a_file_that_takes_too_long_is_given_up(store):
     assert store.queue.claim().file != task.file
 
 
-def test_what_one_worker_had_is_given_back_and_what_others_have_is_not(store):
+def test_only_tasks_of_the_stopped_worker_are_reclaimed(store):
     store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     first, second = store.queue.claim(0), store.queue.claim(1)
     store.queue.reclaim(0)
@@ -141,7 +141,7 @@ def test_what_one_worker_had_is_given_back_and_what_others_have_is_not(store):
     assert store.queue.finish(second, "parsed") is True
 
 
-def test_a_store_of_a_service_before_there_were_several_workers_is_taken_on(tmp_path):
+def test_database_of_a_single_worker_version_is_upgraded(tmp_path):
     old = Store(tmp_path / "data", EncryptedStorage())
     job = old.add_job({}, [("a.txt", b"a")])
     with old.database.change() as database:
@@ -150,7 +150,7 @@ def test_a_store_of_a_service_before_there_were_several_workers_is_taken_on(tmp_
     assert new.queue.claim(1).job == job
 
 
-def test_what_is_ahead_in_the_queue_is_what_came_before(store):
+def test_files_of_older_jobs_are_ahead_in_the_queue(store):
     first = store.add_job({}, [("a.txt", b"a"), ("b.txt", b"b")])
     second = store.add_job({}, [("c.txt", b"c")])
     assert store.queue.count_ahead(store.job(first).created) == 0
@@ -158,7 +158,7 @@ def test_what_is_ahead_in_the_queue_is_what_came_before(store):
 
 
 @pytest.mark.parametrize("key", [None, ProjectKey.make()], ids=["plain", "sealed"])
-def test_settings_name_a_patient_and_are_sealed_with_the_files(tmp_path, key):
+def test_settings_of_jobs_are_encrypted(tmp_path, key):
     store = Store(tmp_path / "data", EncryptedStorage(key))
     job = store.add_job({"patient_id": CANARY}, [(f"{CANARY}.txt", b"a")])
     assert store.job(job).settings == {"patient_id": CANARY}
@@ -168,7 +168,7 @@ def test_settings_name_a_patient_and_are_sealed_with_the_files(tmp_path, key):
     assert not any(CANARY.encode() in path.read_bytes() for path in store.folder.glob("jobs.sqlite*"))
 
 
-def test_old_jobs_go_with_their_files(store):
+def test_expired_jobs_are_deleted_with_their_files(store):
     job = store.add_job({}, [("a.txt", CANARY.encode())])
     assert store.expire(3600) == 0
     time.sleep(0.01)
@@ -179,20 +179,20 @@ def test_old_jobs_go_with_their_files(store):
         store.job(job)
 
 
-def test_a_store_of_another_key_is_not_read(tmp_path):
+def test_store_of_another_key_is_refused(tmp_path):
     job = Store(tmp_path, EncryptedStorage(ProjectKey.make())).add_job({}, [("a.txt", b"a")])
     with pytest.raises(InputError, match="another key"):
         Store(tmp_path, EncryptedStorage(ProjectKey.make())).files(job)
 
 
-def test_a_sealed_file_cannot_take_the_place_of_another():
+def test_encrypted_file_cannot_replace_another():
     storage = EncryptedStorage(ProjectKey.make())
     assert storage.decrypt(storage.encrypt(b"a", "here"), "here") == b"a"
     with pytest.raises(InputError):
         storage.decrypt(storage.encrypt(b"a", "here"), "there")
 
 
-def test_the_folder_is_for_its_owner_alone(store):
+def test_folder_is_accessible_only_to_its_owner(store):
     store.add_job({}, [("a.txt", b"a")])
     assert store.folder.stat().st_mode & 0o077 == 0
 
@@ -205,7 +205,7 @@ def mortal(tmp_path_factory):
     running.stop()
 
 
-def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(mortal):
+def test_killed_service_continues_its_jobs(mortal):
     service = mortal
     job = service.add(*[(f"{i}.txt", NOTE.encode() * 10) for i in range(12)])
     for _ in range(600):
@@ -224,13 +224,13 @@ def test_a_service_that_is_killed_in_the_middle_goes_on_where_it_was(mortal):
     assert CANARY not in texts.pop()
 
 
-def test_a_worker_that_dies_is_started_again(mortal):
+def test_crashed_worker_is_restarted(mortal):
     os.kill(worker_of(mortal), signal.SIGKILL)
     shown = mortal.wait(mortal.add(("a.txt", NOTE.encode())))
     assert shown["files"][0]["state"] == "done"
 
 
-def test_several_workers_share_a_job_and_the_time_that_is_left(start_service):
+def test_several_workers_share_a_job_and_its_estimated_time(start_service):
     service = start_service("--workers", "2")
     job = service.add(*((f"{i}.txt", (NOTE * 40).encode()) for i in range(6)))
     at_once, left = 0, []
@@ -243,7 +243,7 @@ def test_several_workers_share_a_job_and_the_time_that_is_left(start_service):
     assert any(left)
 
 
-def test_a_text_whose_process_is_ended_fails_clearly_and_the_next_one_is_done(mortal):
+def test_text_of_a_killed_process_fails_and_the_next_one_succeeds(mortal):
     service = mortal
     workers = {child.pid for child in psutil.Process(service.process.pid).children()}
     ask = {"json": {"text": NOTE}}
@@ -273,7 +273,7 @@ def worker_of(service):
     raise AssertionError("no worker")
 
 
-def test_what_cannot_be_written_says_so_without_a_path_and_is_no_fault_of_who_asks(tmp_path):
+def test_write_error_is_a_507_without_a_path(tmp_path):
     """Files of this process may have no more than 300 kB from now on: a disk that is full."""
     program = f"""
 import resource, signal

@@ -30,7 +30,7 @@ def rows(service, job):
 
 
 @pytest.mark.parametrize("format", ["brat", "i2b2", "cas", "xmi"])
-def test_what_follows_a_dot_is_part_of_a_name(service, job, tmp_path, format):
+def test_text_after_a_dot_is_part_of_the_name(service, job, tmp_path, format):
     marked = (Entity(NOTE.index("Aurelio"), NOTE.index(" Linde"), "PATIENT"),)
     write_folder([AnnotatedText(name.removesuffix(".txt"), NOTE, marked) for name in NAMES[:2]], tmp_path, format)
     answer = measure(service, job, *[(path.name, path.read_bytes()) for path in tmp_path.iterdir()])
@@ -39,19 +39,19 @@ def test_what_follows_a_dot_is_part_of_a_name(service, job, tmp_path, format):
 
 
 @pytest.mark.parametrize("name", ["informe.2024", "informe.2024.txt", "INFORME.2024.PDF"])
-def test_ground_truth_may_be_named_with_the_suffix_of_any_format(service, job, name):
+def test_ground_truth_can_have_any_suffix(service, job, name):
     truth = (f"{name}.txt", NOTE.encode()), (f"{name}.ann", b"T1\tPATIENT 8 15\tAurelio\n")
     assert measure(service, job, *truth).status_code == 303
     assert [row["document"] for row in rows(service, job)] == ["informe.2024.txt"]
 
 
-def test_no_name_is_a_formula_in_the_table(service, job):
+def test_formulas_in_names_are_escaped(service, job):
     truth = ("=HYPERLINK(1).txt", NOTE.encode()), ("=HYPERLINK(1).ann", b"T1\tPATIENT 8 15\tAurelio\n")
     assert measure(service, job, *truth).status_code == 303
     assert rows(service, job)[0]["document"] == "'=HYPERLINK(1).txt"
 
 
-def test_ground_truth_of_another_text_stops_no_other_and_what_the_text_lacks_is_counted(service, job, tmp_path):
+def test_ground_truth_of_another_text_is_left_out_and_missing_annotations_are_counted(service, job, tmp_path):
     name, stamp = Entity(8, 15, "PATIENT"), "Qzw-77"
     text = f"{NOTE}{stamp}"
     other = AnnotatedText("informe.2024", "Sin relación alguna con lo de arriba.\n" * 3)
@@ -66,7 +66,7 @@ def test_ground_truth_of_another_text_stops_no_other_and_what_the_text_lacks_is_
     assert stamp not in page
 
 
-def test_what_is_wrong_with_ground_truth_is_said_of_the_file_alone(service, job):
+def test_errors_in_ground_truth_name_only_the_file(service, job):
     for files in (
         [("informe.2024.txt", NOTE.encode()), ("informe.2024.ann", b"T1\tNOTHING 8 15\tAurelio\n")],
         [("informe.2024.xml", b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>')],
@@ -79,7 +79,7 @@ def test_what_is_wrong_with_ground_truth_is_said_of_the_file_alone(service, job)
         assert "/shm" not in answer.text
 
 
-def test_names_in_the_archive_are_names_on_every_system(service):
+def test_names_in_the_archive_are_valid_on_every_system(service):
     names = ("a:b.txt", "é.txt", "e\u0301.txt", "É.TXT", "CON<1>.txt", "a|b?.txt")
     job = service.wait(service.add(*[(name, b"Nada.\n") for name in names]))["id"]
     data = service.client.get(f"/v1/jobs/{job}/download?names=true").content

@@ -37,7 +37,7 @@ def test_only_this_machine_is_loopback(host, expected):
 
 
 @pytest.mark.parametrize("token", ["", "short"])
-def test_others_are_served_only_with_a_token_that_is_long_enough(tmp_path, token):
+def test_serving_other_machines_needs_a_long_token(tmp_path, token):
     with pytest.raises(ConfigError, match="token"):
         ServiceSettings(tmp_path, host="0.0.0.0", token=token)
     assert ServiceSettings(tmp_path, host="0.0.0.0", token=TOKEN)
@@ -65,7 +65,7 @@ def test_a_key_in_the_folder_of_the_jobs_is_refused(tmp_path, name):
         ({"llm": ("http://192.0.2.7:8080",)}, "192.0.2.7"),
     ],
 )
-def test_what_is_offered_and_not_there_stops_the_service_before_it_starts(tmp_path, offer, named):
+def test_missing_resources_stop_the_service_before_it_starts(tmp_path, offer, named):
     with pytest.raises(ConfigError, match=named):
         make_service(ServiceSettings(tmp_path / "data", **offer))
     assert not (tmp_path / "data").exists()
@@ -89,7 +89,7 @@ def test_a_language_model_reads_no_file_that_a_request_names(tmp_path, llm):
         JobSettings(llm=given | llm).check(service)
 
 
-def test_a_browser_is_told_to_load_nothing_from_elsewhere(service):
+def test_responses_have_a_content_security_policy(service):
     for path in ("/", "/v1/health", "/static/app.js", "/nothing"):
         headers = service.client.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -105,7 +105,7 @@ def test_another_name_of_this_machine_is_refused(service):
 @pytest.mark.parametrize(
     "host", ["127.0.0.1/login?", "127.0.0.1/static/app.js#", "127.0.0.1@attacker.example", "a b", ""]
 )
-def test_a_host_that_is_no_name_is_refused(service, host):
+def test_invalid_host_header_is_refused(service, host):
     """An address made of this header and the path would be another one, which may need no token."""
     assert service.client.get("/v1/jobs", headers={"host": host}).status_code in (400, 421)
 
@@ -133,7 +133,7 @@ def guarded(tmp_path_factory):
     running.stop()
 
 
-def test_without_the_token_nothing_is_told(guarded):
+def test_requests_without_the_token_are_refused(guarded):
     assert guarded.client.get("/v1/jobs").status_code == 200
     wrong = ({}, {"authorization": "Bearer wrong"}, {"cookie": f"spacy_deid_session={TOKEN}"})
     for i, given in enumerate(wrong):
@@ -167,7 +167,7 @@ def test_behind_a_proxy_with_tls_the_cookie_is_for_tls_alone(guarded):
     assert guarded.client.get("/", headers={"host": "other.example"}).status_code == 421
 
 
-def test_who_guesses_tokens_is_not_answered_and_cannot_lock_out_who_knows_it(guarded):
+def test_guessing_is_limited_and_the_right_token_still_works(guarded):
     guesser = {"x-forwarded-for": "10.9.9.9"}
     answers = [guarded.client.post("/login", data={"token": f"guess{i}"}, headers=guesser) for i in range(12)]
     assert [answer.status_code for answer in answers] == [401] * 10 + [429] * 2
@@ -178,7 +178,7 @@ def test_who_guesses_tokens_is_not_answered_and_cannot_lock_out_who_knows_it(gua
 
 
 @pytest.mark.parametrize("token", ["contraseña-larga-y-segura", "0123456789 abcdef-token", "0123456789abcdef\n"])
-def test_a_token_that_no_header_carries_is_refused(tmp_path, token):
+def test_token_with_invalid_characters_is_refused(tmp_path, token):
     with pytest.raises(ConfigError, match="ASCII"):
         ServiceSettings(tmp_path, token=token)
 
@@ -188,7 +188,7 @@ def test_a_name_of_a_proxy_needs_a_token(tmp_path):
         ServiceSettings(tmp_path, names=("deid.clinic.example",))
 
 
-def test_who_has_no_token_sends_next_to_nothing(guarded):
+def test_body_without_a_token_is_limited(guarded):
     """What is not bounded is held in memory, and keeps out others until it is answered."""
     with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False) as client:
         try:
@@ -198,7 +198,7 @@ def test_who_has_no_token_sends_next_to_nothing(guarded):
         assert answer.status_code == 413
 
 
-def test_what_a_proxy_was_told_is_no_token(guarded):
+def test_other_authorization_schemes_are_ignored(guarded):
     with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False, auth=("anna", "geheim")) as client:
         client.post("/login", data={"token": TOKEN})
         assert {client.get("/").status_code for _ in range(15)} == {200}
@@ -206,7 +206,7 @@ def test_what_a_proxy_was_told_is_no_token(guarded):
     assert guarded.client.get("/v1/jobs", headers=other).status_code == 200
 
 
-def test_a_cookie_is_of_one_browser_and_worth_nothing_when_that_has_signed_out(guarded):
+def test_cookie_is_invalid_after_signing_out(guarded):
     with httpx.Client(base_url=guarded.url, timeout=60, trust_env=False) as client:
         cookies = [client.post("/login", data={"token": TOKEN}).headers["set-cookie"].split(";")[0] for _ in range(2)]
         client.cookies.clear()
@@ -216,7 +216,7 @@ def test_a_cookie_is_of_one_browser_and_worth_nothing_when_that_has_signed_out(g
         assert answers == [401, 200]
 
 
-def test_what_is_parsed_as_a_whole_is_bounded(service):
+def test_size_of_parsed_bodies_is_limited(service):
     headers = {"content-type": "application/json"}
     for path, bytes in (("/v1/deidentify", 63_000_000), ("/v1/jobs/a/start", 3_000_000)):
         try:
@@ -233,7 +233,7 @@ def test_a_text_of_the_greatest_length_is_taken(service):
     assert "pipeline" in answer.text
 
 
-def test_a_body_that_stops_coming_is_not_waited_for(service, monkeypatch):
+def test_stalled_body_times_out(service, monkeypatch):
     """In this process, so that nobody waits for a minute."""
     import anyio
 
@@ -250,14 +250,14 @@ def test_a_body_that_stops_coming_is_not_waited_for(service, monkeypatch):
     assert caught.value.status_code == 408
 
 
-def test_a_browser_is_told_in_a_page(service):
+def test_browser_gets_an_error_page(service):
     for path in ("/nothing", "/jobs/nothing"):
         answer = service.client.get(path, headers={"accept": "text/html"})
         assert answer.status_code == 404
         assert 'role="alert"' in answer.text
 
 
-def test_what_is_uploaded_lies_in_no_temporary_file(service):
+def test_uploads_are_not_written_to_temporary_files(service):
     """Half of a form is sent, and the files that the service holds open are looked at."""
     edge = "edge-of-parts"
     head = f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'.encode()
@@ -274,7 +274,7 @@ def test_what_is_uploaded_lies_in_no_temporary_file(service):
         assert b" 201 " in connection.recv(100)
 
 
-def test_a_body_without_a_length_is_bounded_too(start_service):
+def test_body_without_a_length_is_limited(start_service):
     service = start_service("--max-job-mb", "1")
     edge = "edge-of-parts"
 
@@ -293,7 +293,7 @@ def test_a_body_without_a_length_is_bounded_too(start_service):
     assert service.client.get("/v1/jobs").json() == []
 
 
-def test_a_folder_is_for_one_service(service):
+def test_second_service_in_a_folder_is_refused(service):
     command = [sys.executable, "-m", "spacy_deid", "serve", "--data", str(service.folder), "--port", "0"]
     second = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert second.returncode == 1
@@ -322,7 +322,7 @@ raise RuntimeError("{CANARY}")
         assert word in ran.stderr
 
 
-def test_files_are_sealed_if_there_is_a_key_for_them(start_service, tmp_path):
+def test_files_are_encrypted_with_a_files_key(start_service, tmp_path):
     from spacy_deid.surrogates.keys import ProjectKey
 
     key = tmp_path / "keys" / "files.key"
@@ -369,7 +369,7 @@ def drip(one, lines):
         time.sleep(0.1)
 
 
-def test_many_half_open_connections_keep_nobody_out(service):
+def test_half_open_connections_do_not_block_others(service):
     many = [half_open(service.port, b"GET / HTTP/1.1\r\n") for _ in range(400)]
     try:
         assert httpx.get(f"{service.url}/v1/health", trust_env=False, timeout=5).status_code == 200
@@ -380,7 +380,7 @@ def test_many_half_open_connections_keep_nobody_out(service):
             one.close()
 
 
-def test_the_log_is_bounded_and_says_what_it_left_out():
+def test_log_is_limited_and_counts_dropped_lines():
     out, clock = io.StringIO(), iter([*[0.0] * 100, 61.0, 62.0])
     handler = logging.StreamHandler(out)
     handler.addFilter(_RateLimit(clock.__next__))

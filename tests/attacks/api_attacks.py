@@ -10,10 +10,10 @@ from attacks.catalogue import Outcome, attack
 from PIL import Image, ImageDraw, ImageFont
 
 import spacy_deid
-from spacy_deid.app.archive import zip_job
 from spacy_deid.app.processing import FileProcessor
+from spacy_deid.app.results import zip_job
 from spacy_deid.app.settings import JobSettings, ServiceSettings
-from spacy_deid.app.worker import open_store, work
+from spacy_deid.app.workers import open_store, work
 from spacy_deid.documents import ReadSettings, read_document, redact_document
 from spacy_deid.errors import InputError
 from spacy_deid.offsets import Edit

@@ -73,7 +73,7 @@ def broken_up(i):
     return {"note_id": f"note-{i}", "patient_id": f"P{i}", "note_type": "letter", "text": ", ".join(forms)}
 
 
-def test_no_identifier_is_said_unless_it_is_asked_for(cli, store, tmp_path, caplog):
+def test_identifiers_are_written_only_with_text(cli, store, tmp_path, caplog):
     caplog.set_level(0)
     notes = write(tmp_path / "out.jsonl", [broken_up(i) for i in range(PATIENTS)])
     args = [
@@ -101,7 +101,7 @@ def test_no_identifier_is_said_unless_it_is_asked_for(cli, store, tmp_path, capl
     assert sightings(result.output, caplog.text, (tmp_path / "audit.json").read_text(encoding="utf-8")) == []
 
 
-def test_notes_are_told_apart_by_a_column(cli, store, tmp_path):
+def test_notes_are_grouped_by_a_column(cli, store, tmp_path):
     rows = [row | {"ward": "AB"[i % 2]} for i, row in enumerate(records())]
     result = cli("audit", write(tmp_path / "out.jsonl", rows), "--dictionaries", store, "--by", "ward")
     assert result.exit_code == 0, result.output
@@ -109,7 +109,7 @@ def test_notes_are_told_apart_by_a_column(cli, store, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--output", "--hits"])
-def test_what_is_read_is_not_written_over(cli, store, tmp_path, option):
+def test_audit_does_not_overwrite_its_input(cli, store, tmp_path, option):
     notes = write(tmp_path / "out.jsonl", records())
     before = notes.read_bytes()
     result = cli("audit", notes, "--dictionaries", store, option, notes)
@@ -118,7 +118,7 @@ def test_what_is_read_is_not_written_over(cli, store, tmp_path, option):
     assert notes.read_bytes() == before
 
 
-def test_two_outputs_do_not_go_to_one_file(cli, store, tmp_path):
+def test_two_outputs_to_one_file_are_refused(cli, store, tmp_path):
     notes = write(tmp_path / "out.jsonl", records())
     result = cli(
         "audit", notes, "--dictionaries", store, "--output", tmp_path / "x.json", "--hits", tmp_path / "x.json"
@@ -127,7 +127,7 @@ def test_two_outputs_do_not_go_to_one_file(cli, store, tmp_path):
     assert "same file" in result.stderr
 
 
-def test_what_fails_half_way_leaves_no_file(cli, store, tmp_path):
+def test_failed_audit_leaves_no_file(cli, store, tmp_path):
     rows = [*records(), {"note_id": "x", "patient_id": "P1", "note_type": "letter", "text": [NAMES[1]]}]
     notes = write(tmp_path / "out.jsonl", rows)
     result = cli(
@@ -139,7 +139,7 @@ def test_what_fails_half_way_leaves_no_file(cli, store, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "store"]
 
 
-def test_two_processes_find_what_one_does(cli, store, tmp_path):
+def test_two_processes_find_the_same_as_one(cli, store, tmp_path):
     notes = write(tmp_path / "out.jsonl", records())
     reports = []
     for count in (1, 2):
@@ -164,7 +164,7 @@ def test_a_folder_of_texts_is_audited_by_its_index(cli, store, tmp_path):
     assert report["skipped"] == {"not in the index table": 1}
 
 
-def test_notes_of_nobody_and_of_unknown_patients_are_counted(cli, store, tmp_path):
+def test_notes_without_or_with_unknown_patients_are_counted(cli, store, tmp_path):
     strays = [
         {"note_id": "x", "patient_id": patient, "note_type": "", "text": NAMES[0]} for patient in (None, "", "P99")
     ]
@@ -200,7 +200,7 @@ def test_bad_input_is_refused(cli, store, tmp_path, rows, args, message):
     assert not (tmp_path / "a.json").exists()
 
 
-def test_a_store_that_is_not_there_is_refused(cli, tmp_path):
+def test_missing_dictionaries_are_refused(cli, tmp_path):
     result = cli("audit", write(tmp_path / "out.jsonl", records()), "--dictionaries", tmp_path / "nowhere")
     assert result.exit_code == 1
     assert "nowhere" in result.stderr

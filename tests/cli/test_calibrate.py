@@ -48,12 +48,12 @@ def test_the_points_are_saved_with_their_figures(calibrated):
     assert all(name in result.stdout for name in points)
 
 
-def test_the_pipeline_starts_at_the_point_that_was_asked_for(calibrated):
+def test_pipeline_is_saved_at_the_given_point(calibrated):
     folder, _ = calibrated
     assert spacy_deid.load(folder / "es").get_pipe("deid_ner").get_point().name == "risk"
 
 
-def test_the_bound_says_what_it_rests_on(calibrated):
+def test_risk_bound_states_its_assumptions(calibrated):
     folder, result = calibrated
     figures = spacy_deid.load(folder / "es").get_pipe("deid_ner").cfg["points"]["risk"]["figures"]
     assert figures["documents"] == len(read_folder(FRESH, scheme="meddocan"))
@@ -62,7 +62,7 @@ def test_the_bound_says_what_it_rests_on(calibrated):
     assert "not used before" in result.stdout
 
 
-def test_gold_that_lacks_what_is_found_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path):
+def test_incomplete_gold_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path):
     note = "Nombre: Ana Pérez Mas. NIF: 12345678Z. Correo: ana@ejemplo.es. Teléfono: 912 345 678. Vive en Jaca.\n"
     write_folder([AnnotatedText("a", note, (Entity(8, 11, "PATIENT"),))], tmp_path / "dev", "brat")
     result = cli("calibrate", es, tmp_path / "dev", "--output", tmp_path / "out")
@@ -92,7 +92,7 @@ def test_no_word_of_the_data_is_saved_or_printed(calibrated):
         (["--operating-point", "surest"], "balanced, high_recall, max_recall"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path, options, said):
+def test_wrong_options_are_refused_and_nothing_is_saved(cli, es: Path, tmp_path: Path, options, said):
     result = cli("calibrate", es, SAMPLE, "--scheme", "meddocan", "--output", tmp_path / "out", *options)
     assert result.exit_code == 1
     assert said in result.stderr
@@ -116,7 +116,7 @@ def test_labels_outside_the_scheme_are_refused_with_file_and_line(cli, es: Path,
     assert "not in scheme 'meddocan'" in result.stderr
 
 
-def test_redact_takes_a_point_and_says_so_in_the_trace(cli, calibrated, tmp_path: Path):
+def test_operating_point_of_redact_is_in_the_trace(cli, calibrated, tmp_path: Path):
     folder, _ = calibrated
     (tmp_path / "note.txt").write_text("Nombre: Ana Pérez Mas.\n")
     args = ["redact", tmp_path / "note.txt", "--pipeline", folder / "es", "--trace", "--output", tmp_path / "out"]

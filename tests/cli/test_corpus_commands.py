@@ -1,4 +1,4 @@
-"""evaluate and convert: corpora in, figures and binary files out."""
+"""evaluate and convert, with valid and with invalid corpora."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def test_figures_never_replace_annotations(cli, folders: tuple[Path, Path]):
     assert (gold / "a.ann").read_bytes() == before
 
 
-def test_figures_never_replace_a_cas_and_may_stand_beside_one(cli, tmp_path: Path):
+def test_figures_do_not_replace_a_cas_file(cli, tmp_path: Path):
     gold = tmp_path / "gold"
     write_folder([AnnotatedText("a", NOTE, (CITY, EMAIL))], gold, "cas", scheme="meddocan")
     before = (gold / "a.json").read_bytes()
@@ -55,12 +55,12 @@ def test_figures_never_replace_a_cas_and_may_stand_beside_one(cli, tmp_path: Pat
 
 def test_a_cas_becomes_docs(cli, tmp_path: Path):
     layer = ("--layer", "webanno.custom.PHI:kind")
-    result = cli("convert", CAS, tmp_path / "dev.spacy", "--scheme", "grascco", "--lang", "xx", *layer)
+    result = cli("convert", CAS, "--output", tmp_path / "dev.spacy", "--scheme", "grascco", "--lang", "xx", *layer)
     assert result.exit_code == 0, result.stderr
     assert "1 documents, 5 entities, 0 misaligned, 0 overlapping" in result.stdout
 
 
-def test_documents_are_written_worst_first_and_named_there_alone(cli, folders: tuple[Path, Path], tmp_path: Path):
+def test_documents_are_listed_worst_first_only_in_their_file(cli, folders: tuple[Path, Path], tmp_path: Path):
     rows, figures = tmp_path / "rows.csv", tmp_path / "figures.json"
     result = cli("evaluate", *folders, "--scheme", "meddocan", "--documents", rows, "--output", figures)
     assert result.exit_code == 0, result.stderr
@@ -73,7 +73,7 @@ def test_documents_are_written_worst_first_and_named_there_alone(cli, folders: t
     assert cli("evaluate", *folders, "--scheme", "meddocan", "--documents", folders[0] / "a.ann").exit_code == 1
 
 
-def test_gold_of_another_reading_is_carried_over_when_asked(cli, folders: tuple[Path, Path], tmp_path: Path):
+def test_gold_is_aligned_with_another_text_with_align(cli, folders: tuple[Path, Path], tmp_path: Path):
     other = AnnotatedText("a", NOTE.replace(" ", "\n").replace("Esparza", "Es-\nparza"))
     write_folder([other], tmp_path / "other", "brat", scheme="meddocan")
     sides = (folders[0], tmp_path / "other", "--scheme", "meddocan")
@@ -91,7 +91,7 @@ def test_gold_of_another_document_is_refused(cli, folders: tuple[Path, Path], tm
     assert "'a': the ground truth seems to belong to another text" in result.stderr
 
 
-def test_gold_of_another_document_stops_no_other(cli, folders: tuple[Path, Path], tmp_path: Path):
+def test_gold_of_another_document_does_not_stop_the_others(cli, folders: tuple[Path, Path], tmp_path: Path):
     for folder, text in ((folders[0], NOTE), (tmp_path / "other", "Sin relación alguna.")):
         write_folder([AnnotatedText("b", text)], folder, "brat")
     write_folder([AnnotatedText("a", NOTE.replace(" ", "\n"))], tmp_path / "other", "brat")
@@ -115,7 +115,7 @@ def test_unknown_scheme_lists_the_schemes(cli, folders: tuple[Path, Path]):
 
 
 def test_corpus_becomes_docs_with_canonical_labels(cli, folders: tuple[Path, Path], tmp_path: Path):
-    result = cli("convert", folders[0], tmp_path / "dev.spacy", "--scheme", "meddocan")
+    result = cli("convert", folders[0], "--output", tmp_path / "dev.spacy", "--scheme", "meddocan")
     assert result.exit_code == 0, result.stderr
     assert "1 documents, 2 entities, 0 misaligned, 0 overlapping" in result.stdout
     (doc,) = DocBin().from_disk(tmp_path / "dev.spacy").get_docs(Vocab())
@@ -128,13 +128,13 @@ def test_corpus_becomes_docs_with_canonical_labels(cli, folders: tuple[Path, Pat
 def test_misaligned_and_overlapping_entities_are_counted(cli, tmp_path: Path):
     entities = (Entity(0, 3, "CITY"), Entity(0, 6, "CITY"), Entity(7, 14, "CITY"))
     write_folder([AnnotatedText("a", "Madrid Esparza", entities)], tmp_path / "gold", "jsonl")
-    result = cli("convert", tmp_path / "gold", tmp_path / "dev.spacy", "--scheme", "canonical")
+    result = cli("convert", tmp_path / "gold", "--output", tmp_path / "dev.spacy", "--scheme", "canonical")
     assert "1 documents, 3 entities, 1 misaligned, 1 overlapping" in result.stdout
 
 
-def test_hash_must_be_the_given_one(cli, folders: tuple[Path, Path], tmp_path: Path):
+def test_wrong_hash_is_refused(cli, folders: tuple[Path, Path], tmp_path: Path):
     digest = hash_folder(folders[0])
-    args = ["convert", folders[0], tmp_path / "dev.spacy", "--scheme", "meddocan", "--sha256"]
+    args = ["convert", folders[0], "--output", tmp_path / "dev.spacy", "--scheme", "meddocan", "--sha256"]
     result = cli(*args, "0" * 64)
     assert result.exit_code == 1
     assert digest in result.stderr
@@ -142,7 +142,7 @@ def test_hash_must_be_the_given_one(cli, folders: tuple[Path, Path], tmp_path: P
     assert cli(*args, digest.upper()).exit_code == 0
 
 
-def test_hash_tells_names_and_contents_apart(tmp_path: Path):
+def test_hash_separates_names_and_contents(tmp_path: Path):
     def made(**files: str) -> str:
         folder = tmp_path / "-".join([*files, *map(str, map(hash, files.values()))])
         folder.mkdir()
@@ -166,3 +166,48 @@ def test_calibrated_pipeline_never_replaces_its_source(cli, pipeline_folder: Pat
     result = cli("calibrate", pipeline_folder, tmp_path / "dev.spacy", "--output", pipeline_folder)
     assert result.exit_code == 1
     assert "Choose another output path" in result.stderr
+
+
+TEXT = "Zutoiaga Rueda vive en Jaca"
+
+
+def write(folder: Path, *entities: dict) -> Path:
+    folder.mkdir()
+    record = {"id": "note-1", "text": TEXT, "entities": list(entities)}
+    (folder / "notes.jsonl").write_text(json.dumps(record) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("label", ["NOMBRE", "", "patient"])
+def test_unknown_label_is_refused_with_file_and_line(cli, tmp_path: Path, label):
+    gold = write(tmp_path / "gold", {"start": 0, "end": 8, "label": label})
+    result = cli("convert", gold, "--output", tmp_path / "out.spacy", "--scheme", "canonical")
+    assert result.exit_code == 1
+    assert "notes.jsonl, line 1: the label is not in scheme 'canonical'" in result.stderr
+    assert "Zutoiaga" not in result.output
+    assert not (tmp_path / "out.spacy").exists()
+
+
+@pytest.mark.parametrize(("start", "end"), [(5, 5), (8, 3), (20, 99)])
+def test_empty_or_outside_entity_is_refused_with_its_offsets(cli, tmp_path: Path, start, end):
+    gold = write(tmp_path / "gold", {"start": start, "end": end, "label": "PATIENT"})
+    result = cli("convert", gold, "--output", tmp_path / "out.spacy", "--scheme", "canonical")
+    assert result.exit_code == 1
+    assert f"notes.jsonl, line 1: {start}:{end} is outside the text" in result.stderr
+
+
+def test_misaligned_and_overlapping_entities_are_listed_and_kept(cli, tmp_path: Path):
+    entities = (Entity(0, 5, "PATIENT"), Entity(9, 20, "PERSON"), Entity(15, 27, "CITY"))
+    write_folder([AnnotatedText("note-1", TEXT, entities)], tmp_path / "gold", "jsonl")
+    result = cli("convert", tmp_path / "gold", "--output", tmp_path / "out.spacy", "--scheme", "canonical")
+    assert result.exit_code == 0, result.stderr
+    assert "note-1: 0:5 PATIENT: not at the edges of tokens, widened to 0:8" in result.stderr
+    assert "note-1: 9:20 PERSON: overlaps another entity" in result.stderr
+    assert "2 misaligned, 1 overlapping" in result.stdout
+    assert "Zutoiaga" not in result.output
+    (doc,) = DocBin().from_disk(tmp_path / "out.spacy").get_docs(Vocab())
+    assert [(e.start_char, e.end_char, e.label_) for e in doc.ents] == [
+        (0, 8, "PATIENT"),
+        (9, 14, "PERSON"),
+        (15, 27, "CITY"),
+    ]

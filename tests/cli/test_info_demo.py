@@ -26,13 +26,13 @@ def test_version_is_printed(cli):
     assert cli("--version").stdout.strip() == __version__
 
 
-def test_every_command_explains_itself(cli):
+def test_every_command_has_a_help_text(cli):
     for command in ("redact", "annotate", "evaluate", "info", "demo", "convert", "calibrate"):
         assert cli(command, "--help").exit_code == 0
         assert command in cli("--help").stdout
 
 
-def test_unknown_pipeline_lists_what_there_is(cli):
+def test_unknown_pipeline_lists_the_known_ones(cli):
     result = cli("demo", "--pipeline", "nope")
     assert result.exit_code == 1
     assert "pipeline 'nope' not found" in result.stderr
@@ -43,7 +43,7 @@ def test_unknown_pipeline_lists_what_there_is(cli):
 SAMPLES = Path(str(files("spacy_deid"))) / "lang"
 
 
-def test_demo_shows_both_sides_of_every_note_of_a_pipeline(cli, pipeline_folder: Path):
+def test_demo_shows_each_note_before_and_after(cli, pipeline_folder: Path):
     samples = list((SAMPLES / "es" / "samples").glob("*.txt"))
     assert samples
     result = cli("demo", "--pipeline", pipeline_folder)
@@ -96,7 +96,7 @@ REMOVED = {
 
 
 @pytest.mark.parametrize("lang", sorted(KEPT))
-def test_sample_notes_lose_persons_and_keep_medicine(lang):
+def test_sample_notes_lose_names_and_keep_medical_terms(lang):
     nlp = spacy_deid.load(lang)
     nlp.get_pipe("deid_patterns").use_package_rules()
     notes = list(sample_notes(lang).values())
@@ -107,7 +107,7 @@ def test_sample_notes_lose_persons_and_keep_medicine(lang):
     assert [text for text in REMOVED[lang] if text in released] == []
 
 
-def test_sides_differ_in_the_edits_alone(capsys: pytest.CaptureFixture[str]):
+def test_before_and_after_differ_only_in_the_edits(capsys: pytest.CaptureFixture[str]):
     edits = [Edit(0, 3, "PATIENT", "[PATIENT]")]
     for released in (False, True):
         show("note", "Ana vive.", edits, released=released)

@@ -1,4 +1,4 @@
-"""redact: text files and standard input."""
+"""redact: text files and standard input, and pipelines that recover medical terms."""
 
 import json
 import os
@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import spacy
 from conftest import NOTE, REDACTED
 from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_deid
+from spacy_deid.saving import save
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_folder_keeps_its_tree_and_a_summary_is_printed(redact, notes: Path, tmp
     assert "4 span(s) changed" in result.stdout
 
 
-def test_stdin_goes_to_stdout_and_nothing_else_does(redact):
+def test_only_the_released_note_is_written_to_stdout(redact):
     result = redact("-", output=None, input=NOTE.encode())
     assert result.exit_code == 0
     assert result.stdout_bytes == REDACTED.encode()
@@ -66,7 +68,7 @@ def test_module_runs_as_a_program(pipeline_folder: Path):
         ("remove", "en ."),
     ],
 )
-def test_style_is_that_of_the_option(redact, notes: Path, tmp_path: Path, style: str, expected: str):
+def test_option_style_is_applied(redact, notes: Path, tmp_path: Path, style: str, expected: str):
     assert redact(notes, "--style", style).exit_code == 0
     assert expected in (tmp_path / "out" / "a.txt").read_text()
 
@@ -85,7 +87,7 @@ WIDE_REDACTED = "Vive en [CITY].\r\nCorreo: [EMAIL]\r\nF\u00adin: A B C D\r\n"
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "-"])
-def test_notes_are_searched_as_a_person_reads_them_and_the_rest_stays_as_written(redact, tmp_path: Path, name: str):
+def test_invisible_characters_do_not_hide_identifiers(redact, tmp_path: Path, name: str):
     if name == "-":
         assert redact("-", output=None, input=WIDE.encode()).stdout_bytes == WIDE_REDACTED.encode()
         return
@@ -103,7 +105,7 @@ def test_notes_are_searched_as_a_person_reads_them_and_the_rest_stays_as_written
     assert [WIDE[span["evidence"][0]["start"] : span["evidence"][0]["end"]] for span in spans] == found
 
 
-def test_trace_holds_offsets_and_versions_and_no_surface(redact, notes: Path, tmp_path: Path):
+def test_trace_has_offsets_and_versions_but_no_text(redact, notes: Path, tmp_path: Path):
     assert redact(notes, "--trace").exit_code == 0
     raw = (tmp_path / "out" / "ward" / "b.trace.json").read_text()
     trace = json.loads(raw)
@@ -157,7 +159,7 @@ def test_note_that_fails_in_the_pipeline_fails_alone(nlp: Language, cli, notes: 
     assert "Esparza" not in result.stderr
 
 
-def test_detector_that_did_not_run_writes_no_file(nlp: Language, cli, notes: Path, tmp_path: Path):
+def test_note_without_a_required_detector_is_not_written(nlp: Language, cli, notes: Path, tmp_path: Path):
     nlp.disable_pipe("deid_ruler")
     nlp.to_disk(tmp_path / "pipeline")
     result = cli("redact", notes, "--pipeline", tmp_path / "pipeline", "--output", tmp_path / "out")
@@ -166,7 +168,7 @@ def test_detector_that_did_not_run_writes_no_file(nlp: Language, cli, notes: Pat
     assert not (tmp_path / "out").exists()
 
 
-def test_many_notes_leave_no_strings_behind(nlp: Language):
+def test_string_store_does_not_grow_with_the_notes(nlp: Language):
     deid = spacy_deid.Deidentifier(nlp)
     before = len(nlp.vocab.strings)
     for i in range(10):
@@ -174,7 +176,7 @@ def test_many_notes_leave_no_strings_behind(nlp: Language):
     assert len(nlp.vocab.strings) <= before + 10  # labels and span group keys, which are no words of notes
 
 
-def test_two_processes_write_what_one_does(redact, notes: Path, tmp_path: Path):
+def test_two_processes_write_the_same_as_one(redact, notes: Path, tmp_path: Path):
     for i in range(20):
         (notes / f"n{i}.txt").write_text(f"Nota {i}. Vive en Villarrubia del Monte.")
     assert redact(notes, output=tmp_path / "one").exit_code == 0
@@ -183,7 +185,7 @@ def test_two_processes_write_what_one_does(redact, notes: Path, tmp_path: Path):
     assert read_tree(tmp_path / "one") == read_tree(tmp_path / "two")
 
 
-def test_interrupt_leaves_whole_files_alone(redact, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_interrupt_leaves_only_complete_files(redact, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     calls = []
     real = os.replace
 
@@ -199,3 +201,40 @@ def test_interrupt_leaves_whole_files_alone(redact, notes: Path, tmp_path: Path,
     assert read_tree(tmp_path / "out") == {"a.txt": REDACTED.encode()}
     assert redact(notes, "--resume").exit_code == 0
     assert sorted(read_tree(tmp_path / "out")) == ["a.txt", "ward/b.txt"]
+
+
+@pytest.fixture(scope="module")
+def recovering(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recovering") / "en_names"
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "spacy_deid.ClinicalTokenizer.v1"}}})
+    nlp.meta["name"] = "names"
+    names = folder.parent / "names.csv"
+    names.write_text("term,label\nCrohn,PERSON\nBell,PERSON\n", encoding="utf8")
+    nlp.add_pipe("deid_ruler", config={"paths": [str(names)]})
+    for factory in ("deid_merge", "deid_recovery", "deid_surrogate"):
+        nlp.add_pipe(factory)
+    save(nlp, folder)
+    return folder
+
+
+def test_recovered_terms_are_counted_and_traced(cli, recovering, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("Mr. Bell has Crohn's disease.", encoding="utf8")
+    row = json.dumps({"text": "Crohn's disease. Crohn's disease."})
+    (tmp_path / "in" / "b.jsonl").write_text(row + "\n", encoding="utf8")
+    settings = ("--pipeline", recovering, "--text-field", "text", "--trace", "--report", tmp_path / "report.json")
+    result = cli("redact", tmp_path / "in", "--output", tmp_path / "out", *settings)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "a.txt").read_text(encoding="utf8") == "Mr. [PERSON] has Crohn's disease."
+    assert json.loads((tmp_path / "report.json").read_text())["recovered"] == {"eponym:disease": 3}
+    spans = json.loads((tmp_path / "out" / "a.trace.json").read_text())["spans"]
+    assert [span["action"] for span in spans] == ["replace", "recover"]
+    written = (tmp_path / "report.json").read_text() + (tmp_path / "out" / "a.trace.json").read_text()
+    assert "Crohn" not in written
+    assert "Bell" not in written
+
+
+def test_report_without_recovery_has_no_counts_of_it(redact, tmp_path):
+    (tmp_path / "a.txt").write_text("Vive en Puerto Esparza.", encoding="utf8")
+    assert redact(tmp_path / "a.txt", "--report", tmp_path / "report.json").exit_code == 0
+    assert "recovered" not in json.loads((tmp_path / "report.json").read_text())

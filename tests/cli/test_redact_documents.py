@@ -60,7 +60,7 @@ def test_a_column_with_a_label_is_replaced_as_a_whole(redact, folder, tmp_path):
     assert [item["source"] for item in spans[0]["evidence"]] == ["columns"]
 
 
-def test_offsets_hold_in_a_long_table(redact, tmp_path):
+def test_offsets_are_right_in_a_long_table(redact, tmp_path):
     rows = ["note", *(f"Vive en Puerto Esparza cama {i}." for i in range(30000, 34000))]
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
     result = redact(tmp_path / "t.csv", "--trace")
@@ -97,7 +97,7 @@ def first_column(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx"])
 @pytest.mark.parametrize("style", ["numbered", "surrogate"])
-def test_persons_are_told_apart_in_the_whole_of_a_long_table(redact, tmp_path, suffix, style):
+def test_persons_are_numbered_across_a_long_table(redact, tmp_path, suffix, style):
     (tmp_path / "columns.toml").write_text('[columns]\npatient = "label:PATIENT"\n')
     ProjectKey(bytes(range(32))).to_file(tmp_path / "project.key")
     patients = long_table(tmp_path / f"t.{suffix}")
@@ -113,7 +113,7 @@ def test_persons_are_told_apart_in_the_whole_of_a_long_table(redact, tmp_path, s
         assert (names["Braulio Sanz"], names["Nadia Ferrer"]) == ("[PATIENT_1]", "[PATIENT_2]")
 
 
-def test_a_document_of_absurd_length_is_refused_by_name(redact, tmp_path, monkeypatch):
+def test_too_long_document_is_refused_with_its_name(redact, tmp_path, monkeypatch):
     monkeypatch.setattr("spacy_deid.loading.MAX_LENGTH", 1000)
     (tmp_path / "t.csv").write_text("note\nBraulio Sanz " + "x" * 1000)
     (tmp_path / "a.txt").write_text("Braulio Sanz " + "x" * 1000)
@@ -126,7 +126,7 @@ def test_a_document_of_absurd_length_is_refused_by_name(redact, tmp_path, monkey
     assert "Sanz" not in result.stderr
 
 
-def test_a_document_that_fails_is_named_and_the_others_go_on(redact, folder, tmp_path):
+def test_failed_document_is_named_and_the_others_are_written(redact, folder, tmp_path):
     (folder / "b.docx").write_bytes(b"PK\x03\x04 broken")
     (folder / "c.docx").write_bytes(b"")
     (folder / "d.pdf").write_text("Ana Ruiz")
@@ -139,14 +139,14 @@ def test_a_document_that_fails_is_named_and_the_others_go_on(redact, folder, tmp
     assert "Ruiz" not in result.stderr
 
 
-def test_what_office_writes_while_a_document_is_open_is_left_alone(redact, folder, tmp_path):
+def test_lock_files_of_office_are_ignored(redact, folder, tmp_path):
     (folder / "~$a.docx").write_bytes(b"\5Ana Ruiz")
     result = redact(folder)
     assert result.exit_code == 0, result.stderr
     assert "1 other file(s) ignored" in result.stderr
 
 
-def test_a_pdf_and_a_word_document_of_one_name_have_traces_of_their_own(redact, folder, tmp_path):
+def test_pdf_and_docx_with_one_name_have_separate_traces(redact, folder, tmp_path):
     write_docx(folder / "t.docx", "Alta")
     assert redact(folder, "--trace").exit_code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
@@ -155,7 +155,7 @@ def test_a_pdf_and_a_word_document_of_one_name_have_traces_of_their_own(redact, 
     }
 
 
-def test_what_is_lost_is_said(redact, tmp_path):
+def test_losses_of_a_copy_are_warned_of(redact, tmp_path):
     from openpyxl import Workbook
     from openpyxl.comments import Comment
 
@@ -176,7 +176,7 @@ def test_what_is_lost_is_said(redact, tmp_path):
         (["--pictures", "remove"], "pictures are removed"),
     ],
 )
-def test_pictures_are_treated_as_is_wished(redact, tmp_path, options, message):
+def test_option_pictures_is_applied(redact, tmp_path, options, message):
     from PIL import Image
 
     picture = io.BytesIO()
@@ -188,7 +188,7 @@ def test_pictures_are_treated_as_is_wished(redact, tmp_path, options, message):
     assert message in redact(tmp_path / "a.docx", *options).stderr
 
 
-def test_a_vault_does_not_take_documents(redact, cli, folder, tmp_path):
+def test_vault_refuses_documents(redact, cli, folder, tmp_path):
     (tmp_path / "keys").mkdir()
     assert cli("key", "new", tmp_path / "keys" / "vault.key").exit_code == 0
     vault = ["--vault", tmp_path / "a.vault", "--vault-key", tmp_path / "keys" / "vault.key"]
@@ -207,7 +207,7 @@ def test_a_wrong_policy_of_columns_is_refused(redact, folder, tmp_path, text):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_path):
+def test_copy_with_known_terms_of_its_patient_is_withheld(redact, tmp_path):
     with StoreWriter(tmp_path / "local") as writer:
         writer.add_patient("1000234", [LocalEntry("Zarzaquemada", "PATIENT", "patients.surname")])
         writer.commit({})
@@ -227,7 +227,7 @@ def test_a_copy_that_holds_what_is_known_of_its_patient_is_withheld(redact, tmp_
     assert [path.parent.name for path in (tmp_path / "out").rglob("*.odt")] == ["1000235"]
 
 
-def test_processes_give_the_same_as_one(redact, folder, tmp_path):
+def test_several_processes_write_the_same_documents_as_one(redact, folder, tmp_path):
     (folder / "z.csv").write_text("")
     for n in (1, 2):
         result = redact(folder, "--n-process", n, "--trace", "--report", tmp_path / f"{n}.json")
@@ -257,7 +257,7 @@ def test_warnings_are_in_the_report_and_the_trace(redact, tmp_path):
 
 @needs_tesseract
 @pytest.mark.parametrize(("options", "code"), [([], 0), (["--ocr", "always"], 1), (["--verify-ocr", "all"], 1)])
-def test_which_pages_are_read_is_an_option(redact, tmp_path, options, code):
+def test_option_ocr_chooses_the_pages(redact, tmp_path, options, code):
     """A page that has text is not read by OCR, so a language that is not installed fails only if it is asked to be."""
     (tmp_path / "a.pdf").write_bytes(letter("Alta sin dolor."))
     result = redact(tmp_path / "a.pdf", "--ocr-language", "tlh", *options)
@@ -267,7 +267,7 @@ def test_which_pages_are_read_is_an_option(redact, tmp_path, options, code):
 
 @needs_tesseract
 @pytest.mark.parametrize(("options", "left"), [([], True), (["--unread", "remove"], False)])
-def test_what_ocr_did_not_read_is_removed_if_wished(redact, tmp_path, options, left):
+def test_option_unread_removes_what_ocr_did_not_read(redact, tmp_path, options, left):
     from PIL import Image
 
     image = pictures(letter("Alta sin dolor.", size=14), 100)[0].convert("L")
@@ -280,7 +280,7 @@ def test_what_ocr_did_not_read_is_removed_if_wished(redact, tmp_path, options, l
 
 
 @pytest.mark.parametrize(("options", "removed"), [([], True), (["--codes", "keep"], False)])
-def test_codes_are_removed_unless_they_are_to_be_kept(redact, tmp_path, options, removed):
+def test_option_codes_removes_or_keeps_codes(redact, tmp_path, options, removed):
     (tmp_path / "a.pdf").write_bytes(coded("Alta sin dolor."))
     result = redact(tmp_path / "a.pdf", *options)
     assert result.exit_code == 0, result.stderr

@@ -43,7 +43,7 @@ def write(path: Path, *rows: dict) -> Path:
     return path
 
 
-def test_fields_of_rows_reach_the_pipeline_and_no_message(redact, seen, tmp_path):
+def test_fields_of_rows_reach_the_pipeline_but_no_message(redact, seen, tmp_path):
     path = write(tmp_path / "n.jsonl", FULL, FULL | {"day": None, "who": "", "gender": "unknown", "pid": 8})
     result = redact(path, *FIELDS, *SEX, "--trace")
     assert result.exit_code == 0, result.stderr
@@ -64,7 +64,7 @@ def test_fields_of_rows_reach_the_pipeline_and_no_message(redact, seen, tmp_path
         ({"pid": " "}, "'pid' does not contain a valid patient id"),
     ],
 )
-def test_a_row_whose_facts_cannot_be_read_fails(redact, tmp_path, change, reason):
+def test_row_with_an_invalid_ehr_context_fails(redact, tmp_path, change, reason):
     path = write(tmp_path / "n.jsonl", FULL, FULL | change)
     result = redact(path, *FIELDS, *SEX)
     assert result.exit_code == 1
@@ -74,7 +74,7 @@ def test_a_row_whose_facts_cannot_be_read_fails(redact, tmp_path, change, reason
     assert len((tmp_path / "out" / "n.jsonl").read_text().splitlines()) == 1
 
 
-def test_the_name_of_a_row_decides_on_its_surrogates(cli, tmp_path):
+def test_name_field_determines_the_surrogates(cli, tmp_path):
     ProjectKey(bytes(range(32))).to_file(tmp_path / "key")
     row = {"pid": "7", "day": "2024-11-04", "who": "Trinidad Bustarviejo Linde", "gender": "male"}
     path = write(tmp_path / "n.jsonl", row | {"text": "Paciente: Bustarviejo."})
@@ -101,7 +101,7 @@ CSV = f"file,patient_id,note_date,name,sex\na.txt,7,2024-11-04,{CANARY},female\n
 
 
 @pytest.mark.parametrize("kind", ["csv", "semicolon", "jsonl"])
-def test_a_table_says_what_is_known_of_files(redact, seen, notes, tmp_path, kind):
+def test_context_table_gives_the_ehr_context_of_files(redact, seen, notes, tmp_path, kind):
     table = tmp_path / ("facts.jsonl" if kind == "jsonl" else "facts.csv")
     if kind == "jsonl":
         write(
@@ -118,7 +118,7 @@ def test_a_table_says_what_is_known_of_files(redact, seen, notes, tmp_path, kind
     assert CANARY not in result.output
 
 
-def test_documents_have_a_row_of_the_table_too(redact, tmp_path):
+def test_context_table_applies_to_documents(redact, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.html").write_text("<p>Vive en Puerto Esparza.</p>")
     table = tmp_path / "facts.csv"
@@ -150,7 +150,7 @@ def test_a_file_without_a_row_or_an_id_fails_alone(redact, notes, tmp_path):
         ('file,name\na.txt,"x\n', "broken"),
     ],
 )
-def test_a_table_that_cannot_be_meant_is_refused(redact, notes, tmp_path, table, reason):
+def test_invalid_context_table_is_refused(redact, notes, tmp_path, table, reason):
     (tmp_path / "facts.csv").write_text(table)
     result = redact(notes, "--context", tmp_path / "facts.csv")
     assert result.exit_code == 1
@@ -158,7 +158,7 @@ def test_a_table_that_cannot_be_meant_is_refused(redact, notes, tmp_path, table,
     assert not (tmp_path / "out").exists()
 
 
-def test_a_patient_is_told_once(redact, notes, tmp_path):
+def test_patient_id_cannot_be_given_twice(redact, notes, tmp_path):
     (tmp_path / "facts.csv").write_text(CSV)
     result = redact(notes, "--context", tmp_path / "facts.csv", "--patient-id-from", "folder")
     assert result.exit_code == 1
@@ -166,13 +166,13 @@ def test_a_patient_is_told_once(redact, notes, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--keep-field", "--patient-field", "--date-field", "--name-field", "--sex-field"])
-def test_fields_need_the_field_of_the_text(redact, notes, option):
+def test_field_options_need_text_field(redact, notes, option):
     result = redact(notes, option, "x")
     assert result.exit_code == 1
     assert "--text-field" in result.stderr
 
 
-def test_ids_that_differ_in_zeros_case_or_blanks_are_warned_of_by_their_places(redact, tmp_path):
+def test_similar_patient_ids_are_warned_of_by_their_notes(redact, tmp_path):
     ids = ["A0070431", "a70431", "A0070431 ", "a 70431", "B1", "a70431"]
     path = write(tmp_path / "n.jsonl", *({"pid": pid, "text": "x"} for pid in ids))
     result = redact(path, "--text-field", "text", "--patient-field", "pid")
@@ -193,7 +193,7 @@ def test_ids_of_files_are_compared_too(redact, tmp_path):
     assert "2 patient id(s) differ" in result.stderr
 
 
-def test_one_id_in_many_forms_is_no_matter():
+def test_equal_normalized_ids_give_no_warning():
     alike = SimilarIds()
     for number, pid in enumerate(["123", " 123", 123, "１２３"]):
         alike.add({"patient_id": pid}, str(number))

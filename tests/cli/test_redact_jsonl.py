@@ -32,7 +32,7 @@ def test_rows_keep_their_order_and_only_named_fields(redact, tmp_path: Path):
     assert "1 file(s) with 5 note(s)" in result.stdout
 
 
-def test_mark_and_line_ends_stay(redact, tmp_path: Path):
+def test_byte_order_mark_and_line_ends_are_kept(redact, tmp_path: Path):
     path = tmp_path / "notes.jsonl"
     path.write_bytes('\ufeff{"t": "a"}\r\n{"t": "b\u2028c"}'.encode())
     assert redact(path, "--text-field", "t").exit_code == 0
@@ -98,7 +98,7 @@ def test_a_file_without_a_good_row_fails_and_is_not_written(redact, tmp_path: Pa
 
 
 @pytest.mark.parametrize("value", ["null", '""', '" \\u00a0"', "NaN", "[1]", '{"a": 1}', "true", None])
-def test_a_row_without_a_patient_id_fails_where_rows_name_patients(redact, tmp_path: Path, value):
+def test_row_without_a_patient_id_fails_with_patient_field(redact, tmp_path: Path, value):
     bad = '{"text": "x"}' if value is None else f'{{"text": "x", "pid": {value}}}'
     path = write(tmp_path / "notes.jsonl", '{"text": "a", "pid": "7"}', bad, '{"text": "b", "pid": 0}')
     result = redact(path, "--text-field", "text", "--patient-field", "pid")
@@ -114,7 +114,7 @@ def kill_worker(doc):
     return doc
 
 
-def test_a_row_that_ends_its_process_fails_alone(nlp, tmp_path: Path, capsys):
+def test_row_that_kills_its_process_fails_alone(nlp, tmp_path: Path, capsys):
     nlp.add_pipe("deid_test_kills_its_worker", first=True)
     path = write(tmp_path / "in.jsonl", *(json.dumps({"text": f"nota {i}"}) for i in range(9)), '{"text": "fatal"}')
     redaction = RedactionRun(Deidentifier(nlp), n_process=2)
@@ -152,7 +152,7 @@ def test_a_missing_value_of_a_kept_field_is_written_as_null(redact, tmp_path: Pa
     assert (tmp_path / "out" / "notes.jsonl").read_text() == '{"text": "x", "lab": null}\n'
 
 
-def test_a_kept_field_that_rows_do_not_have_is_said(redact, tmp_path: Path):
+def test_missing_kept_field_is_reported(redact, tmp_path: Path):
     path = write(tmp_path / "notes.jsonl", '{"text": "x", "a": 1}', '{"text": "y"}')
     result = redact(path, "--text-field", "text", "--keep-field", "a")
     assert result.exit_code == 0
@@ -162,7 +162,7 @@ def test_a_kept_field_that_rows_do_not_have_is_said(redact, tmp_path: Path):
     assert "2 of 2 row(s) have no key 'visit'" in result.stderr
 
 
-def test_traces_stand_by_row(redact, tmp_path: Path):
+def test_traces_are_listed_by_row(redact, tmp_path: Path):
     path = write(tmp_path / "notes.jsonl", json.dumps({"t": NOTE}), '{"t": ""}')
     assert redact(path, "--text-field", "t", "--trace").exit_code == 0
     trace = json.loads((tmp_path / "out" / "notes.trace.json").read_text())
@@ -170,7 +170,7 @@ def test_traces_stand_by_row(redact, tmp_path: Path):
     assert trace["policy"] == "strict"
 
 
-def test_folder_mixes_both_kinds(redact, tmp_path: Path):
+def test_folder_can_have_txt_and_jsonl_files(redact, tmp_path: Path):
     folder = tmp_path / "notes"
     folder.mkdir()
     write(folder / "a.jsonl", json.dumps({"t": NOTE}))
@@ -179,7 +179,7 @@ def test_folder_mixes_both_kinds(redact, tmp_path: Path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.jsonl", "b.txt"]
 
 
-def test_trace_of_two_kinds_with_one_name_is_refused(redact, tmp_path: Path):
+def test_traces_of_two_files_with_one_name_are_refused(redact, tmp_path: Path):
     folder = tmp_path / "notes"
     folder.mkdir()
     write(folder / "a.jsonl", json.dumps({"t": NOTE}))

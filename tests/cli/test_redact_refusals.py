@@ -79,7 +79,7 @@ def test_two_notes_of_one_name_are_refused_before_anything_is_written(redact, no
     assert not (tmp_path / "out").exists()
 
 
-def test_output_that_is_there_is_refused_replaced_or_resumed(redact, note: Path, tmp_path: Path):
+def test_existing_output_is_refused_replaced_or_resumed(redact, note: Path, tmp_path: Path):
     out = tmp_path / "out" / "a.txt"
     out.parent.mkdir()
     out.write_text("mine")
@@ -101,7 +101,7 @@ def test_resume_redoes_a_note_that_has_changed(redact, note: Path, tmp_path: Pat
     assert "1 file(s) with" in result.stdout
 
 
-def test_output_folder_within_the_input_is_no_input(redact, note: Path):
+def test_output_folder_inside_the_input_is_not_read(redact, note: Path):
     out = note.parent / "out"
     assert redact(note.parent, output=out).exit_code == 0
     result = redact(note.parent, "--overwrite", output=out)
@@ -121,7 +121,7 @@ def test_output_folder_within_the_input_is_no_input(redact, note: Path):
         (["{note}", "--policy", "nope"], "safe_harbor"),
     ],
 )
-def test_options_that_cannot_be_meant_are_named(redact, note: Path, tmp_path: Path, args: list[str], message: str):
+def test_conflicting_options_are_named(redact, note: Path, tmp_path: Path, args: list[str], message: str):
     output = None if "-" in args else tmp_path / "out"
     result = redact(*(arg.format(note=note) for arg in args), output=output, input=b"")
     assert result.exit_code == 1
@@ -140,7 +140,7 @@ def test_output_that_is_a_file_is_refused(redact, note: Path, tmp_path: Path):
     assert "not a folder" in redact(note, output=tmp_path / "file").stderr
 
 
-def test_files_of_other_kinds_are_refused(redact, tmp_path: Path):
+def test_unsupported_file_types_are_refused(redact, tmp_path: Path):
     for name, message in (("a.doc", "unsupported file type"), ("a.jsonl", "--text-field")):
         (tmp_path / name).write_text("")
         result = redact(tmp_path / name)

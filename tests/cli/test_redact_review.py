@@ -39,9 +39,7 @@ def read(path):
     return [json.loads(line) for line in path.read_text(encoding="utf8").splitlines()]
 
 
-def test_what_nobody_found_is_written_with_its_place_in_the_note_and_in_what_is_released(
-    redact, notes, model, tmp_path
-):
+def test_review_has_offsets_in_the_note_and_in_the_released_text(redact, notes, model, tmp_path):
     result = redact(notes, "--review", tmp_path / "review.jsonl", "--surprisal-model", model)
     assert result.exit_code == 0, result.stderr
     rows = read(tmp_path / "review.jsonl")
@@ -55,7 +53,7 @@ def test_what_nobody_found_is_written_with_its_place_in_the_note_and_in_what_is_
     assert CANARY not in (tmp_path / "review.jsonl").read_text() + result.output
 
 
-def test_offsets_in_what_is_released_are_behind_what_was_changed(redact, model, tmp_path):
+def test_released_offsets_account_for_replacements(redact, model, tmp_path):
     (tmp_path / "note.txt").write_text(f"Correo: ana.lopez@ejemplo.es\nNombre: {CANARY}\n")
     assert redact(tmp_path / "note.txt", "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code == 0
     (row,) = read(tmp_path / "r.jsonl")
@@ -64,7 +62,7 @@ def test_offsets_in_what_is_released_are_behind_what_was_changed(redact, model, 
     assert row["released"] != [row["start"], row["end"]]
 
 
-def test_a_budget_goes_to_the_best_of_all_notes(redact, notes, model, tmp_path):
+def test_review_budget_keeps_the_best_spans_of_all_notes(redact, notes, model, tmp_path):
     args = ["--surprisal-model", model, "--review"]
     assert redact(notes, *args, tmp_path / "all.jsonl").exit_code == 0
     assert {row["note"] for row in read(tmp_path / "all.jsonl")} == {"two.txt", "ward/one.txt"}
@@ -75,13 +73,13 @@ def test_a_budget_goes_to_the_best_of_all_notes(redact, notes, model, tmp_path):
     assert "1 span(s) to review" in result.stderr
 
 
-def test_notes_can_be_ordered_by_what_is_likely_to_leak(redact, notes, model, tmp_path):
+def test_notes_can_be_ordered_by_their_risk_of_a_leak(redact, notes, model, tmp_path):
     assert redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code == 0
     leaks = {row["note"]: row["expected_leak"] for row in read(tmp_path / "r.jsonl")}
     assert leaks["ward/one.txt"] > leaks["two.txt"] > 0
 
 
-def test_a_hard_threshold_takes_words_and_the_trace_says_so(redact, notes, model, tmp_path):
+def test_words_above_the_surprisal_threshold_are_replaced_and_traced(redact, notes, model, tmp_path):
     result = redact(notes, "--surprisal", EVERYTHING, "--surprisal-model", model, "--trace")
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "out" / "two.txt").read_text() == "[OTHER] [OTHER] [OTHER].\n"
@@ -90,7 +88,7 @@ def test_a_hard_threshold_takes_words_and_the_trace_says_so(redact, notes, model
     assert {item["source"] for item in mail["evidence"]} == {"deid_patterns", "deid_surprisal"}
 
 
-def test_rows_of_a_table_are_told_by_their_number(redact, model, tmp_path):
+def test_review_of_rows_has_their_numbers(redact, model, tmp_path):
     lines = [json.dumps({"text": text}) for text in ("Acude por dolor.", TEXT)]
     (tmp_path / "notes.jsonl").write_text("\n".join(lines) + "\n")
     args = ["--text-field", "text", "--review", tmp_path / "r.jsonl", "--surprisal-model", model]
@@ -100,7 +98,7 @@ def test_rows_of_a_table_are_told_by_their_number(redact, model, tmp_path):
     assert (rows[-1]["note"], rows[-1]["row"]) == ("notes.jsonl", 2)
 
 
-def test_a_file_or_row_that_fails_leaves_nothing_in_the_review(redact, model, tmp_path):
+def test_failed_files_and_rows_are_not_in_the_review(redact, model, tmp_path):
     (tmp_path / "bad.jsonl").write_text("[]\n{}\n")
     (tmp_path / "mixed.jsonl").write_text("{}\n" + json.dumps({"text": TEXT}) + "\n")
     (tmp_path / "good.jsonl").write_text(json.dumps({"text": TEXT}) + "\n")
@@ -110,7 +108,7 @@ def test_a_file_or_row_that_fails_leaves_nothing_in_the_review(redact, model, tm
     assert places == {("good.jsonl", 1, 1), ("mixed.jsonl", 2, 1)}
 
 
-def test_a_model_that_is_not_there_is_said_once_and_before_anything_is_written(redact, notes, tmp_path):
+def test_missing_model_is_reported_once_before_anything_is_written(redact, notes, tmp_path):
     result = redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", tmp_path / "nowhere")
     assert result.exit_code != 0
     assert "nowhere" in result.stderr
@@ -118,7 +116,7 @@ def test_a_model_that_is_not_there_is_said_once_and_before_anything_is_written(r
     assert not (tmp_path / "r.jsonl").exists()
 
 
-def test_a_review_that_is_there_is_not_replaced_and_none_is_taken_up_again(redact, notes, model, tmp_path):
+def test_existing_review_is_not_replaced_or_resumed(redact, notes, model, tmp_path):
     (tmp_path / "r.jsonl").write_text("mine")
     args = ["--review", tmp_path / "r.jsonl", "--surprisal-model", model]
     assert "already exist" in redact(notes, *args).stderr

@@ -34,7 +34,7 @@ def released(tmp_path):
     return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.txt")}
 
 
-def test_a_new_key_is_readable_by_its_owner_alone_and_serves(cli, redact, notes, tmp_path):
+def test_new_key_is_readable_only_by_its_owner_and_works(cli, redact, notes, tmp_path):
     path = tmp_path / "new.key"
     made = cli("key", "new", path)
     assert made.exit_code == 0, made.stderr
@@ -43,14 +43,14 @@ def test_a_new_key_is_readable_by_its_owner_alone_and_serves(cli, redact, notes,
     assert redact(notes, "--style", "surrogate", "--key", path).exit_code == 0
 
 
-def test_a_key_that_is_there_stays(cli, key):
+def test_existing_key_is_not_replaced(cli, key):
     before = key.read_text()
     result = cli("key", "new", key)
     assert result.exit_code == 1
     assert key.read_text() == before
 
 
-def test_without_a_key_nothing_is_written_and_a_way_to_make_one_is_told(redact, notes, tmp_path):
+def test_missing_key_is_an_error_that_says_how_to_make_one(redact, notes, tmp_path):
     result = redact(notes, "--style", "surrogate")
     assert result.exit_code == 1
     assert "spacy-deid key new FILE" in result.stderr
@@ -66,7 +66,7 @@ def test_a_key_that_others_may_read_is_refused(redact, notes, key, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "ab" * 31, "no key at all"])
-def test_a_key_that_is_none_is_refused(redact, notes, key, content):
+def test_invalid_key_is_refused(redact, notes, key, content):
     key.write_text(content)
     result = redact(notes, "--style", "surrogate", "--key", key)
     assert result.exit_code == 1
@@ -82,13 +82,13 @@ def test_notes_of_one_patient_get_the_same_surrogates(redact, notes, key, tmp_pa
     assert not [text for text in texts.values() if "Esparza" in text or "ana.lopez" in text]
 
 
-def test_the_name_of_a_file_may_tell_its_patient(redact, notes, key, tmp_path):
+def test_patient_id_can_come_from_the_file_name(redact, notes, key, tmp_path):
     assert redact(notes, "--style", "surrogate", "--key", key, "--patient-id-from", "name").exit_code == 0
     texts = released(tmp_path)
     assert texts["17/a.txt"] == texts["18/a.txt"]
 
 
-def test_report_and_trace_say_whose_surrogates_they_are_and_hold_no_key(redact, notes, key, tmp_path):
+def test_report_and_trace_have_the_identity_but_no_key(redact, notes, key, tmp_path):
     report = tmp_path / "report.json"
     result = redact(notes, "--style", "surrogate", "--key", key, "--trace", "--report", report)
     assert result.exit_code == 0, result.stderr
@@ -103,7 +103,7 @@ def test_report_and_trace_say_whose_surrogates_they_are_and_hold_no_key(redact, 
     assert secret not in report.read_text() + result.output
 
 
-def test_rows_name_their_patients_by_a_field(redact, key, tmp_path):
+def test_patient_field_gives_the_patients_of_rows(redact, key, tmp_path):
     rows = [{"pid": pid, "text": NOTE} for pid in ("17", 17, None)]
     path = tmp_path / "notes.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -115,7 +115,7 @@ def test_rows_name_their_patients_by_a_field(redact, key, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text())["identities"] == {"patient": 2}
 
 
-def test_what_no_surrogate_could_be_made_of_is_counted_and_said(cli, key, tmp_path):
+def test_spans_without_a_surrogate_are_counted_and_reported(cli, key, tmp_path):
     save(build_pipeline(tmp_path, towns=TOWNS + "huella 7,BIOMETRIC\n"), tmp_path / "pipeline")
     (tmp_path / "in.txt").write_text("Vive en Puerto Esparza, huella 7.")
     options = ("--style", "surrogate", "--key", key, "--report", tmp_path / "report.json")
@@ -137,7 +137,7 @@ def test_a_pipeline_is_loaded_with_style_and_key(pipeline_folder, key):
     assert "Esparza" not in doc._.deid_text
 
 
-def test_a_pipeline_is_not_loaded_without_the_key_it_needs(pipeline_folder):
+def test_pipeline_with_surrogates_needs_a_key(pipeline_folder):
     with pytest.raises(ConfigError, match="spacy-deid key new"):
         spacy_deid.load(pipeline_folder, style="surrogate")
 
@@ -154,7 +154,7 @@ def test_a_pipeline_that_writes_no_surrogates_has_no_style(pipeline_folder, key)
 # Salts
 
 
-def test_salts_make_other_surrogates_that_last_as_long_as_they_do(redact, cli, notes, key, tmp_path):
+def test_salts_change_surrogates_until_they_are_deleted(redact, cli, notes, key, tmp_path):
     salts = tmp_path / "apart" / "patients.salts"
     salts.parent.mkdir()
     options = ("--style", "surrogate", "--key", key, "--patient-id-from", "folder", "--salts", salts)
@@ -169,7 +169,7 @@ def test_salts_make_other_surrogates_that_last_as_long_as_they_do(redact, cli, n
     assert released(tmp_path)["17/a.txt"] != seen[0]
 
 
-def test_salts_beside_the_key_are_refused(redact, notes, key, tmp_path):
+def test_salts_in_the_folder_of_the_key_are_refused(redact, notes, key, tmp_path):
     result = redact(notes, "--style", "surrogate", "--key", key, "--salts", tmp_path / "patients.salts")
     assert result.exit_code == 1
     assert not (tmp_path / "out").exists()
@@ -177,9 +177,7 @@ def test_salts_beside_the_key_are_refused(redact, notes, key, tmp_path):
 
 @pytest.mark.parametrize("folder", ["in", "in/17", "out", "out/keys"])
 @pytest.mark.parametrize("secret", ["--key", "--salts"])
-def test_a_secret_among_the_notes_or_in_the_output_is_refused_with_where_to_put_it(
-    redact, notes, key, tmp_path, folder, secret
-):
+def test_secrets_among_notes_or_in_the_output_are_refused(redact, notes, key, tmp_path, folder, secret):
     place = tmp_path / folder
     place.mkdir(parents=True, exist_ok=True)
     files = {"--key": key, "--salts": tmp_path / "salts" / "salts.bin"}
@@ -193,7 +191,7 @@ def test_a_secret_among_the_notes_or_in_the_output_is_refused_with_where_to_put_
     assert released(tmp_path) == {}
 
 
-def test_a_key_that_a_link_leads_to_in_the_output_is_refused(redact, notes, key, tmp_path):
+def test_key_linked_into_the_output_is_refused(redact, notes, key, tmp_path):
     (tmp_path / "out").mkdir()
     key.rename(tmp_path / "out" / "project.key")
     key.symlink_to(tmp_path / "out" / "project.key")

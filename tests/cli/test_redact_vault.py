@@ -68,7 +68,7 @@ def tree(folder):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_released_notes_are_turned_back_to_the_last_byte(cli, release, notes, keys, vault, tmp_path, processes):
+def test_released_notes_are_reversed_byte_for_byte(cli, release, notes, keys, vault, tmp_path, processes):
     result = release(notes, "--patient-id-from", "folder", "--n-process", processes)
     assert result.exit_code == 0, result.stderr
     out = tree(tmp_path / "out")
@@ -84,14 +84,14 @@ def test_released_notes_are_turned_back_to_the_last_byte(cli, release, notes, ke
 
 
 @pytest.mark.parametrize("style", ["tag", "numbered", "mask", "remove"])
-def test_every_style_can_be_turned_back(cli, redact, notes, keys, vault, tmp_path, style):
+def test_every_style_is_reversed(cli, redact, notes, keys, vault, tmp_path, style):
     options = ("--style", style, "--vault", vault, "--vault-key", keys / "vault")
     assert redact(notes, *options).exit_code == 0
     assert turn_back(cli, vault, keys / "vault", tmp_path).exit_code == 0
     assert tree(tmp_path / "back") == NOTES
 
 
-def test_words_that_go_with_a_value_are_turned_back(cli, keys, vault, tmp_path):
+def test_changed_words_around_a_value_are_reversed(cli, keys, vault, tmp_path):
     nlp = build_pipeline(tmp_path, towns=TOWNS + "Inés Soler,PATIENT\n")
     save(nlp, tmp_path / "pipeline")
     text = "Acude con Pedro e Inés Soler. Vuelve Pedro e Inés Soler.\n" * 3
@@ -106,7 +106,7 @@ def test_words_that_go_with_a_value_are_turned_back(cli, keys, vault, tmp_path):
     assert set(tree(tmp_path / "back").values()) == {text.encode()}
 
 
-def test_rows_are_turned_back(cli, release, keys, vault, tmp_path):
+def test_rows_are_reversed(cli, release, keys, vault, tmp_path):
     (tmp_path / "in").mkdir()
     rows = [{"id": i, "pid": i % 2, "text": NOTE * (i + 1)} for i in range(7)]
     lines = "".join(json.dumps(row) + "\r\n" for row in rows).encode()
@@ -132,7 +132,7 @@ def test_a_file_that_fails_leaves_nothing_in_the_vault(release, keys, vault, tmp
     assert entry.note == "good.jsonl"
 
 
-def test_rows_are_turned_back_though_others_failed_and_all_read_alike(cli, redact, keys, vault, tmp_path):
+def test_equal_rows_are_reversed_although_others_failed(cli, redact, keys, vault, tmp_path):
     (tmp_path / "in").mkdir()
     rows = ["", '{"text": null}', *(json.dumps({"text": f"Correo: ana{i}@ejemplo.es"}) for i in range(4)), "no row"]
     (tmp_path / "in" / "notes.jsonl").write_text("\n".join(rows))
@@ -144,7 +144,7 @@ def test_rows_are_turned_back_though_others_failed_and_all_read_alike(cli, redac
     assert (tmp_path / "back" / "notes.jsonl").read_text().splitlines() == rows[2:6]
 
 
-def test_a_note_that_was_changed_is_not_turned_back(cli, release, notes, keys, vault, tmp_path):
+def test_changed_note_is_not_reversed(cli, release, notes, keys, vault, tmp_path):
     assert release(notes).exit_code == 0
     changed = tmp_path / "out" / "17" / "a.txt"
     changed.write_bytes(changed.read_bytes() + b" ")
@@ -154,7 +154,7 @@ def test_a_note_that_was_changed_is_not_turned_back(cli, release, notes, keys, v
     assert tree(tmp_path / "back").keys() == NOTES.keys() - {"17/a.txt"}
 
 
-def test_what_was_purged_is_not_turned_back(cli, release, notes, keys, vault, tmp_path):
+def test_purged_note_is_not_reversed(cli, release, notes, keys, vault, tmp_path):
     assert release(notes, "--patient-id-from", "folder").exit_code == 0
     assert (
         cli("vault", "purge", vault, "--vault-key", keys / "vault", "--patient", "17").stdout == "2 note(s) removed\n"
@@ -166,7 +166,7 @@ def test_what_was_purged_is_not_turned_back(cli, release, notes, keys, vault, tm
 # The key
 
 
-def test_another_key_opens_nothing_and_nothing_is_lost(cli, release, redact, notes, keys, vault, tmp_path):
+def test_wrong_vault_key_is_refused_and_changes_nothing(cli, release, redact, notes, keys, vault, tmp_path):
     assert release(notes).exit_code == 0
     sealed = vault.read_bytes()
     back = turn_back(cli, vault, keys / "other", tmp_path)
@@ -195,7 +195,7 @@ def test_another_key_opens_nothing_and_nothing_is_lost(cli, release, redact, not
         (("--vault", "{plain}/a.txt", "--vault-key", "{keys}/vault"), "not a vault file"),
     ],
 )
-def test_a_vault_that_cannot_be_kept_apart_or_opened_is_refused(redact, notes, keys, vault, tmp_path, given, reason):
+def test_vault_without_a_separate_valid_key_is_refused(redact, notes, keys, vault, tmp_path, given, reason):
     (keys / "short").write_text("ab" * 31)
     (keys / "short").chmod(0o600)
     (tmp_path / "plain").mkdir()
@@ -218,14 +218,14 @@ def test_standard_input_has_no_vault(redact, keys, vault):
 # A run that does not end well
 
 
-def test_a_second_run_adds_and_doubles_nothing(release, notes, keys, vault, tmp_path):
+def test_second_run_adds_no_duplicates(release, notes, keys, vault, tmp_path):
     assert release(notes).exit_code == 0
     assert release(notes, "--overwrite").exit_code == 0
     assert release(notes, output=tmp_path / "elsewhere").exit_code == 0
     assert Vault.open(vault, ProjectKey.from_file(keys / "vault")).check() == len(NOTES)
 
 
-def test_notes_whose_vault_cannot_be_written_are_not_released(release, notes, vault, tmp_path):
+def test_notes_are_not_released_if_the_vault_cannot_be_written(release, notes, vault, tmp_path):
     assert release(notes / "17").exit_code == 0
     log = vault.with_name("hospital.vault.log")
     log.rename(log.with_name("kept"))
@@ -236,7 +236,7 @@ def test_notes_whose_vault_cannot_be_written_are_not_released(release, notes, va
     assert not tree(tmp_path / "more")
 
 
-def test_a_run_that_is_killed_goes_on_with_the_same_vault(cli, release, keys, vault, pipeline_folder, tmp_path):
+def test_killed_run_continues_with_the_same_vault(cli, release, keys, vault, pipeline_folder, tmp_path):
     (tmp_path / "in").mkdir()
     texts = {f"{i}.txt": f"{i}: {NOTE}".encode() for i in range(12)}
     for name, data in texts.items():

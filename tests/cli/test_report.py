@@ -1,4 +1,4 @@
-"""report: one page without network, and no note in it unless it was asked for."""
+"""report and fairness."""
 
 import json
 import re
@@ -6,12 +6,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import spacy
 from typer.testing import CliRunner
 
 from spacy_deid.cli import app
-from spacy_deid.evaluation import AnnotatedText, Entity, read_folder, write_folder
+from spacy_deid.evaluation import AnnotatedText, Entity, read_folder, read_rows, write_folder
 from spacy_deid.evaluation.report import count_misses, list_misses, load_categories
 from spacy_deid.labels import LABELS
+from spacy_deid.saving import save
 
 SAMPLE = Path(__file__).parents[2] / "corpus" / "sample" / "dev"
 CANARY = "xqzutoiaga"  # lower case within a word: no component finds it
@@ -52,7 +54,7 @@ class Page(HTMLParser):
         self.said.append(data)
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(written):
+def test_page_has_no_scripts_and_no_external_resources(written):
     html = (written[0] / "plain.html").read_text()
     page = Page(html)
     assert "table" in page.tags
@@ -77,15 +79,15 @@ def test_the_page_fetches_nothing_and_runs_nothing(written):
         "in 1,000 notes",
     ],
 )
-def test_the_page_says_what_a_board_asks(written, heading):
+def test_page_has_data_pipeline_and_misses(written, heading):
     assert heading in " ".join(Page((written[0] / "plain.html").read_text()).said)
 
 
-def test_what_is_given_is_escaped(written):
+def test_values_are_escaped_in_the_page(written):
     assert "samples &lt;b&gt;" in (written[0] / "plain.html").read_text()
 
 
-def test_no_note_and_no_name_of_one_stands_in_page_json_or_output(written):
+def test_page_json_and_output_contain_no_note_and_no_name(written):
     folder, printed = written
     for text in ((folder / "plain.html").read_text(), (folder / "plain.json").read_text(), *printed):
         assert text
@@ -96,7 +98,7 @@ def test_no_note_and_no_name_of_one_stands_in_page_json_or_output(written):
     assert not [text for text in entities if len(text) > 7 and text in said]
 
 
-def test_what_was_missed_is_quoted_only_when_asked_and_then_with_a_warning(written):
+def test_misses_are_quoted_only_with_text_and_a_warning(written):
     html = (written[0] / "text.html").read_text()
     assert f"<mark>{CANARY}</mark>" in html
     assert "as confidential as the notes" in html
@@ -128,7 +130,7 @@ def test_a_gold_corpus_is_never_overwritten(cli, written):
     assert annotation.read_bytes() == before
 
 
-def test_a_pipeline_without_a_classifier_has_a_report_without_a_curve(cli, pipeline_folder, written, tmp_path):
+def test_report_without_a_classifier_has_no_curve(cli, pipeline_folder, written, tmp_path):
     args = ["report", pipeline_folder, written[0] / "gold", "--scheme", "meddocan", "--output", tmp_path / "r.html"]
     result = cli(*args, "--json", tmp_path / "r.json")
     assert result.exit_code == 0, result.stderr
@@ -153,3 +155,41 @@ def test_misses_are_counted_by_word_and_by_entity():
     assert misses["levels"]["all"]["per_1000_notes"] == 2000.0
     assert misses["levels"]["all"]["documents"] == 1
     assert [row["missed"] for row in list_misses(gold, pred)] == ["Ana Rueda", "Jaca"]
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory):
+    """Rules alone: they find the names that a heading announces and no other."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("deid_patterns")
+    nlp.add_pipe("deid_merge")
+    path = tmp_path_factory.mktemp("rules") / "en"
+    save(nlp, path)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["fairness", *map(str, arguments)])
+
+
+def test_the_command_prints_a_table_and_writes_figures_and_rows(pipeline, tmp_path):
+    figures, rows = tmp_path / "all.json", tmp_path / "rows.json"
+    result = run(pipeline, "--lang", "en", "--n", 2, "--bootstrap", 20, "--output", figures, "--metrics", rows)
+    assert result.exit_code == 0, result.output
+    assert "african_american" in result.output
+    written = json.loads(figures.read_text(encoding="utf8"))
+    assert written["n"] == 2
+    assert set(written["origin"]["groups"]) >= {"anglo", "hispanic"}
+    assert read_rows(rows)[0].target == 0.01
+
+
+def test_the_same_seed_gives_the_same_figures(pipeline, tmp_path):
+    for name in ("a", "b"):
+        run(pipeline, "--lang", "en", "--n", 1, "--bootstrap", 20, "--output", tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_language_without_names_is_refused(pipeline):
+    result = run(pipeline, "--lang", "xx")
+    assert result.exit_code == 1
+    assert "'xx'" in result.output

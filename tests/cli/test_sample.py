@@ -43,7 +43,9 @@ def store(tmp_path):
 
 
 def test_notes_with_their_patients_names_are_drawn(cli, database, store, tmp_path):
-    result = cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes", "--dictionaries", store)
+    result = cli(
+        "sample", database, "--output", tmp_path / "s", "--n", 12, "--table", "notes", "--dictionaries", store
+    )
     assert result.exit_code == 0, result.output
     assert (
         "12 of 60 notes in 1 groups drawn, of 12 patients, 12 with identifiers of their own patient" in result.stdout
@@ -52,8 +54,10 @@ def test_notes_with_their_patients_names_are_drawn(cli, database, store, tmp_pat
     assert all(CANARY in json.loads(line)["text"] for line in lines)
 
 
-def test_what_is_not_the_sample_holds_no_identifier(cli, database, store, tmp_path):
-    result = cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes", "--dictionaries", store)
+def test_only_the_sample_contains_identifiers(cli, database, store, tmp_path):
+    result = cli(
+        "sample", database, "--output", tmp_path / "s", "--n", 12, "--table", "notes", "--dictionaries", store
+    )
     said = result.output + (tmp_path / "s" / "frame.json").read_text() + (tmp_path / "s" / "groups.csv").read_text()
     assert "progress" in said
     assert CANARY.lower() not in said.lower()
@@ -62,10 +66,18 @@ def test_what_is_not_the_sample_holds_no_identifier(cli, database, store, tmp_pa
 
 
 def test_a_sample_is_not_drawn_into_itself(cli, tmp_path, database):
-    assert cli("sample", database, tmp_path / "s", "--n", 12, "--table", "notes").exit_code == 0
+    assert cli("sample", database, "--output", tmp_path / "s", "--n", 12, "--table", "notes").exit_code == 0
     before = (tmp_path / "s" / "sample.jsonl").read_bytes()
     result = cli(
-        "sample", tmp_path / "s" / "sample.jsonl", tmp_path / "s", "--n", 2, "--date-field", "", "--overwrite"
+        "sample",
+        tmp_path / "s" / "sample.jsonl",
+        "--output",
+        tmp_path / "s",
+        "--n",
+        2,
+        "--date-field",
+        "",
+        "--overwrite",
     )
     assert result.exit_code == 1
     assert "would be overwritten" in result.stderr
@@ -78,7 +90,16 @@ def test_errors_quote_no_note(cli, tmp_path, caplog):
     (tmp_path / "m.csv").write_bytes(f"note_id,text\nN1,{CANARY} ünö\n".encode("latin-1"))
     for name in ("n.csv", "m.csv"):
         result = cli(
-            "sample", tmp_path / name, tmp_path / "s", "--patient-field", "", "--type-field", "", "--date-field", ""
+            "sample",
+            tmp_path / name,
+            "--output",
+            tmp_path / "s",
+            "--patient-field",
+            "",
+            "--type-field",
+            "",
+            "--date-field",
+            "",
         )
         assert result.exit_code == 1
         assert name in result.stderr
@@ -88,7 +109,7 @@ def test_errors_quote_no_note(cli, tmp_path, caplog):
 def test_inception_opens_every_note_of_a_sample(cli, tmp_path, database):
     cassis = pytest.importorskip("cassis")
     args = ["--n", 12, "--table", "notes", "--tool", "inception"]
-    assert cli("sample", database, tmp_path / "s", *args).exit_code == 0
+    assert cli("sample", database, "--output", tmp_path / "s", *args).exit_code == 0
     rows = [json.loads(line) for line in (tmp_path / "s" / "sample.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 12
     for row in rows:
@@ -96,11 +117,11 @@ def test_inception_opens_every_note_of_a_sample(cli, tmp_path, database):
             assert cassis.load_cas_from_json(file).sofa_string == row["text"]
 
 
-def test_annotators_start_from_what_a_pipeline_finds(cli, tmp_path, pipeline_folder):
+def test_sample_is_preannotated_by_a_pipeline(cli, tmp_path, pipeline_folder):
     row = {"note_id": "1", "patient_id": "p", "note_type": "a", "date": "2020-01-01", "text": "Puerto Esparza, tos"}
     (tmp_path / "n.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     args = ["--prelabel", pipeline_folder, "--tool", "brat", "--tool", "inception", "--tool", "label-studio"]
-    result = cli("sample", tmp_path / "n.jsonl", tmp_path / "s", *args)
+    result = cli("sample", tmp_path / "n.jsonl", "--output", tmp_path / "s", *args)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "s" / "brat" / "n000001.ann").read_text() == "T1\tCITY 0 14\tPuerto Esparza\n"
     assert '"CITY"' in (tmp_path / "s" / "label-studio" / "tasks.json").read_text()
@@ -117,16 +138,16 @@ def test_annotators_start_from_what_a_pipeline_finds(cli, tmp_path, pipeline_fol
         (["--table", CANARY], "the database rejected the query"),
     ],
 )
-def test_what_fails_leaves_nothing_behind(cli, database, tmp_path, args, message):
-    result = cli("sample", database, tmp_path / "s", "--table", "notes", *args)
+def test_failed_command_leaves_no_files(cli, database, tmp_path, args, message):
+    result = cli("sample", database, "--output", tmp_path / "s", "--table", "notes", *args)
     assert result.exit_code == 1
     assert message in result.stderr
     assert not (tmp_path / "s").exists()
 
 
-def test_a_place_that_is_taken_is_refused_before_anything_is_read(cli, tmp_path):
+def test_existing_folder_is_refused_before_anything_is_read(cli, tmp_path):
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "thesis.docx").touch()
-    result = cli("sample", tmp_path / "missing.csv", tmp_path / "s")
+    result = cli("sample", tmp_path / "missing.csv", "--output", tmp_path / "s")
     assert result.exit_code == 1
     assert "contains files that are not part of a sample" in result.stderr

@@ -39,7 +39,7 @@ def table(output):
     return lines[0].split(), {" ".join(c[:-width]): c[-width:] for c in (line.split() for line in lines[1:])}
 
 
-def test_strategies_stand_side_by_side(cli, gold):
+def test_strategies_are_compared_in_one_table(cli, gold):
     titles, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--p", 0.1, "--p", 0.5)))
     assert titles == ["consistent", "random", "markov(0.1)", "markov(0.5)"]
     assert figures["mentions"] == ["4"] * 4
@@ -48,7 +48,7 @@ def test_strategies_stand_side_by_side(cli, gold):
     assert "BERTScore F1" not in figures
 
 
-def test_rows_name_the_command_and_no_folder_of_the_machine(cli, gold, tmp_path):
+def test_metric_rows_have_the_command_without_absolute_paths(cli, gold, tmp_path):
     rows = tmp_path / "rows.json"
     clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--metrics", rows, "--data", "d", "--split", "dev"))
     written = {row.name: row for row in read_rows(rows)}
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_table(cli, gold):
     assert first == second
 
 
-def test_a_label_alone_is_measured(cli, gold):
+def test_only_the_given_label_is_measured(cli, gold):
     _, figures = table(clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--label", "CITY")))
     assert figures["mentions"] == ["1"] * 3
 
@@ -86,7 +86,7 @@ def test_a_pipeline_without_embeddings_is_refused(cli, gold, tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"), [(["--p", 1.5], "between 0 and 1, got 1.5"), (["--label", "FAX"], "contains no entities")]
 )
-def test_what_cannot_be_measured_is_refused(cli, gold, options, reason):
+def test_corpus_without_mentions_is_refused(cli, gold, options, reason):
     assert reason in clean(cli("surrogates", "evaluate", gold, "--lang", "es", *options), 1)
 
 
@@ -101,13 +101,13 @@ def test_a_masked_language_model_adds_similar_and_the_bert_score_of_all(cli, gol
 
 @pytest.mark.transformer
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::FutureWarning")
-def test_a_self_decoding_model_that_is_none_is_refused(cli, gold, tmp_path):
+def test_invalid_self_decoding_model_is_refused(cli, gold, tmp_path):
     pytest.importorskip("torch")
     said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--self-decoded", tmp_path), 1)
     assert "contains no self-decoding model" in said
 
 
-def test_a_language_model_is_asked_for_each_value_once_and_its_failures_are_shown(cli, gold):
+def test_llm_is_asked_once_per_value_and_its_failures_are_shown(cli, gold):
     pytest.importorskip("httpx")
 
     def answer(body):
@@ -129,7 +129,7 @@ def test_a_language_model_is_asked_for_each_value_once_and_its_failures_are_show
     ]
 
 
-def test_values_go_to_no_host_that_was_not_allowed(cli, gold):
+def test_values_are_not_sent_to_hosts_that_are_not_allowed(cli, gold):
     pytest.importorskip("httpx")
     said = clean(cli("surrogates", "evaluate", gold, "--lang", "es", "--llm", "http://192.0.2.1:8080"), 1)
     assert "192.0.2.1" in said

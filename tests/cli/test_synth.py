@@ -12,40 +12,40 @@ run = CliRunner().invoke
 @pytest.mark.parametrize(("format", "name"), [("brat", "c"), ("jsonl", "c.jsonl"), ("spacy", "c.spacy")])
 def test_a_corpus_is_written_and_read_again(tmp_path, format, name):
     out = tmp_path / name
-    result = run(app, ["synth", "es", str(out), "--n", "6", "--format", format])
+    result = run(app, ["synth", "es", "--output", str(out), "--n", "6", "--format", format])
     assert result.exit_code == 0, result.output
     documents = read_folder(out)
     assert len(documents) == 6
     assert any(document.entities for document in documents)
 
 
-def test_what_is_there_is_left_alone(tmp_path):
+def test_existing_output_is_not_replaced(tmp_path):
     out = tmp_path / "c"
     out.mkdir()
     (out / "thesis.docx").write_text("x", encoding="utf8")
-    assert run(app, ["synth", "es", str(out), "--n", "2"]).exit_code == 1
-    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 1
+    assert run(app, ["synth", "es", "--output", str(out), "--n", "2"]).exit_code == 1
+    assert run(app, ["synth", "es", "--output", str(out), "--n", "2", "--overwrite"]).exit_code == 1
     assert [path.name for path in out.iterdir()] == ["thesis.docx"]
 
 
-def test_a_corpus_is_replaced_when_asked(tmp_path):
+def test_corpus_is_replaced_with_overwrite(tmp_path):
     out = tmp_path / "c"
-    assert run(app, ["synth", "es", str(out), "--n", "3"]).exit_code == 0
-    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 0
+    assert run(app, ["synth", "es", "--output", str(out), "--n", "3"]).exit_code == 0
+    assert run(app, ["synth", "es", "--output", str(out), "--n", "2", "--overwrite"]).exit_code == 0
     assert len(read_folder(out)) == 2
 
 
 @pytest.mark.parametrize("name", ["visit.txt", "es-train-1-a.docx"])
-def test_a_folder_with_notes_of_somebody_else_is_never_replaced(tmp_path, name):
+def test_folder_with_other_notes_is_never_replaced(tmp_path, name):
     out = tmp_path / "c"
     out.mkdir()
     (out / name).write_text("x", encoding="utf8")
-    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 1
+    assert run(app, ["synth", "es", "--output", str(out), "--n", "2", "--overwrite"]).exit_code == 1
     assert [path.name for path in out.iterdir()] == [name]
     (out / name).unlink()
-    assert run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"]).exit_code == 0
+    assert run(app, ["synth", "es", "--output", str(out), "--n", "2", "--overwrite"]).exit_code == 0
     (out / name).write_text("x", encoding="utf8")
-    result = run(app, ["synth", "es", str(out), "--n", "2", "--overwrite"])
+    result = run(app, ["synth", "es", "--output", str(out), "--n", "2", "--overwrite"])
     assert result.exit_code == 1
     assert "not a corpus written by this command" in result.stderr
     assert (out / name).exists()
@@ -60,15 +60,15 @@ def test_the_carriers_are_never_replaced(tmp_path, out):
     (notes / "a.jsonl").write_text('{"text": "Otra nota con cinco palabras."}\n', encoding="utf8")
     before = {path.name: path.read_bytes() for path in notes.iterdir()}
     format = "jsonl" if out.endswith(".jsonl") else "brat"
-    call = ["synth", "es", str(tmp_path / out), "--n", "2", "--overwrite", "--format", format]
+    call = ["synth", "es", "--output", str(tmp_path / out), "--n", "2", "--overwrite", "--format", format]
     result = run(app, [*call, "--carriers", str(notes)])
     assert result.exit_code == 1
     assert "would replace the carrier notes" in result.stderr
     assert {path.name: path.read_bytes() for path in notes.iterdir()} == before
 
 
-def test_what_fails_leaves_nothing_behind(tmp_path):
-    result = run(app, ["synth", "qq", str(tmp_path / "c"), "--n", "2"])
+def test_failed_command_leaves_no_files(tmp_path):
+    result = run(app, ["synth", "qq", "--output", str(tmp_path / "c"), "--n", "2"])
     assert result.exit_code == 1
     assert "no templates for language 'qq'" in result.stderr
     assert list(tmp_path.iterdir()) == []

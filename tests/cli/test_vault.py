@@ -76,14 +76,14 @@ def test_purge_removes_patients_and_their_salts(cli, vault, key, tmp_path):
     assert clean(cli("vault", "purge", vault, "--vault-key", key, "--all")) == "1 note(s) removed\n"
 
 
-def test_open_says_whether_all_is_whole(cli, vault, key):
+def test_open_reports_whether_all_entries_are_intact(cli, vault, key):
     assert clean(cli("vault", "open", vault, "--vault-key", key)) == "2 note(s), all intact\n"
     with closing(sqlite3.connect(vault)) as connection, connection:
         connection.execute("DELETE FROM notes WHERE number = 1")
     assert "damaged" in clean(cli("vault", "open", vault, "--vault-key", key), 1)
 
 
-def test_salts_have_the_project_key_and_the_vault_its_own(cli, vault, key, tmp_path):
+def test_purge_takes_separate_keys_for_salts_and_vault(cli, vault, key, tmp_path):
     project, salts = tmp_path / "keys" / "project", tmp_path / "hospital.salts"
     ProjectKey.make().to_file(project)
     before = Salts(salts, ProjectKey.from_file(project)).of("4711")
@@ -95,7 +95,7 @@ def test_salts_have_the_project_key_and_the_vault_its_own(cli, vault, key, tmp_p
     assert Salts(salts, ProjectKey.from_file(project)).of("4711") != before
 
 
-def test_purge_wants_to_know_whom(cli, vault, key, tmp_path):
+def test_purge_needs_patient_or_all(cli, vault, key, tmp_path):
     assert "--patient is missing" in clean(cli("vault", "purge", vault, "--vault-key", key), 1)
     assert "cannot be used together" in clean(
         cli("vault", "purge", vault, "--vault-key", key, "--all", "--patient", "1"), 1
@@ -110,7 +110,7 @@ def test_purge_wants_to_know_whom(cli, vault, key, tmp_path):
     assert Vault.open(vault, ProjectKey.from_file(key)).check() == 2
 
 
-def test_another_key_opens_nothing(cli, vault, tmp_path):
+def test_wrong_key_is_refused(cli, vault, tmp_path):
     other = tmp_path / "keys" / "other"
     ProjectKey.make().to_file(other)
     for command in (["open"], ["list"], ["purge", "--all"], ["export", "--output", tmp_path / "out.csv"]):
@@ -118,7 +118,7 @@ def test_another_key_opens_nothing(cli, vault, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_a_key_beside_the_vault_is_refused(cli, vault, key, tmp_path):
+def test_key_in_the_folder_of_the_vault_is_refused(cli, vault, key, tmp_path):
     key.rename(tmp_path / "key")
     assert "is in the same folder" in clean(cli("vault", "list", vault, "--vault-key", tmp_path / "key"), 1)
 

@@ -1,6 +1,6 @@
 """The committed samples: a dozen notes a language, which
 
-    spacy-deid synth LANG corpus/sample_LANG --n 12 --seed 2026 --overwrite
+    spacy-deid synth LANG --output corpus/sample_LANG --n 12 --seed 2026 --overwrite
 
 makes. After a change of templates, lists or names, run that command again and read the samples.
 """
@@ -25,7 +25,9 @@ def test_a_language_has_a_dozen_notes_with_entities(lang):
 
 @pytest.mark.parametrize("lang", ["es", "en", "fi"])
 def test_the_command_makes_the_same_files(tmp_path, lang):
-    result = CliRunner().invoke(app, ["synth", lang, str(tmp_path / "made"), "--n", "12", "--seed", "2026"])
+    result = CliRunner().invoke(
+        app, ["synth", lang, "--output", str(tmp_path / "made"), "--n", "12", "--seed", "2026"]
+    )
     assert result.exit_code == 0, result.output
     committed, made = (
         {file.name: file.read_text(encoding="utf8") for file in folder.iterdir()}

@@ -1,9 +1,11 @@
-"""``--config``: the options of a run in a file; and groups of options in ``--help``."""
+"""Options in files (--config), groups of options in --help, and escaped messages."""
 
 from pathlib import Path
 
 import pytest
 from conftest import NOTE, REDACTED
+
+from spacy_deid.errors import printable
 
 SECRET = "Zubeldiagoyena"
 
@@ -31,7 +33,7 @@ def run(cli, pipeline_folder: Path, tmp_path: Path):
     ],
     ids=["keys", "table", "cfg"],
 )
-def test_a_file_holds_the_options_of_a_run(run, tmp_path, name, config):
+def test_config_file_has_the_options_of_a_run(run, tmp_path, name, config):
     result = run("redact", config, name=name)
     assert result.exit_code == 0, result.output
     assert "**************" in (tmp_path / "out" / "a.txt").read_text()
@@ -72,10 +74,10 @@ def test_a_wrong_file_is_refused_without_its_values(run, config, message):
 def test_a_missing_file_is_refused(cli, tmp_path):
     result = cli("redact", tmp_path, "--config", tmp_path / "none.toml")
     assert result.exit_code == 1
-    assert "none.toml: FileNotFoundError" in result.stderr
+    assert "none.toml: No such file or directory" in result.stderr
 
 
-def test_other_commands_take_a_file_too(run, tmp_path):
+def test_other_commands_have_a_config_file(run, tmp_path):
     result = run("annotate", 'pipeline = "PIPELINE"\noutput = "OUT"\nformat = "jsonl"\n')
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "documents.jsonl").exists()
@@ -86,3 +88,21 @@ def test_the_options_of_redact_are_listed_in_panels(cli):
     panels = ["Detection", "Policy and surrogates", "Output", "Input", "EHR context", "Documents", "Processes"]
     found = [panel for panel in panels if f"─ {panel} ─" in shown]
     assert found == panels
+
+
+HOSTILE = "a\x1b[2J\x1b]0;owned\x07\r\u202e\x9bb\nfailed: nothing.txt"
+
+
+def test_control_characters_in_file_names_are_escaped(redact, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / f"{HOSTILE}.txt").write_bytes(b"\xff\xfe")
+    result = redact(tmp_path / "in")
+    assert result.exit_code == 1
+    assert "a\\x1b[2J" in result.stderr
+    assert [char for char in result.output if not char.isprintable() and char != "\n"] == []
+    assert "\nfailed: nothing.txt" not in result.output
+
+
+@pytest.mark.parametrize("text", ["señal áéí 日本語", "a\u00a0b", "", "a b"])
+def test_printable_text_is_unchanged(text):
+    assert printable(text) == text

@@ -1,8 +1,9 @@
-"""The worker processes for files, and the supervisor thread that keeps them running.
+"""The worker processes for files and texts, and the supervisor thread that keeps those for files running.
 
 Workers are separate processes because a damaged file can crash or hang a process or use up its memory, and because the
-service must keep responding. A worker takes one task after the other from the queue. The task of a worker that stops
-is released.
+service must keep responding. A worker for files takes one task after the other from the queue. The task of a worker
+that stops is released. Texts are passed to a pool of processes during their request; a text that crashes its process
+fails together with the texts that are being processed at the same time.
 """
 
 import contextlib
@@ -11,20 +12,30 @@ import os
 import signal
 import threading
 import time
+from asyncio import wrap_future
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..errors import ConfigError, DeidError, Errors, describe
+from ..errors import ConfigError, DeidError, Errors, InputError, NotDeidentified, describe
 from ..io import hold
 from ..processes import follow_parent
+from ..surrogates.keys import ProjectKey
 from .logs import LOGGER, configure_logging
+from .processing import Deidentifiers, FileProcessor, add_released_offsets, ehr_of
 from .queue import Task
 from .settings import JobSettings, ServiceSettings
 from .storage import EncryptedStorage
 from .store import Store
+
+IDLE = 0.2  # seconds between two checks of an empty queue
+EXPIRE = 60.0  # seconds between two checks for expired jobs
+LONGEST = 60.0  # maximal delay in seconds before a crashing worker is restarted
+WAITING = 100  # maximal number of waiting texts
 
 
 def sandbox_process(gigabytes: float) -> None:
@@ -56,12 +67,7 @@ def _limit_memory(gigabytes: float) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder for this service, until the process ends. Two services in one folder would interfere with each
-    other.
-
-    folder (Path): an existing folder.
-    RAISES: ConfigError (D918) if another process has locked it.
-    """
+    """Lock the folder of a service until the process ends. RAISES: ConfigError (D918) if another process holds it."""
     try:
         with hold(folder / "lock"):
             yield
@@ -69,37 +75,15 @@ def lock_folder(folder: Path) -> Iterator[None]:
         raise ConfigError(Errors.D918.format(path=folder)) from None
 
 
-if TYPE_CHECKING:
-    from .processing import FileProcessor
-
-
-IDLE = 0.2  # seconds between two checks of an empty queue
-EXPIRE = 60.0  # seconds between two checks for expired jobs
-LONGEST = 60.0  # maximal delay in seconds before a crashing worker is restarted
-
-
 def open_store(service: ServiceSettings) -> Store:
-    """Open the store of a service.
-
-    service (ServiceSettings): settings of the service.
-    RETURNS (Store): the store.
-    RAISES: ConfigError (D640 - D642) for an invalid key.
-    """
-    from ..surrogates.keys import ProjectKey
-
+    """Open the store of a service. RAISES: ConfigError (D640 - D642) for an invalid key."""
     key = None if service.files_key is None else ProjectKey.from_file(service.files_key)
     return Store(service.data, EncryptedStorage(key))
 
 
 def run_worker(service: ServiceSettings, number: int = 0) -> None:
-    """Process tasks until the process is stopped or the service ends.
-
-    service (ServiceSettings): settings of the service.
-    number (int): number of this worker.
-    """
+    """Process tasks as the worker with a number, until the process is stopped or the service ends."""
     sandbox_process(service.worker_gb)
-    from .processing import FileProcessor
-
     store = open_store(service)
     processor = FileProcessor(service, store)
     while True:
@@ -110,13 +94,8 @@ def run_worker(service: ServiceSettings, number: int = 0) -> None:
             work(processor, store, task)
 
 
-def work(processor: "FileProcessor", store: Store, task: Task) -> None:
-    """Process one task and store its result.
-
-    processor (FileProcessor): processes the file.
-    store (Store): the store.
-    task (Task): the task.
-    """
+def work(processor: FileProcessor, store: Store, task: Task) -> None:
+    """Process one task and store its result: the new state of the file, or the reason of the failure."""
     state = "failed"
     about: dict[str, Any] = {}
     try:
@@ -133,11 +112,7 @@ def work(processor: "FileProcessor", store: Store, task: Task) -> None:
 
 
 class Supervisor:
-    """Keeps the workers running, stops a worker that takes too long for a file, and deletes expired jobs.
-
-    service (ServiceSettings): settings of the service.
-    store (Store): its store.
-    """
+    """Keeps the workers running, stops a worker that takes too long for a file, and deletes expired jobs."""
 
     def __init__(self, service: ServiceSettings, store: Store) -> None:
         self.service, self.store = service, store
@@ -165,23 +140,22 @@ class Supervisor:
         return all(worker.alive for worker in self.workers)
 
     def _watch(self) -> None:
-        """Check repeatedly until the service stops. An error, such as a full disk, does not end the loop."""
+        """Restart stopped workers, stop slow ones, and delete expired jobs, until the service stops.
+
+        An error, such as a full disk, does not end the loop.
+        """
         while not self._stop.is_set():
             try:
-                self._look()
+                for worker in self.workers:
+                    worker.revive()
+                self._stop_late()
+                if time.monotonic() - self._looked > EXPIRE:
+                    self._looked = time.monotonic()
+                    self.store.expire(self.service.keep_hours * 3600)
+                    self.store.remove_orphans()
             except Exception as error:
                 LOGGER.error(describe(error))
             self._stop.wait(IDLE)
-
-    def _look(self) -> None:
-        """Restart stopped workers, stop slow ones, delete expired jobs."""
-        for worker in self.workers:
-            worker.revive()
-        self._stop_late()
-        if time.monotonic() - self._looked > EXPIRE:
-            self._looked = time.monotonic()
-            self.store.expire(self.service.keep_hours * 3600)
-            self.store.remove_orphans()
 
     def _stop_late(self) -> None:
         """Stop workers that exceed the time limit for a file, measured by a monotonic clock."""
@@ -234,3 +208,81 @@ class _Worker:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join(timeout=10)
+
+
+class UnexpectedError(DeidError):
+    """An unexpected exception in a worker process. The message has its type and place only."""
+
+
+class TextProcessor:
+    """Passes texts to worker processes. Must be used from the service's thread only."""
+
+    def __init__(self, service: ServiceSettings) -> None:
+        self._service = service
+        self._pool: ProcessPoolExecutor | None = None
+        self._taken = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether too many texts are waiting."""
+        return self._taken >= WAITING + self._service.workers
+
+    async def release(self, text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
+        """De-identify a text.
+
+        trace (bool): whether to return the evidence of each span.
+        RETURNS (dict): "text", "spans", "warnings" and "pipeline".
+        RAISES: DeidError if the text cannot be released; UnexpectedError (D930) if its process was killed, because of
+            this text or another one.
+        """
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._service.workers, context, _begin, (self._service,))
+        pool = self._pool
+        self._taken += 1
+        try:
+            return await wrap_future(pool.submit(_release, text, settings, trace))
+        except BrokenProcessPool:
+            self._pool = None if self._pool is pool else self._pool
+            raise UnexpectedError(Errors.D930) from None
+        finally:
+            self._taken -= 1
+
+    def close(self) -> None:
+        """Stop the worker processes without waiting for their tasks."""
+        for child in multiprocessing.active_children():
+            child.kill()
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+_deidentifiers: Deidentifiers  # set in a worker process
+
+
+def _begin(service: ServiceSettings) -> None:
+    """Initialize a worker process."""
+    global _deidentifiers
+    sandbox_process(service.worker_gb)
+    _deidentifiers = Deidentifiers(service)
+
+
+def _release(text: str, settings: JobSettings, trace: bool) -> dict[str, Any]:
+    """De-identify a text in a worker process. Other exceptions are described here, where their traceback is."""
+    try:
+        deid = _deidentifiers.get(settings)
+        result = deid(text, ehr_of(settings))
+    except (ConfigError, InputError, NotDeidentified) as error:
+        raise type(error)(str(error)) from None
+    except DeidError as error:  # a subclass whose constructor may not allow pickling
+        raise DeidError(str(error)) from None
+    except Exception as error:
+        raise UnexpectedError(describe(error)) from None
+    if not result.ok:
+        unexpected = result.error in ("memory", "unexpected")
+        kind = UnexpectedError if unexpected else NotDeidentified if result.status == "withheld" else InputError
+        raise kind(result.reason)
+    spans = add_released_offsets(result.trace, result.edits, len(text))
+    if not trace:
+        spans = [{**span, "evidence": []} for span in spans]
+    pipeline = _deidentifiers.describe(deid, settings)["pipeline"]
+    return {"text": result.text, "spans": spans, "warnings": result.warnings, "pipeline": pipeline}

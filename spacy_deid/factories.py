@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import registry
-from thinc.api import Config, Model
+from thinc.api import Model
 from thinc.types import Floats2d, Floats3d
 
 from .errors import ConfigError, Errors
@@ -110,16 +110,11 @@ def make_ruler(
     return Ruler(name, key=key, paths=paths, label=label, without_patient=without_patient, fuzzy=fuzzy)
 
 
-DEFAULT_MODEL = Config().from_str(
-    """
-[model]
-@architectures = "spacy_deid.TagScorer.v1"
-dropout = 0.2
-
-[model.tok2vec]
-@architectures = "spacy_deid.NoteTok2Vec.v1"
-"""
-)["model"]
+DEFAULT_MODEL = {
+    "@architectures": "spacy_deid.TagScorer.v1",
+    "dropout": 0.2,
+    "tok2vec": {"@architectures": "spacy_deid.NoteTok2Vec.v1"},
+}
 
 
 @Language.factory(
@@ -252,13 +247,7 @@ LLM_DEFAULTS: dict[str, Any] = {
     "labels": None,
     "canaries": 2,
     "fuzzy": 90.0,
-    "server": {
-        "model_name": None,
-        "allow": [],
-        "key_variable": None,
-        "ca_file": None,
-        "response_format": "auto",
-    },
+    "server": {"model_name": None, "allow": [], "key_variable": None, "ca_file": None, "response_format": "auto"},
     "in_process": {"context": 8192, "threads": None, "gpu_layers": 0},
     "sampling": {"temperature": 0.0, "seed": 0, "grammar": None},
     "chunks": {"size": 4000, "overlap": 200},

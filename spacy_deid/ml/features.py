@@ -1,4 +1,4 @@
-"""Features of the tokens of a note as hashes: the form of a word, and the layout around it; and windows on a note.
+"""Features of the tokens of a note as hashes: the form of a word, and the layout around it.
 
 Clinical notes are half form, half prose. On a line "Apellidos: De Miguel Rivera." the key says what the value is.
 Each token therefore has, besides the form of the word, the key of its field, its position in the field and in the
@@ -6,21 +6,14 @@ note, the key under which the same word first occurred in the note ("De Miguel" 
 header), and whether capitals are informative (they are not in a note all in capitals, nor in one without capitals).
 Each column of the result is one categorical feature; equal values have equal hashes. Words could be recovered from the
 hashes with a dictionary, so the hashes are not stored.
-
-In prediction the network processes a note in windows. The features, which depend on the whole note, are read once from
-the whole note. The network reads only a few neighbours of a token, so a window with that many neighbours on each side
-gives the same scores as the whole note.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
 
 import numpy as np
 from spacy.attrs import IDX, IS_SPACE, ORTH
 from spacy.strings import hash_string  # type: ignore[attr-defined]
 from spacy.tokens import Doc, Token
-from thinc.api import Model
 
 from .lexicon import Lexicon
 
@@ -52,6 +45,20 @@ _CACHE_SIZE = 50_000  # word forms
 _ENDS = np.asarray([hash_string(s) for s in (".", "!", "?", ":", "\n")], dtype=np.uint64)
 _NO_CASE, _LOWER, _TITLE, _UPPER, _MIXED = range(5)
 _NARRATIVE = 160  # characters of a line from which on it is prose and not a form
+
+_OF_WORD = (
+    "lower",
+    "prefix",
+    "suffix3",
+    "shape",
+    "prefix3",
+    "suffix2",
+    "suffix4",
+    "long_shape",
+    "lexicon",
+    "cluster",
+    "subcluster",
+)
 
 Forms = dict[int, tuple[int, ...]]
 
@@ -133,6 +140,21 @@ class NoteView:
         columns = [*forms[:8], key, long_key, place, self._note_place(line)]
         columns += [forms[11], self.repeats[form], forms[8], forms[9], self._case(start, stop), forms[10]]
         return np.stack(columns, axis=1)
+
+    def by_form(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
+        """Return the features that depend on the form of a word: names, and hashes of shape (forms, names)."""
+        word, memory = self.forms[:, : len(_OF_WORD)], self.forms[:, len(_OF_WORD) :]
+        return [(_OF_WORD, word), (("memory",), memory), (("repeats",), self.repeats[:, None])]
+
+    def by_field(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
+        """Return the features that depend on the field: names, and hashes of shape (fields, names)."""
+        return [(("key",), self.fields[:, :1]), (("long_key",), self.fields[:, 1:])]
+
+    def by_token(self, start: int, stop: int) -> list[tuple[str, np.ndarray]]:
+        """Return the features of single tokens: names, and hashes of shape (stop - start,), which have few values."""
+        place = mix(self.place[start:stop], self.fields[self.field[start:stop], 0] != 0)
+        note_place = self._note_place(self.line[start:stop])
+        return [("field_place", place), ("note_place", note_place), ("case", self._case(start, stop))]
 
     def _note_place(self, line: np.ndarray) -> np.ndarray:
         """Return the position of the line in the note (coarse), combined with whether it is prose."""
@@ -280,77 +302,3 @@ def _memory(lower: np.ndarray, form: np.ndarray, key: np.ndarray) -> tuple[np.nd
     keyed = np.flatnonzero(key)[::-1]
     first_key[word[form[keyed]]] = key[keyed]
     return first_key[word], np.minimum(counts[word], 4).astype(np.uint64)
-
-
-WINDOW = 2000  # dense tokens; with neighbours on both sides it is still one piece of the network
-TAKES_WINDOWS = "with_blanks"  # name of the layer that can embed a stretch of a note
-
-
-class OpenNote:
-    """A note that is processed in windows. Networks with the same lexicon share its features.
-
-    doc (Doc): the note.
-    length (int): number of dense tokens.
-    """
-
-    def __init__(self, doc: Doc) -> None:
-        self.doc = doc
-        self.length = len(dense_tokens(doc))
-        self._views: dict[bytes, NoteView] = {}
-
-    def view(self, lexicon: bytes, features: NoteFeatures) -> NoteView:
-        """Return the features of the note, computed once per lexicon."""
-        if lexicon not in self._views:
-            self._views[lexicon] = features.read(self.doc)
-        return self._views[lexicon]
-
-
-class Window:
-    """A range of dense tokens of a note, from `start` to `stop` (exclusive)."""
-
-    def __init__(self, note: OpenNote, start: int, stop: int) -> None:
-        self.note, self.start, self.stop = note, start, stop
-
-    def __len__(self) -> int:
-        """Return the number of dense tokens."""
-        return self.stop - self.start
-
-    def widen(self, by: int) -> "Window":
-        """Extend the window by a number of tokens on both sides, as far as the note goes."""
-        return Window(self.note, max(0, self.start - by), min(self.note.length, self.stop + by))
-
-
-def are_windows(docs: list[Any]) -> TypeGuard[list[Window]]:
-    """Return whether the inputs of a network are windows rather than Docs; they are never mixed."""
-    return bool(docs) and isinstance(docs[0], Window)
-
-
-def cut_windows(docs: Sequence[Doc], size: int = WINDOW) -> Iterator[list[tuple[int, Window]]]:
-    """Split notes into windows, in batches of about one window in total.
-
-    docs (Sequence[Doc]): notes; an empty note has no window.
-    size (int): maximum number of dense tokens per window.
-    YIELDS (list[tuple[int, Window]]): note index and window, in order.
-    """
-    batch: list[tuple[int, Window]] = []
-    room = size
-    for i, doc in enumerate(docs):
-        note = OpenNote(doc)
-        for start in range(0, note.length, size):
-            window = Window(note, start, min(note.length, start + size))
-            if len(window) > room and batch:
-                yield batch
-                batch, room = [], size
-            batch.append((i, window))
-            room -= len(window)
-    if batch:
-        yield batch
-
-
-def takes_windows(model: Model[Any, Any]) -> bool:
-    """Return whether a model of tag scores can process windows: all its members must use `NoteTok2Vec`."""
-    if model.name == "committee":
-        return all(map(takes_windows, model.layers))
-    while model.name != TAKES_WINDOWS and model.layers:
-        model = model.layers[0]
-    return model.name == TAKES_WINDOWS

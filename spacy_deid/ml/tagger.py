@@ -40,7 +40,7 @@ from thinc.types import Floats2d, Floats3d, Ints2d
 from thinc.util import convert_recursive, is_xp_array
 
 from ..errors import ConfigError, Errors
-from .features import FEATURES, TAKES_WINDOWS, NoteFeatures, are_windows, dense_tokens
+from .features import FEATURES, NoteFeatures, dense_tokens
 from .lexicon import Lexicon
 
 DEFAULT_ROWS: Mapping[str, int] = {
@@ -92,8 +92,7 @@ def build_note_tok2vec(
         shape and context; in practice most names are unseen.
     lexicon (Optional[str]): file of a `lexicon.Lexicon`. It is read on initialization and saved with the model; a
         saved model does not need the file.
-    RETURNS (Model): Docs → float32 arrays of shape (tokens, width), zero for white space. In prediction it also
-        accepts `features.Window` inputs, for arrays of shape (dense tokens, width).
+    RETURNS (Model): Docs → float32 arrays of shape (tokens, width), zero for white space.
     """
     known = {name: n for name, n in DEFAULT_ROWS.items() if lexicon is not None or name not in _FROM_LEXICON}
     tables = dict(rows or known)
@@ -108,8 +107,9 @@ def build_note_tok2vec(
     dense: Model[Any, Any] = chain(
         _extract(list(tables), word_dropout, lexicon), _in_pieces(network, depth * window_size)
     )
-    forward = partial(_blanks_forward, depth * window_size)
-    model: Model[Any, Any] = Model(TAKES_WINDOWS, forward, init=_pieces_init, layers=[dense], dims={"nO": None})
+    model: Model[Any, Any] = Model(
+        "with_blanks", _blanks_forward, init=_pieces_init, layers=[dense], dims={"nO": None}
+    )
     model.set_dim("nO", width)
     return _on_blas(model)
 
@@ -179,6 +179,11 @@ def _extract(names: list[str], word_dropout: float, lexicon: str | None) -> Mode
     return Model("note_features", forward, init=partial(_read_lexicon, lexicon), attrs={"lexicon": b""})
 
 
+def feature_names(extract: Model[Any, Any]) -> list[str]:
+    """Return the features that a layer "note_features" computes, in the order of its columns."""
+    return [FEATURES[i] for i in cast(_Extract, extract._func).columns]
+
+
 def _read_lexicon(path: str | None, model: Model[Any, Any], X: Any = None, Y: Any = None) -> None:
     """Read the lexicon into the attributes that are saved with the model."""
     if path is not None:
@@ -195,7 +200,7 @@ class _Extract:
     def __call__(
         self, model: Model[Any, Any], docs: list[Doc], is_train: bool
     ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-        """Compute the feature columns of Docs or windows."""
+        """Compute the feature columns of Docs."""
         if model.attrs["lexicon"] is not self.lexicon:
             self.lexicon = model.attrs["lexicon"]
             self.extract = NoteFeatures(Lexicon.from_bytes(self.lexicon) if self.lexicon else None)
@@ -208,9 +213,6 @@ class _Extract:
 
     def _features(self, docs: list[Any]) -> list[np.ndarray]:
         """Compute all columns, once for the committee members with the same lexicon."""
-        if are_windows(docs):
-            views = [(window, window.note.view(self.lexicon, self.extract)) for window in docs]
-            return [view.rows(window.start, window.stop) for window, view in views]
         if not isinstance(docs, _Batch):
             return [self.extract(doc) for doc in docs]
         if self.lexicon not in docs.features:
@@ -219,19 +221,9 @@ class _Extract:
 
 
 def _blanks_forward(
-    overlap: int, model: Model[Any, Any], docs: list[Any], is_train: bool
+    model: Model[Any, Any], docs: list[Any], is_train: bool
 ) -> tuple[list[Any], Callable[[list[Any]], list[Doc]]]:
-    """Insert zero rows for white space, which the network does not process; or embed windows, each with its
-    neighbours.
-    """
-    if are_windows(docs):
-        wide = [(window, window.widen(overlap)) for window in docs]
-        embedded = model.layers[0].predict([more for _, more in wide])
-        trimmed = [
-            output[window.start - more.start :][: len(window)]
-            for (window, more), output in zip(wide, embedded, strict=True)
-        ]
-        return trimmed, lambda gradients: []
+    """Insert zero rows for white space, which the network does not process."""
     dense = [dense_tokens(doc) for doc in docs]
     outputs, backprop_dense = model.layers[0](docs, is_train)
 

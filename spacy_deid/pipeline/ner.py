@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
-from thinc.api import Model
+from thinc.api import Model, Optimizer
 from thinc.types import Floats2d, Floats3d
 
 from ..errors import ConfigError, Errors
@@ -31,8 +31,9 @@ from ..ml.decoding import (
     named_points,
     read_stretches,
 )
-from ..ml.features import WINDOW, cut_windows, dense_tokens, takes_windows
+from ..ml.features import dense_tokens
 from ..ml.postprocess import admit, join_names, propagate_names, settle_roles, split_contacts, trim, widen
+from ..ml.prediction import Predictor, can_predict
 from ..ml.tagger import weights_from_bytes, weights_to_bytes
 from ..spans import Evidence, check_key, write_evidence
 
@@ -43,7 +44,11 @@ _CONTACTS = frozenset("DEF")  # telephone, fax, e-mail: HIPAA categories
 
 
 class DeidNER(TrainablePipe):  # type: ignore[misc]
-    """BIOES token classifier with constrained decoding and calibrated probabilities."""
+    """BIOES token classifier with constrained decoding and calibrated probabilities.
+
+    predictor (Optional[Predictor]): computes the scores for the current weights; made when it is first needed, and
+        dropped when the weights change. Models that it does not support predict by themselves.
+    """
 
     def __init__(
         self,
@@ -62,7 +67,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         self.key = check_key(key)
         self.propagate_names = propagate_names
         self.scorer = scorer
-        self.window = WINDOW  # dense tokens that are scored at once; the size bounds memory and changes no score
+        self.predictor: Predictor | None = None
         self.operating_point: str | None = None
         self.cfg: dict[str, Any] = {
             "labels": [],
@@ -155,6 +160,26 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
             raise ConfigError(Errors.D202.format(name=self.name))
         sample = [example.x for example in examples if len(example.x)][:10]
         self.model.initialize(X=sample, Y=[self._zeros(doc) for doc in sample])
+        self.predictor = None
+
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Update the weights with the gradients of the current batch.
+
+        sgd (Optimizer): the optimizer.
+        """
+        super().finish_update(sgd)
+        self.predictor = None
+
+    def use_params(self, params: dict[Any, Any]) -> Iterator[None]:
+        """Use other weights, such as the averages of the optimizer; a generator, as `Language.use_params` expects.
+
+        params (dict): the weights by node and name.
+        YIELDS (None): once; the weights are restored when the generator continues.
+        """
+        self.predictor = None
+        with self.model.use_params(params):
+            yield
+        self.predictor = None
 
     def _zeros(self, doc: Doc) -> Floats2d:
         """Return an output of the right shape, for shape inference."""
@@ -256,18 +281,16 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         return [(*span, rule) for span, rule in zip(settle_roles(doc, whole, persons), rules, strict=True)]
 
     def _emissions(self, docs: list[Doc]) -> Iterator[tuple[int, np.ndarray]]:
-        """Compute the tag scores of the dense tokens of each Doc, averaged over a committee, window by window.
-
-        The model does not get empty Docs. A model that does not support windows scores each Doc as a whole.
+        """Compute the tag scores of the dense tokens of each Doc, averaged over a committee.
 
         YIELDS (tuple[int, ndarray]): index of the Doc, scores of its next dense tokens, shape (tokens, tags).
         """
         if not self.labels:
             raise ConfigError(Errors.D203.format(name=self.name))
-        if takes_windows(self.model):
-            for batch in cut_windows(docs, self.window):
-                scores = cast(Any, self.model).predict([window for _, window in batch])
-                yield from ((i, _mean(_to_numpy(self.model, s))) for (i, _), s in zip(batch, scores, strict=True))
+        if self.predictor is None and can_predict(self.model):
+            self.predictor = Predictor(self.model)
+        if self.predictor is not None:
+            yield from self.predictor(docs)
             return
         full = [i for i, doc in enumerate(docs) if len(doc)]
         scores = self.model.predict([docs[i] for i in full]) if full else []
@@ -347,6 +370,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         parts = srsly.msgpack_loads(data)
         super().from_bytes(parts["component"], exclude=[*exclude, "model"])
         weights_from_bytes(self.model, parts["model"])
+        self.predictor = None
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
@@ -367,6 +391,7 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         """
         super().from_disk(path, exclude=[*exclude, "model"])
         weights_from_bytes(self.model, (Path(path) / "model").read_bytes())
+        self.predictor = None
         return self
 
 

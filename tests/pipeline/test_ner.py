@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 import spacy
 from conftest import long_notes
@@ -11,7 +12,7 @@ from spacy.util import fix_random_seed
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.ml.crf import gold_spans
-from spacy_deid.ml.features import WINDOW
+from spacy_deid.ml.prediction import Predictor
 from spacy_deid.spans import read_evidence
 
 LINES = [
@@ -146,17 +147,47 @@ def test_long_note_is_found_to_the_end(nlp, length):
     assert doc.spans["deid/ner"][-1].end_char > length - 1000
 
 
+def test_scores_follow_the_weights():
+    nlp = train(blank(), COMMITTEE, steps=2)
+    ner = nlp.get_pipe("deid_ner")
+
+    def scores():
+        predicted = [score.mean(axis=0) for score in ner.model.predict([nlp.make_doc(TEXT)])]
+        (_, fast), *_ = Predictor(ner.model)([nlp.make_doc(TEXT)])
+        np.testing.assert_allclose(fast, predicted[0], atol=1e-4)
+        return ner.read([nlp.make_doc(TEXT)])[0].phi
+
+    optimizer = nlp.resume_training()
+    before = scores()
+    nlp.update(examples(nlp), sgd=optimizer)
+    after = scores()
+    assert not np.allclose(before, after)
+    halves = {
+        (node.id, name): node.get_param(name) / 2
+        for node in ner.model.walk()
+        for name in node.param_names
+        if node.has_param(name)
+    }
+    with nlp.use_params(halves):
+        halved = scores()
+    assert not np.allclose(halved, after)
+    assert np.array_equal(scores(), after)
+    ner.from_bytes(nlp.get_pipe("deid_ner").to_bytes())
+    assert np.allclose(scores(), after, atol=0.01)
+
+
+@pytest.mark.parametrize("nlp", [COMMITTEE], indirect=True, ids=["committee"])
 @pytest.mark.parametrize("size", [1, 5, 13, 50])
-def test_windows_change_nothing_that_is_found(nlp, size):
+def test_the_size_of_stretches_changes_nothing_that_is_found(nlp, size):
     ner = nlp.get_pipe("deid_ner")
     texts = ["\n".join([TEXT, "Hemoglobina y  dieta. Pérez", *(text for text, _ in LINES)]), "", TEXT, " \n"]
     whole = [read_evidence(nlp(text), "deid/ner") for text in texts]
     assert len(whole[0]) > 4
-    ner.window = size
+    ner.predictor = Predictor(ner.model, size)
     try:
         cut = [read_evidence(doc, "deid/ner") for doc in nlp.pipe(texts)]
     finally:
-        ner.window = WINDOW
+        ner.predictor = None
     for one, other in zip(whole, cut, strict=True):
         assert [(e.start, e.end, e.label, e.rule) for e in one] == [(e.start, e.end, e.label, e.rule) for e in other]
         assert [e.score for e in one] == pytest.approx([e.score for e in other], abs=1e-4)

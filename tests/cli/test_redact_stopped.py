@@ -31,7 +31,7 @@ def many(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(many: Path, pipeline_folder: Path, tmp_path: Path):
-    """Start ``redact`` as a process, and wait until it has written something."""
+    """Start ``redact`` as a process, and wait until it has written two files: the first one is then counted."""
     running = []
 
     def run(*options: str) -> subprocess.Popen[str]:
@@ -43,7 +43,7 @@ def start(many: Path, pipeline_folder: Path, tmp_path: Path):
             text=True,
         )
         running.append(process)
-        while process.poll() is None and not list((tmp_path / "out").glob("*.txt")):
+        while process.poll() is None and len(list((tmp_path / "out").glob("*.txt"))) < 2:
             time.sleep(0.02)
         return process
 

@@ -96,7 +96,7 @@ def test_purge_takes_separate_keys_for_salts_and_vault(cli, vault, key, tmp_path
 
 
 def test_purge_needs_patient_or_all(cli, vault, key, tmp_path):
-    assert "--patient is missing" in clean(cli("vault", "purge", vault, "--vault-key", key), 1)
+    assert "--patient or --all is missing" in clean(cli("vault", "purge", vault, "--vault-key", key), 1)
     assert "cannot be used together" in clean(
         cli("vault", "purge", vault, "--vault-key", key, "--all", "--patient", "1"), 1
     )

@@ -47,7 +47,7 @@ def eponym_names(folder: Path, lang: str) -> Iterator[MedicalTerm]:
         rows = [row for row in csv.reader(file, delimiter="\t") if len(row) == 2 and int(row[1]) >= LEAST[lang]]
     names = {name.removesuffix("'s") for name, _ in rows if name[:1].isupper()}
     rare = sorted(name for name in names if len(name) > 3 and not is_person_name(normal_form(name)))
-    heads = read_heads(COMMON / "heads.csv", lang)
+    heads = read_heads(lang)
     yield from expand_eponyms((Eponym(name, CONCEPTS, "never") for name in rare), heads, lang)
 
 

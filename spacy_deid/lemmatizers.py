@@ -187,7 +187,7 @@ def _load_voikko() -> Analyse:
     try:
         from libvoikko import Voikko
 
-        voikko = Voikko("fi")
+        voikko = Voikko("fi")  # Finnish is the only language with a complete dictionary for Voikko
     except Exception:  # Voikko has its own exceptions for a missing library and a missing dictionary
         raise ConfigError(Errors.D822) from None
     voikko.setSpellerCacheSize(-1)  # no cache, which would store words of notes

@@ -72,7 +72,7 @@ class CorpusReader:
             raise InputError(Errors.D707.format(path=path, reason=f"not one of {', '.join(SUFFIXES)}"))
         found = 0
         try:
-            with _open(path) as file:
+            with _OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
                 for row in readers[_kind(path)](file, path):
                     found += 1
                     yield row
@@ -145,8 +145,3 @@ def _kind(path: Path) -> str:
     if suffixes and suffixes[-1] in _OPENERS:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""
-
-
-def _open(path: Path) -> Any:
-    """Open a file in binary mode, decompressed."""
-    return _OPENERS.get(path.suffix.lower(), open)(path, "rb")

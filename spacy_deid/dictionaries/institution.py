@@ -190,7 +190,16 @@ class InstitutionWriter:
                 values.write(some_values.tobytes())
         for run in self._runs:
             run.unlink()
-        self._write_index()
+        all_keys, all_values = map_file(self._folder / "keys", np.uint64), map_file(self._folder / "values", np.uint32)
+        bits = max(len(all_keys).bit_length(), 1)
+        bounds = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
+        index = np.append(np.searchsorted(all_keys, bounds), len(all_keys)).astype(np.uint32)
+        (self._folder / "index").write_bytes(index.tobytes())
+        firsts = all_keys[(all_values & FIRST) != 0]
+        bits = min(max(len(firsts).bit_length() + 4, 8), 23)
+        table = np.zeros(1 << bits, dtype=bool)
+        table[(firsts >> np.uint64(64 - bits)).astype(np.int64)] = True
+        (self._folder / "first").write_bytes(table.tobytes())
         return [tuple(self._tags.known[number - 1] for number in numbers) for numbers in sets]
 
     def _hash(self) -> None:
@@ -235,19 +244,6 @@ class InstitutionWriter:
                 for (keys, marks), cut in zip(runs, cuts, strict=True)
             ]
             yield _unite(*_sort_rows(pieces), sets)
-
-    def _write_index(self) -> None:
-        """Write the index of leading bits and the table of first words."""
-        keys, values = map_file(self._folder / "keys", np.uint64), map_file(self._folder / "values", np.uint32)
-        bits = max(len(keys).bit_length(), 1)
-        bounds = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
-        index = np.append(np.searchsorted(keys, bounds), len(keys)).astype(np.uint32)
-        (self._folder / "index").write_bytes(index.tobytes())
-        firsts = keys[(values & FIRST) != 0]
-        bits = min(max(len(firsts).bit_length() + 4, 8), 23)
-        table = np.zeros(1 << bits, dtype=bool)
-        table[(firsts >> np.uint64(64 - bits)).astype(np.int64)] = True
-        (self._folder / "first").write_bytes(table.tobytes())
 
 
 def map_file(path: Path, kind: type[Number]) -> NDArray[Number]:

@@ -125,7 +125,19 @@ def build_dictionary(
     report = BuildReport(mapping.tables)
     langs = {table.lang for table in mapping.tables}
     limits = {lang: _ambiguity(lang, settings) for lang in langs}
-    about = _about(mapping, settings, limits)
+    sources = {
+        table.source.name: table.source.path.name if table.source.path else f"${table.source.url_env}"
+        for table in mapping.tables
+    }
+    counts = {lang: words.counts.total if words.counts else 0 for lang, words in sorted(limits.items())}
+    about = {
+        "mapping": mapping.path.name,
+        "sources": sources,
+        "limit_per_million": settings.limit,
+        "background_words": counts,
+        "update": settings.update,
+        "fuzzy": settings.fuzzy,
+    }
     with StoreWriter(folder, update=settings.update) as writer, RowPartitions(folder.parent) as scratch:
         shared, tags = writer.share(patient_tags(mapping.tables))
         old = folder if settings.update and not settings.replace and writer.has_old else None
@@ -146,23 +158,6 @@ def _ambiguity(lang: str, settings: Settings) -> Ambiguity:
     if settings.background is not None:
         return Ambiguity(settings.background, settings.limit)
     return Ambiguity.of(lang, settings.limit)
-
-
-def _about(mapping: EhrMapping, settings: Settings, limits: dict[str, Ambiguity]) -> dict[str, Any]:
-    """Describe the build for manifest and report. Queries and URLs are left out, sources are named."""
-    sources = {
-        table.source.name: table.source.path.name if table.source.path else f"${table.source.url_env}"
-        for table in mapping.tables
-    }
-    counts = {lang: words.counts.total if words.counts else 0 for lang, words in sorted(limits.items())}
-    return {
-        "mapping": mapping.path.name,
-        "sources": sources,
-        "limit_per_million": settings.limit,
-        "background_words": counts,
-        "update": settings.update,
-        "fuzzy": settings.fuzzy,
-    }
 
 
 class _Build:

@@ -222,7 +222,7 @@ def expand_person(parts: Mapping[str, Sequence[str]], lang: str) -> list[Form]:
     surnames = _distinct([whole, *(form for name in names for form in _surname_sides(name))])
     forms = [Form(whole)] if len(several) > 1 else []
     for surname in surnames[:_SURNAMES]:
-        tails = _tails(surname, lang)
+        tails = [form for form in _cases(surname, lang, "surname") if form != surname] if inflects(lang) else ()
         for given in givens[:_SIDES]:
             forms += _pair(given, surname, tails, middles)
         forms += (Form(f"{nickname} {surname}") for nickname in nicknames[:_SIDES])
@@ -321,11 +321,6 @@ def _surname_sides(name: str) -> tuple[str, ...]:
     """The surnames to combine with a given name: all of them, each one, and the first without its particles."""
     groups = split_surnames(name)
     return tuple(_distinct(map(normal_form, [" ".join(groups), *groups, *map(strip_particles, groups[:1])])))
-
-
-def _tails(surname: str, lang: str) -> Sequence[str]:
-    """The inflected forms of a surname at the end of a full name."""
-    return [form for form in _cases(surname, lang, "surname") if form != surname] if inflects(lang) else ()
 
 
 def _pair(given: str, surname: str, tails: Sequence[str], middles: Sequence[str]) -> Iterator[Form]:

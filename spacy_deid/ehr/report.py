@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, InputError
-from .mapping import Column, Table
+from .mapping import Table
 
 _LISTED = 1_000
 _SURE = 20  # from this number of values on, a column is judged by its share of invalid values
@@ -113,20 +113,16 @@ class BuildReport:
         RAISES: InputError (D183) if most values of a column are invalid for its kind.
         """
         for column in table.columns:
-            self._check(table, column, some)
-
-    def _check(self, table: Table, column: Column, some: bool) -> None:
-        """Refuse a column if most of its values are invalid: most patients would have no entry from it."""
-        tally = self.columns[column.rule]
-        wrong = tally.skipped[f"no {column.kind}"]
-        total = wrong + tally.used
-        if some:
-            refused = wrong >= _SURE and not tally.used
-        else:
-            refused = wrong > 0 and (not tally.used or (total >= _SURE and wrong > total * _WRONG))
-        if refused:
-            values = {"table": table.name, "column": column.name, "count": wrong, "total": total}
-            raise InputError(Errors.D183.format(**values, kind=column.kind))
+            tally = self.columns[column.rule]
+            wrong = tally.skipped[f"no {column.kind}"]
+            total = wrong + tally.used
+            if some:
+                refused = wrong >= _SURE and not tally.used
+            else:
+                refused = wrong > 0 and (not tally.used or (total >= _SURE and wrong > total * _WRONG))
+            if refused:
+                values = {"table": table.name, "column": column.name, "count": wrong, "total": total}
+                raise InputError(Errors.D183.format(**values, kind=column.kind))
 
     @property
     def used(self) -> int:

@@ -15,10 +15,8 @@ import phonenumbers
 
 from ..dictionaries.normalise import normal_form
 from ..errors import ConfigError, Errors
-from ..lang import get_language, language_codes
+from ..lang import all_languages, get_language, language_codes
 from ..lang.inflection import case_forms, inflects
-
-_NAMES = "names"  # name of the file that all languages share
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +92,12 @@ def load_language(lang: str) -> Language:
 
 @cache
 def name_words() -> NameWords:
-    """Load the words in names that are not names. All languages share one list."""
-    file = resources.files("spacy_deid") / "resources" / "expansion" / "names.toml"
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    return NameWords(*(_words(data[key]) for key in ("particles", "titles", "suffixes", "credentials")))
+    """Load the words in names that are not names, of all languages: records hold names from anywhere."""
+    shared = resources.files("spacy_deid") / "resources" / "expansion" / "names.toml"
+    data = [tomllib.loads(shared.read_text(encoding="utf-8"))]
+    data += [language.read_toml("expansion.toml") for language in all_languages("expansion.toml")]
+    keys = ("particles", "titles", "suffixes", "credentials")
+    return NameWords(*(_words([word for words in data for word in words.get(key, ())]) for key in keys))
 
 
 def _words(words: Sequence[str]) -> frozenset[str]:
@@ -126,19 +126,9 @@ def date_forms(value: str, lang: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     language = load_language(lang)
-    fields = _date_fields(day) | {"month": language.months[day.month - 1], "mon": language.months_short[day.month - 1]}
-    forms = [separator.join(fields[name] for name in ("y", "mm", "dd")) for separator in (" ", "/", "")]
-    for order in language.orders:
-        forms += _numeric(order, fields)
-    forms += (normal_form(pattern.format(**fields)) for pattern in language.dates_in_words)
-    return tuple(dict.fromkeys(forms))
-
-
-def _date_fields(day: date) -> dict[str, str]:
-    """The numeric fields of a date, as used in format strings."""
     ending = "th" if 11 <= day.day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
     year = f"{day.year:04}"
-    return {
+    fields = {
         "d": str(day.day),
         "dd": f"{day.day:02}",
         "m": str(day.month),
@@ -146,7 +136,12 @@ def _date_fields(day: date) -> dict[str, str]:
         "y": year,
         "yy": year[2:],
         "th": ending,
-    }
+    } | {"month": language.months[day.month - 1], "mon": language.months_short[day.month - 1]}
+    forms = [separator.join(fields[name] for name in ("y", "mm", "dd")) for separator in (" ", "/", "")]
+    for order in language.orders:
+        forms += _numeric(order, fields)
+    forms += (normal_form(pattern.format(**fields)) for pattern in language.dates_in_words)
+    return tuple(dict.fromkeys(forms))
 
 
 def _numeric(order: str, fields: dict[str, str]) -> Iterator[str]:
@@ -208,7 +203,11 @@ def phone_forms(value: str, lang: str) -> tuple[str, ...]:
     # With the country code attached, no shorter form would match.
     forms += (f"{code}{national}" for code in (f"+{country}", f"00{country}", country))
     for sizes in _groups_of(country, national[:_LEAD], len(national)):
-        forms += _grouped(_cut(national, sizes), country, trunk)
+        digits, cut = national, []
+        for size in sizes:
+            cut.append(digits[:size])
+            digits = digits[size:]
+        forms += _grouped(cut, country, trunk)
     return tuple(dict.fromkeys(form for form in forms if form))
 
 
@@ -266,15 +265,6 @@ def _even(length: int, first: int) -> tuple[int, ...]:
         sizes.append(3)
         rest -= 3
     return (*sizes, rest) if rest else tuple(sizes)
-
-
-def _cut(digits: str, sizes: tuple[int, ...]) -> list[str]:
-    """Cut digits into groups."""
-    cut = []
-    for size in sizes:
-        cut.append(digits[:size])
-        digits = digits[size:]
-    return cut
 
 
 _BRACKETS = re.compile(r"\(([^()]*)\)")
@@ -354,7 +344,8 @@ def street_forms(value: str, lang: str) -> tuple[str, ...]:
     whole = normal_form(value)
     house = _to_house(whole, language)
     pieces = dict.fromkeys([whole, house, house.replace(",", "")])
-    street = _without_number(house)
+    after = re.sub(r"[\s,]*(n\.?[ºo°]?\s*)?\d+[^\W\d_]?$", "", house)
+    street = re.sub(r"^\d+[^\W\d_]?\s+", "", after).strip(" ,")
     if len(street) >= _SHORT_STREET and street != whole:
         pieces[street] = None
     forms = [other for piece in pieces for other in _street_kinds(piece, language)]
@@ -375,12 +366,6 @@ def _to_house(address: str, language: Language) -> str:
         if any(word.isalpha() for word in words):
             return address[: found.end()]
     return address.partition(",")[0].strip()
-
-
-def _without_number(house: str) -> str:
-    """Remove the house number before or after a street."""
-    after = re.sub(r"[\s,]*(n\.?[ºo°]?\s*)?\d+[^\W\d_]?$", "", house)
-    return re.sub(r"^\d+[^\W\d_]?\s+", "", after).strip(" ,")
 
 
 def _street_kinds(street: str, language: Language) -> list[str]:
@@ -430,12 +415,13 @@ def _cases(names: Iterable[str], lang: str, kind: str) -> list[str]:
     """Inflect names, if the language does."""
     if not inflects(lang):
         return []
-    return [form for name in names for form in sorted(case_forms(_proper(name), lang, kind=kind))]
-
-
-def _proper(name: str) -> str:
-    """Title case, except for a word that may be an acronym."""
-    return name if name.isupper() and len(name) <= _PARTS_LENGTH else title_case(name)
+    return [
+        form
+        for name in names
+        for form in sorted(
+            case_forms(name if name.isupper() and len(name) <= _PARTS_LENGTH else title_case(name), lang, kind=kind)
+        )
+    ]
 
 
 def _normal(forms: Iterable[str]) -> tuple[str, ...]:

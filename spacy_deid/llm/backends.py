@@ -113,7 +113,7 @@ class InProcess:
         vocabulary = self._library.llama_model_get_vocab(self._llama.model)
         sampler = self._library.llama_sampler_init_grammar(vocabulary, text.encode("utf-8"), b"root")
         if not sampler:
-            wanted = "a grammar in GBNF that has a 'root'"
+            wanted = "a GBNF grammar with a rule 'root'"
             raise ConfigError(Errors.D738.format(setting="grammar", wanted=wanted))
         self._library.llama_sampler_free(sampler)
         return self._library.LlamaGrammar.from_string(text, verbose=False)
@@ -154,7 +154,7 @@ class InProcess:
                 reason = "the prompt is longer than 'context'" if too_long else "llama.cpp failed"
                 raise self._error(f"{reason} ({type(error).__name__})", too_long=too_long) from None
         if choice["finish_reason"] == "length":
-            raise self._error("its answer was cut off", too_long=True)
+            raise self._error("the answer was cut off", too_long=True)
         return str(choice["message"]["content"] or "")
 
     def _error(self, reason: str, *, too_long: bool = False) -> BackendError:

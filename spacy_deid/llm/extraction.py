@@ -51,7 +51,7 @@ class Planted:
         said = [_folded(string) for strings in answers.values() for string in strings]
         missing = sum(not _reports(said, canary) for canary in self.canaries)
         if missing:
-            raise NoAnswer(f"its answer leaves out {missing} of {len(self.canaries)} planted identifiers")
+            raise NoAnswer(f"the answer does not contain {missing} of {len(self.canaries)} planted identifiers")
         return {label: [s for string in strings if (s := self._without(string))] for label, strings in answers.items()}
 
     def _without(self, string: str) -> str:
@@ -163,7 +163,8 @@ def _parts(text: str, size: int, overlap: int) -> Iterator[Part]:
         end = _last(text, start + size // 2, start + size) or start + size
         yield start, end
         shared = max(end - overlap, start + 1)
-        start = _first_word(text, shared, end) if overlap else end
+        match = _SPACE.search(text, shared, end)
+        start = (match.end() if match and match.end() < end else shared) if overlap else end
     if start < len(text):
         yield start, len(text)
 
@@ -175,12 +176,6 @@ def _last(text: str, start: int, end: int) -> int | None:
         if ends:
             return ends[-1]
     return None
-
-
-def _first_word(text: str, start: int, end: int) -> int:
-    """Return the first start of a word between `start` and `end`; `start` if there is none."""
-    match = _SPACE.search(text, start, end)
-    return match.end() if match and match.end() < end else start
 
 
 Strings = dict[str, list[str]]
@@ -244,25 +239,21 @@ class Extractor:
                 return Extraction(planted.check(read_answer(said, self.labels)), tries)
             except BackendError as error:
                 if error.too_long:  # it would be again
-                    return self._halves(text, tries, error, stopped)
+                    answers: Strings = {label: [] for label in self.labels}
+                    for start, end in split_text(text, len(text) // 2 + 1, _SMALLEST // 8):
+                        if len(text) <= _SMALLEST or stopped.is_set():
+                            raise error
+                        half = self.ask(text[start:end], stopped)
+                        tries += half.tries
+                        for label, strings in half.answers.items():
+                            answers[label] += strings
+                    return Extraction(answers, tries)
                 last: Exception = error
             except NoAnswer as error:
                 last = error
             if tries > self.retries or stopped.wait(self.wait * 2 ** (tries - 1)):
                 break
         raise last
-
-    def _halves(self, text: str, tries: int, error: BackendError, stopped: Event) -> Extraction:
-        """Ask for the two halves of a part, which have shorter answers."""
-        answers: Strings = {label: [] for label in self.labels}
-        for start, end in split_text(text, len(text) // 2 + 1, _SMALLEST // 8):
-            if len(text) <= _SMALLEST or stopped.is_set():
-                raise error
-            half = self.ask(text[start:end], stopped)
-            tries += half.tries
-            for label, strings in half.answers.items():
-                answers[label] += strings
-        return Extraction(answers, tries)
 
 
 class PartFailed(DeidError):

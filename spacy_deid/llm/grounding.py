@@ -16,6 +16,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
+from ..lang import shared_words
+
 LONG_NUMBER = 4  # digits from which on a number is more than a value or a house
 _SHORTEST = 4  # letters and digits of a string that is looked for with slips of the pen
 _MOST_WORDS = 24  # of such a string: no name and no address has more
@@ -105,7 +107,11 @@ class Letters:
     def _check(self, first: int, last: int, wanted: "Letters", label: str, loose: bool) -> Found | None:
         """Return a match with its rule; None if it differs too much from the wanted string."""
         start, end = self._place(first, last)
-        start, end = self._add_signs(start, end, wanted)
+        # punctuation at the start and end of the wanted string belongs to the match
+        head, tail = wanted._text[: wanted._places[0]], wanted._text[wanted._place(0, len(wanted.folded))[1] :]
+        if head and self._text.endswith(head, 0, start):
+            start -= len(head)
+        end += len(tail) if self._text.startswith(tail, end) else 0
         rule = _rule(self._text[start:end], wanted._text)
         short = len(wanted.folded) < _SHORTEST
         if rule == "fuzzy" and (not loose or short or not _same_digits(self._text[start:end], wanted._text)):
@@ -146,13 +152,6 @@ class Letters:
         while end < len(self._text) and unicodedata.category(self._text[end]).startswith("M"):
             end += 1
         return start, end
-
-    def _add_signs(self, start: int, end: int, wanted: "Letters") -> tuple[int, int]:
-        """Extend a match by the punctuation at the start and end of the wanted string, if the text has it too."""
-        head, tail = wanted._text[: wanted._places[0]], wanted._text[wanted._place(0, len(wanted.folded))[1] :]
-        if head and self._text.endswith(head, 0, start):
-            start -= len(head)
-        return start, end + len(tail) if self._text.startswith(tail, end) else end
 
     def _end_of(self, word: int) -> int:
         """Return the end of the preceding word."""
@@ -206,20 +205,7 @@ _NEIGHBOURS = dict.fromkeys(_ADDRESS, _ADDRESS) | {"STREET": frozenset({"STREET"
 _BARE = re.compile(r"(?:\d{1,4}[a-zA-Z]?|[a-zA-Z]\d?|\d{1,3} ?[-/–] ?\d{1,3})[.,;:ºª°]*")
 _DAY = re.compile(r"(?:[0-2]?\d|3[01])[-/–](?:0?\d|1[0-2])|(?:0?\d|1[0-2])[-/–](?:[0-2]?\d|3[01])")
 _FAR = 24  # characters between a number and what it belongs to
-# between a street and its number: "No.", "piso", a comma, but no end of a sentence or a line: a dose can stand there
-_BESIDE = re.compile(
-    r"[ \t,/#(–-]{0,3}"
-    r"(?:(?:n[ºor]|no|nro|núm|num|number|apt|apto|flat|unit|suite|ste|piso|portal|esc|pta|puerta|as|asunto|hus|cp|zip|"
-    r"postinumero|plz)\b[.ºª°:]*)?[ \t,/#(–-]{0,3}",
-    re.IGNORECASE,
-)
 _GAP = re.compile(r"[ \t,]{0,3}")
-_AFTER_AGE = re.compile(
-    r"[\s-]*(?:years?|yrs?|y/?o|y\.?o\.?|yo|months?|años?|meses|mes|a\.|vuotias|vuotta|vuotiaa|-?v|kk|jahre|jährig|"
-    r"monate)(?!\w)",
-    re.IGNORECASE,
-)
-_BEFORE_AGE = re.compile(r"\b(?:aged?|edad|ikä|alter)\W{1,3}$", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -314,6 +300,16 @@ def _place(text: str, letters: Letters, bare: Sequence[tuple[str, str]], result:
     result.unplaced += sum(bool(spots) and key not in placed for key, spots in left.items())
 
 
+@cache
+def _between() -> re.Pattern[str]:
+    """Compile the expression for what may separate a street and its number, such as "No." or a comma.
+
+    The end of a sentence or line may not, because a dose can follow it.
+    """
+    words = "|".join(shared_words("note_words.toml", "numbers", "before_house_number"))
+    return re.compile(rf"[ \t,/#(–-]{{0,3}}(?:(?:{words})\b[.ºª°:]*)?[ \t,/#(–-]{{0,3}}", re.IGNORECASE)
+
+
 class _Neighbours:
     """Checks whether a number is next to a match with one of the given labels."""
 
@@ -323,12 +319,25 @@ class _Neighbours:
 
     def __call__(self, text: str, start: int, end: int) -> bool:
         """Return whether only such characters lie in between as may separate a street and its number."""
-        before = any(_BESIDE.fullmatch(text, at, start) for at in range(start - _FAR, start + 1) if at in self._ends)
+        before = any(
+            _between().fullmatch(text, at, start) for at in range(start - _FAR, start + 1) if at in self._ends
+        )
         return before or any(
-            _BESIDE.fullmatch(text, end, at) for at in range(end, end + _FAR + 1) if at in self._starts
+            _between().fullmatch(text, end, at) for at in range(end, end + _FAR + 1) if at in self._starts
         )
 
 
 def _age_words(text: str, start: int, end: int) -> bool:
     """Return whether a number is next to a word for age."""
-    return bool(_AFTER_AGE.match(text, end) or _BEFORE_AGE.search(text[max(0, start - 12) : start]))
+    before, after = _age_patterns()
+    return bool(after.match(text, end) or before.search(text[max(0, start - 12) : start]))
+
+
+@cache
+def _age_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile the expressions for words before and after an age."""
+    before, after = ("|".join(shared_words("note_words.toml", "numbers", key)) for key in ("before_age", "after_age"))
+    return (
+        re.compile(rf"\b(?:{before})\W{{1,3}}$", re.IGNORECASE),
+        re.compile(rf"[\s-]*(?:{after})(?!\w)", re.IGNORECASE),
+    )

@@ -128,14 +128,18 @@ def _read(path: Path) -> Prompt:
     if base := data.pop("base", None):
         data = {**_parse(path.parent / f"{base}.toml"), **data}
     if missing := [key for key in ("id", "system", "user") if not isinstance(data.get(key), str)]:
-        raise ConfigError(Errors.D734.format(path=path, reason=f"'{missing[0]}' is missing, or no string"))
+        raise ConfigError(Errors.D734.format(path=path, reason=f"'{missing[0]}' must be a string"))
     if missing := [place for place in ("{labels}", "{text}") if data["user"].count(place) != 1]:
-        raise ConfigError(Errors.D734.format(path=path, reason=f"'user' must have the place {missing[0]} once"))
+        raise ConfigError(
+            Errors.D734.format(path=path, reason=f"'user' must contain the placeholder {missing[0]} exactly once")
+        )
     shots = tuple(Shot(shot["text"], shot["answer"]) for shot in data.get("example", ()))
     canaries = data.get("canaries", {})
     if wrong := [label for label, sentence in canaries.items() if str(sentence).count("{}") != 1]:
         raise ConfigError(
-            Errors.D734.format(path=path, reason=f"the canary of {wrong[0]} must have the place {{}} once")
+            Errors.D734.format(
+                path=path, reason=f"the canary of {wrong[0]} must contain the placeholder {{}} exactly once"
+            )
         )
     return Prompt(data["id"], data["system"], data["user"], data.get("labels", {}), canaries, shots)
 
@@ -157,7 +161,9 @@ def _parse(path: Path) -> dict[str, Any]:
     except (TypeError, AttributeError, KeyError):
         wrong, labels = [None], []
     if wrong:
-        raise ConfigError(Errors.D734.format(path=path, reason="an example has a 'text' and an 'answer'")) from None
+        raise ConfigError(
+            Errors.D734.format(path=path, reason="each example needs a 'text' and an 'answer'")
+        ) from None
     if unknown := sorted({*data} - _KEYS) or sorted({*labels} - {*LABELS}):
         raise ConfigError(Errors.D734.format(path=path, reason=f"unknown key or label '{unknown[0]}'"))
     return data
@@ -205,16 +211,19 @@ def read_answer(answer: str, labels: Sequence[str]) -> dict[str, list[str]]:
     try:
         data: Any = json.loads(_unfenced(answer), strict=False, object_pairs_hook=_unite)
     except (ValueError, RecursionError):
-        raise NoAnswer("its answer is not JSON") from None
+        raise NoAnswer("the answer is not JSON") from None
     if not isinstance(data, dict):
-        raise NoAnswer(f"its answer is {shape_name(data)} and not an object")
+        raise NoAnswer(f"the answer is {shape_name(data)}, not an object")
     if labels and not set(data) & set(labels):
-        raise NoAnswer("its answer has none of the labels")
-    if any(_holds_strings(data[key]) for key in set(data) - set(LABELS)):
-        raise NoAnswer("its answer has strings under names that are no labels")
+        raise NoAnswer("the answer contains none of the labels")
+    if any(
+        any(isinstance(value, list) and any(isinstance(item, str) for item in value) for value in data[key])
+        for key in set(data) - set(LABELS)
+    ):
+        raise NoAnswer("the answer contains strings under unknown labels")
     found = {label: _strings(data.get(label, ()), label) for label in labels}
     if sum(map(len, found.values())) > _MOST:
-        raise NoAnswer(f"its answer has more than {_MOST} strings")
+        raise NoAnswer(f"the answer has more than {_MOST} strings")
     return found
 
 
@@ -224,11 +233,6 @@ def _unite(pairs: Sequence[tuple[str, Any]]) -> dict[str, list[Any]]:
     for key, value in pairs:
         united.setdefault("_".join(key.upper().replace("-", " ").split()), []).append(value)
     return united
-
-
-def _holds_strings(values: Sequence[Any]) -> bool:
-    """Return whether the values of a key include a list with a string."""
-    return any(isinstance(value, list) and any(isinstance(item, str) for item in value) for value in values)
 
 
 def _unfenced(answer: str) -> str:
@@ -243,10 +247,10 @@ def _strings(values: Sequence[Any], label: str) -> list[str]:
     """Return the strings of a label."""
     lists = [[] if value is None else [value] if isinstance(value, str) else value for value in values]
     if not all(isinstance(value, list) and all(isinstance(item, str) for item in value) for value in lists):
-        raise NoAnswer(f"its answer for {label} is no list of strings")
+        raise NoAnswer(f"the answer for {label} is not a list of strings")
     found = [item for value in lists for item in value]
     if any(len(item) > _LONGEST for item in found):
-        raise NoAnswer(f"a string of its answer for {label} is longer than {_LONGEST} characters")
+        raise NoAnswer(f"a string in the answer for {label} is longer than {_LONGEST} characters")
     return [stripped for item in found if (stripped := item.strip())]
 
 

@@ -48,10 +48,10 @@ class Endpoint:
         try:
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except OSError:
-            raise ConfigError(Errors.D731.format(host=self.host, reason="there is no such host")) from None
+            raise ConfigError(Errors.D731.format(host=self.host, reason="host not found")) from None
         addresses = [ipaddress.ip_address(str(item[4][0]).partition("%")[0]) for item in found]
         if not all(map(self._allowed, addresses)):
-            reason = "it is not this machine. If notes may go there, name it in 'allow'"
+            reason = "the host is not this machine. To send notes there, add it to 'allow'"
             raise ConfigError(Errors.D731.format(host=self.host, reason=reason))
         # a server on this machine mostly listens on the older address alone
         first = min(addresses, key=lambda address: address.version)
@@ -69,16 +69,16 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise ConfigError(Errors.D731.format(host="an address", reason="it cannot be read")) from None
+        raise ConfigError(Errors.D731.format(host="address", reason="not a valid URL")) from None
     reason = ""
     if parts.scheme not in ("http", "https") or not host:
-        reason = "the address is not http://HOST:PORT"
+        reason = "the address must have the form http://HOST:PORT"
     elif "@" in parts.netloc:
-        reason = "a key does not belong into the address. Name the variable that holds it in 'key_variable'"
+        reason = "the address must not contain a key. Set 'key_variable' to the environment variable with the key"
     elif parts.query or parts.fragment:
-        reason = "the address ends with its path"
+        reason = "the address must not have a query or fragment"
     if reason:
-        raise ConfigError(Errors.D731.format(host=host or "an address", reason=reason))
+        raise ConfigError(Errors.D731.format(host=host or "address", reason=reason))
     return parts
 
 
@@ -87,7 +87,7 @@ def _in_ascii(host: str) -> str:
     try:
         return host.encode("idna").decode("ascii")
     except UnicodeError:
-        raise ConfigError(Errors.D731.format(host="an address", reason="no host can have its name")) from None
+        raise ConfigError(Errors.D731.format(host="address", reason="invalid host name")) from None
 
 
 def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
@@ -188,7 +188,8 @@ class Server:
         self.slots, self.temperature, self.timeout = 0, temperature, timeout
         self._grammar, self._model, self._errors = grammar, model, (httpx.HTTPError, httpx.StreamError, OSError)
         self._formats = FORMATS if response_format == "auto" else (response_format,)
-        self._headers = {"Host": _host(self.endpoint), **_key(key_variable, self.endpoint.host)}
+        host = f"[{self.endpoint.host}]" if ":" in self.endpoint.host else self.endpoint.host
+        self._headers = {"Host": f"{host}:{self.endpoint.port}", **_key(key_variable, self.endpoint.host)}
         # trust_env: a proxy of the environment would be another host that reads the note
         rest: dict[str, Any] = {"verify": _trust(ca_file)} if ca_file else {}
         # a connection for each request, so that a deadline ends no other
@@ -204,19 +205,16 @@ class Server:
         """
         if self._model is None:
             status, answer = self._send("GET", "/models", None)
-            self._model = self._only_model(answer if status == 200 else None)
+            answer = answer if status == 200 else None
+            try:
+                names = [str(item["id"]) for item in answer["data"]]
+            except (KeyError, TypeError):
+                raise self._error("it does not list its models. Set 'model'") from None
+            if len(names) != 1:
+                reason = f"it has {len(names)} models. Set 'model' to one of them"
+                raise ConfigError(Errors.D731.format(host=self.endpoint.host, reason=reason))
+            self._model = names[0]
         return self._model
-
-    def _only_model(self, answer: Any) -> str:
-        """Return the only model of a list."""
-        try:
-            names = [str(item["id"]) for item in answer["data"]]
-        except (KeyError, TypeError):
-            raise self._error("it does not say which model it has. Give the model's name") from None
-        if len(names) != 1:
-            reason = f"it has {len(names)} models. Give the name of one"
-            raise ConfigError(Errors.D731.format(host=self.endpoint.host, reason=reason))
-        return names[0]
 
     @property
     def name(self) -> str:
@@ -255,20 +253,20 @@ class Server:
     def _content(self, status: int, answer: Any) -> str:
         """Return the text of the model's answer."""
         if 300 <= status < 400:
-            raise self._error(f"it answers with status {status}, which points elsewhere; that is not followed")
+            raise self._error(f"it redirects to another address (status {status}), which is not followed")
         if status != 200:
             # in the words of llama-server, llama-cpp-python and vLLM alike
             too_long = status == 400 and "context" in json.dumps(answer)
-            raise self._error(f"it answers with status {status}", too_long=too_long)
+            raise self._error(f"HTTP status {status}", too_long=too_long)
         try:
             choice = answer["choices"][0]
             content, reason = choice["message"]["content"], choice.get("finish_reason")
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise self._error("its answer is not of OpenAI's form") from None
+            raise self._error("the response does not follow OpenAI's protocol") from None
         if reason == "length":
-            raise self._error("its answer was cut off", too_long=True)
+            raise self._error("the answer was cut off", too_long=True)
         if not isinstance(content, str):
-            raise self._error("its answer holds no text")
+            raise self._error("the response contains no text")
         return content
 
     def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> tuple[int, Any]:
@@ -284,7 +282,7 @@ class Server:
                 for piece in response.iter_bytes():
                     data += piece
                     if len(data) > _LONGEST:
-                        raise self._error(f"its answer is longer than {_LONGEST} bytes")
+                        raise self._error(f"the response is longer than {_LONGEST} bytes")
                 status = response.status_code
         except self._errors as error:
             raise self._error(_reason(error, self.timeout, deadline.over)) from None
@@ -303,16 +301,12 @@ def _reason(error: Exception, timeout: float, over: bool) -> str:
     kind = type(error).__name__
     if over or "Timeout" in kind:
         return f"no answer within {timeout:g} seconds"
-    if isinstance(_origin(error), ssl.SSLError):
-        return "its certificate is not for this host, of no authority that is known ('ca_file'), or it speaks no TLS"
-    return "nothing answers there" if kind == "ConnectError" else f"the connection broke ({kind})"
-
-
-def _origin(error: BaseException) -> BaseException:
-    """Return the original error of a chain."""
-    while before := error.__cause__ or error.__context__:
-        error = before
-    return error
+    origin: BaseException = error
+    while before := origin.__cause__ or origin.__context__:
+        origin = before
+    if isinstance(origin, ssl.SSLError):
+        return "TLS failed: the certificate is for another host or from an unknown authority (see 'ca_file')"
+    return "cannot connect" if kind == "ConnectError" else f"the connection was interrupted ({kind})"
 
 
 def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,18 +317,12 @@ def _format(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"response_format": {"type": name, "schema": dict(schema)}}
 
 
-def _host(endpoint: Endpoint) -> str:
-    """Return the header "Host", which is needed because the connection uses an IP address."""
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    return f"{host}:{endpoint.port}"
-
-
 def _trust(path: str) -> ssl.SSLContext:
     """Load the certificates of a file."""
     try:
         return ssl.create_default_context(cafile=path)
     except (OSError, ssl.SSLError):
-        wanted = "a file of certificates in PEM"
+        wanted = "a PEM file with certificates"
         raise ConfigError(Errors.D738.format(setting="ca_file", wanted=wanted)) from None
 
 
@@ -344,5 +332,5 @@ def _key(variable: str | None, host: str) -> dict[str, str]:
         return {}
     key = os.environ.get(variable, "").strip()
     if not (key and key.isascii() and key.isprintable()):
-        raise ConfigError(Errors.D731.format(host=host, reason=f"the environment variable {variable} holds no key"))
+        raise ConfigError(Errors.D731.format(host=host, reason=f"the environment variable {variable} contains no key"))
     return {"Authorization": f"Bearer {key}"}

@@ -91,7 +91,8 @@ def form_columns(doc: Doc, words: Sequence[int]) -> Columns:
         token, start = doc[word], doc[word].idx
         if start >= bounds[1]:
             number += text.count("\n", bounds[1], start)
-            bounds = text.rfind("\n", 0, start) + 1, _line_end(text, start)
+            end = text.find("\n", start)
+            bounds = text.rfind("\n", 0, start) + 1, len(text) if end < 0 else end
             colon = text.find(":", *bounds)
         form, before = token.text, text[bounds[0] : start].rstrip()
         rows[row] = (
@@ -107,12 +108,6 @@ def form_columns(doc: Doc, words: Sequence[int]) -> Columns:
             before[-1:] in (",", "/") or text[start + len(form) : start + len(form) + 1] in (",", "/"),
         )
     return dict(zip(FORM_COLUMNS, rows.T, strict=True))
-
-
-def _line_end(text: str, start: int) -> int:
-    """Return the offset of the end of a line."""
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 def add_neighbours(columns: Columns, names: Sequence[str]) -> Columns:

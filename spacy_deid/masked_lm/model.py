@@ -245,8 +245,15 @@ class TransformersMaskedLM:
             raise ConfigError(Errors.D805.format(path=source))
         special = {"mask": tokenizer.mask_token, "pad": tokenizer.pad_token, "unknown": tokenizer.unk_token}
         self.pieces = PieceReader(tokenizer.backend_tokenizer, source, **special)
-        self.name = f"{source.rstrip('/').rsplit('/', 1)[-1]}-{_digest(model)}"
-        self.length = _length(tokenizer, model)
+        digest = hashlib.sha256()
+        for parameter in model.parameters():
+            digest.update(parameter.detach().float().numpy().tobytes())
+        self.name = f"{source.rstrip('/').rsplit('/', 1)[-1]}-{digest.hexdigest()[:8]}"
+        positions = getattr(model.config, "max_position_embeddings", None) or _ENDLESS
+        if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+            positions -= model.config.pad_token_id + 1  # their positions are counted from behind the pad
+        limits = [limit for limit in (positions, tokenizer.model_max_length) if 0 < limit < _ENDLESS]
+        self.length = int(min(limits, default=_LONGEST))
         model.eval()
         if precision == "int8":
             model = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
@@ -278,20 +285,3 @@ class TransformersMaskedLM:
         if head is None:
             return self._model(**given).logits.flatten(0, 1)[asked]
         return head(self._model.base_model(**given).last_hidden_state.flatten(0, 1)[asked])
-
-
-def _digest(model: Any) -> str:
-    """Return a digest of the weights, so that saved scores are never used with another model of the same name."""
-    digest = hashlib.sha256()
-    for parameter in model.parameters():
-        digest.update(parameter.detach().float().numpy().tobytes())
-    return digest.hexdigest()[:8]
-
-
-def _length(tokenizer: Any, model: Any) -> int:
-    """Return the maximum input length: the lowest limit that the tokenizer or the model configuration defines."""
-    positions = getattr(model.config, "max_position_embeddings", None) or _ENDLESS
-    if getattr(model.config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
-        positions -= model.config.pad_token_id + 1  # their positions are counted from behind the pad
-    limits = [limit for limit in (positions, tokenizer.model_max_length) if 0 < limit < _ENDLESS]
-    return int(min(limits, default=_LONGEST))

@@ -6,7 +6,7 @@ eponym gets the form "eponym". Words of kinship, time, trades and institutions a
 
 Phrases of eponyms are made from two tables. ``eponyms.csv`` has the names, each with its concepts and with whether it
 is medical without a head word: ``always`` ("Guillain-Barré"), by ``context`` ("Parkinson") or ``never`` ("Bruce").
-``heads.csv`` has for each concept its kind, and whether a patient can own it; ``medical/heads.csv`` of a language has
+``heads.csv`` has for each concept its kind, and whether a patient can own it; ``eponym_heads.csv`` of a language has
 its words: "disease", "enfermedad", "tauti". A name serves every language.
 
 "Mr. Smith's fracture" is not a Smith fracture: for what a patient can own, no phrase in the possessive is made if the
@@ -16,7 +16,6 @@ name is an ordinary one. "Smith fracture" and "Wilson's disease" are made.
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from ..lang import all_languages, get_language
 from ..lang.inflection import case_forms, inflects
 from .dictionary import MedicalDictionary, MedicalTerm
 
+_FOLDER = Path(__file__).parents[1] / "resources" / "medical"
 _ALONE = {"always": "eponym", "context": "name", "never": ""}
 
 
@@ -66,22 +66,26 @@ def read_eponyms(path: Path) -> list[Eponym]:
     rows = []
     for row, values in _read(path, ("name", "concepts", "alone")):
         if values["alone"] not in _ALONE:
-            raise ConfigError(Errors.D701.format(path=path, row=row, reason=f"alone is one of {', '.join(_ALONE)}"))
+            raise ConfigError(
+                Errors.D701.format(path=path, row=row, reason=f"'alone' must be one of {', '.join(_ALONE)}")
+            )
         rows.append(Eponym(values["name"], tuple(values["concepts"].split("|")), values["alone"]))
     return rows
 
 
-def read_heads(path: Path, lang: str) -> dict[str, Head]:
-    """Read the table of head words.
+def read_heads(lang: str) -> dict[str, Head]:
+    """Read the concepts of eponyms with their head words in a language.
 
-    path (Path): CSV with the columns concept, kind and one for each language.
-    lang (str): the language.
+    lang (str): ISO 639-1 code; a language without ``eponym_heads.csv`` has no head words.
     RETURNS (dict[str, Head]): concept → its kind and words.
-    RAISES: ConfigError (D701).
+    RAISES: ConfigError (D701) for a row with another number of columns.
     """
+    file = get_language(lang).resource("eponym_heads.csv")
+    rows = _read(file, ("concept", "words")) if file.is_file() else ()
+    words = {values["concept"]: tuple(filter(None, values["words"].split("|"))) for _, values in rows}
     return {
-        values["concept"]: Head(values["kind"], values["owned"] == "yes", tuple(filter(None, values[lang].split("|"))))
-        for _, values in _read(path, ("concept", "kind", "owned", lang))
+        values["concept"]: Head(values["kind"], values["owned"] == "yes", words.get(values["concept"], ()))
+        for _, values in _read(_FOLDER / "heads.csv", ("concept", "kind", "owned"))
     }
 
 
@@ -125,9 +129,7 @@ def _read(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str,
             raise ConfigError(Errors.D701.format(path=path, row=1, reason=f"no column '{missing[0]}'"))
         for values in reader:
             if None in values or None in values.values():
-                raise ConfigError(
-                    Errors.D701.format(path=path, row=reader.line_num, reason="another number of columns")
-                )
+                raise ConfigError(Errors.D701.format(path=path, row=reader.line_num, reason="wrong number of columns"))
             yield reader.line_num, values
 
 
@@ -166,8 +168,7 @@ def eponym_terms(lang: str) -> list[MedicalTerm]:
     lang (str): ISO 639-1 code; one without head words has the names that are medical alone.
     RETURNS (list[MedicalTerm]): the terms.
     """
-    folder = Path(str(resources.files("spacy_deid") / "resources" / "medical"))
-    return list(expand_eponyms(read_eponyms(folder / "eponyms.csv"), read_heads(folder / "heads.csv", lang), lang))
+    return list(expand_eponyms(read_eponyms(_FOLDER / "eponyms.csv"), read_heads(lang), lang))
 
 
 def refine(terms: Iterable[MedicalTerm], lang: str) -> Iterator[MedicalTerm]:
@@ -211,8 +212,7 @@ def _inflected(text: str, lang: str) -> set[str]:
 @cache
 def _eponym_words() -> frozenset[str]:
     """The words of the eponyms that ship, those that are names alone."""
-    folder = Path(str(resources.files("spacy_deid") / "resources" / "medical"))
-    names = {normal_form(eponym.name) for eponym in read_eponyms(folder / "eponyms.csv")}
+    names = {normal_form(eponym.name) for eponym in read_eponyms(_FOLDER / "eponyms.csv")}
     return frozenset(word for name in names for word in name.split() if len(word) > 3)  # not "von", "de", "Rh"
 
 

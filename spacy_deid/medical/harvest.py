@@ -122,20 +122,16 @@ def harvest(
         read += 1
         number = hash(patient)
         patients.add(number)
-        for phrase in _phrases(
-            _cut(text, identifiers(patient, text) if identifiers else ()), science, min_science, common
-        ):
+        # a line end, which no phrase crosses, replaces each identifier
+        pieces, end = [], 0
+        for match in sorted(identifiers(patient, text) if identifiers else ()):
+            pieces.append(text[end : match.start] if match.start > end else "")
+            end = max(end, match.end)
+        for phrase in _phrases("\n".join([*pieces, text[end:]]), science, min_science, common):
             entry = seen.setdefault(phrase, _Seen())
             entry.mentions += 1
             if len(entry.patients) < 2 * min_patients:
                 entry.patients.add(number)
-    return _select(seen, science, lang, min_patients, read, len(patients))
-
-
-def _select(
-    seen: dict[str, _Seen], science: PhraseCounts, lang: str, min_patients: int, notes: int, patients: int
-) -> Harvest:
-    """Leave out what too few have and what is no medicine."""
     taken: list[Harvested] = []
     left: Counter[str] = Counter()
     for phrase, entry in seen.items():
@@ -146,7 +142,7 @@ def _select(
         else:
             taken.append(Harvested(phrase, len(entry.patients), entry.mentions, science.count(phrase)))
     taken.sort(key=lambda row: (-row.mentions, row.term))
-    return Harvest(taken, left, notes, patients)
+    return Harvest(taken, left, read, len(patients))
 
 
 def _objection(phrase: str, lang: str) -> str:
@@ -165,15 +161,6 @@ def _objection(phrase: str, lang: str) -> str:
     if not never_medical(lang).isdisjoint(words):
         return "kinship, time, trade, institution"
     return ""
-
-
-def _cut(text: str, found: Iterable[Match]) -> str:
-    """Put a line end, which no phrase reaches across, in the place of each identifier."""
-    pieces, end = [], 0
-    for match in sorted(found):
-        pieces.append(text[end : match.start] if match.start > end else "")
-        end = max(end, match.end)
-    return "\n".join([*pieces, text[end:]])
 
 
 def _phrases(text: str, science: PhraseCounts, least: int, common: dict[str, bool]) -> Iterator[str]:

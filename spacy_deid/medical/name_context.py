@@ -9,7 +9,7 @@ decide nothing the name counts as a person's, because text that was released can
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -215,7 +215,9 @@ class NameContext:
         name, left, right = text[start:end], _line(text, start), text[end : end + REACH]
         if self._after.match("'s" + right if _POSSESSIVE.search(name) else right):
             return "after"
-        return self._looks(name, left, right, kind) or self._beside(text, start, end, left, terms)
+        return self._looks(name, left, right, kind) or (
+            "listed" if self._heading.search(left) or _listed(text, start, end, terms) else ""
+        )
 
     def _looks(self, name: str, left: str, right: str, kind: str) -> str:
         """The evidence in how a name is written, in a way that persons' names are not; "" without any."""
@@ -228,10 +230,6 @@ class NameContext:
             return "technical"
         ends = self._possessive and _POSSESSIVE.search(name) and _POSSESSIVE_END.match(right)
         return "possessive" if ends and not _AT.search(left) else ""
-
-    def _beside(self, text: str, start: int, end: int, left: str, terms: SpanIndex[Any]) -> str:
-        """Return "listed" if a name is part of a list of diseases, else ""."""
-        return "listed" if self._heading.search(left) or _listed(text, start, end, terms) else ""
 
     def sign(self, text: str, start: int, end: int) -> bool:
         """Whether a name is a sign or test followed by its result: "Murphy negative"."""
@@ -345,7 +343,11 @@ class UnlistedEponyms:
         """
         data = read_context(lang)
         self.lang = lang
-        self._pattern = _compile_tiers(data)
+        pattern = f"{data['tier_before']}(?:{'|'.join(data['tiers'])}){data['tier_after']}"
+        slots = {key: "|".join(data[key]) for key in _WORD_LISTS if key in data}
+        for slot, value in {"link": data["tier_link"], "chain": _JOINED_NAMES, "name": CAPITALISED, **slots}.items():
+            pattern = pattern.replace(f"{{{slot}}}", value)
+        self._pattern = re.compile(pattern)
         self._before = pattern_before(data["before"], "[ ]?(?<=[ :-])")
         self._ownership = re.compile(data["ownership"]) if "ownership" in data else None
         self._second_name_follows = bool(data.get("second_name_follows"))
@@ -403,12 +405,3 @@ class UnlistedEponyms:
         if tier == "thing":
             return not common and (listed or not owned)
         return bool(self._before.search(left)) and not common
-
-
-def _compile_tiers(data: Mapping[str, Any]) -> re.Pattern[str]:
-    """Compile the tiers of a language into one expression, whose last group names the tier that matched."""
-    pattern = f"{data['tier_before']}(?:{'|'.join(data['tiers'])}){data['tier_after']}"
-    slots = {key: "|".join(data[key]) for key in _WORD_LISTS if key in data}
-    for slot, value in {"link": data["tier_link"], "chain": _JOINED_NAMES, "name": CAPITALISED, **slots}.items():
-        pattern = pattern.replace(f"{{{slot}}}", value)
-    return re.compile(pattern)

@@ -390,7 +390,7 @@ def read_rf2(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     RAISES: ConfigError (D700) if a column is missing.
     """
     tags = {
-        concept: _semantic_tag(term)
+        concept: (term.rpartition(" (")[2].removesuffix(")") if term.endswith(")") else "")
         for concept, type_id, term, _ in _descriptions(path, TerminologySource(source.lang))
         if type_id == _RF2_FULL_NAME
     }
@@ -422,11 +422,6 @@ def _descriptions(path: Path, source: TerminologySource) -> Iterator[tuple[int, 
             yield int(concept), cells[places["typeId"]], term, cells[places["languageCode"]]
         else:
             source.left_out += 1
-
-
-def _semantic_tag(term: str) -> str:
-    """The semantic tag at the end of a fully specified name."""
-    return term.rpartition(" (")[2].removesuffix(")") if term.endswith(")") else ""
 
 
 Reader = Callable[[Path, TerminologySource], Iterator[MedicalTerm]]

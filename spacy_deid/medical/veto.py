@@ -6,10 +6,12 @@ A patient's or relative's name is never a medical term in that note. A clinician
 
 import re
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import NamedTuple
 
 from ..dictionaries.normalise import normal_form
 from ..dictionaries.terms import function_words
+from ..lang import shared_words
 from .name_context import NameContext
 from .use import IDENTIFIERS, PERSONS, MedicalUse, SpanIndex
 
@@ -17,14 +19,6 @@ _ROLES = PERSONS - {"PERSON"}
 _SURE = 0.5  # a detector that is surer of a number or a word than this knows better than a list of words
 _OWN = "patient:"  # rules of the patient's own index
 _STRONG = frozenset({"title", "key", "initial", "given", "credentials"})
-_AGED = re.compile(
-    r"[ -]?(?:años|meses|a\b|years?|yrs?|yo\b|y/o|months?|vuoti\w+|vuotta|kuukau\w+|v\b|kk\b)", re.IGNORECASE
-)
-_HOUSED = re.compile(
-    r"(?<!\w)(?:room|rm|bed|ward|bay|floor|huone\w{0,6}|sänky|vuodepaikka|osasto\w{0,5}|habitación|hab|cama|planta|box)"
-    r"[.:]?[ ]{1,2}$",
-    re.IGNORECASE,
-)
 _REACH = 24  # characters before a stretch
 _WORD = re.compile(r"[^\W\d_]+")
 _SHORTEST = 3  # letters of a remembered name
@@ -85,7 +79,14 @@ class Veto:
                 self._names.add(text[item.start : item.end], clinician=item.label == "CLINICIAN" and not item.own)
         for start, end, label in ents:
             if label in PERSONS and not uses(start, end):
-                self._remember(start, end, label)
+                name = self._text[start:end]
+                words = [word for word in _WORD.findall(name) if word[0].isupper()]
+                ruled = any(
+                    "/" in item.rule and item.label in PERSONS and not item.listed
+                    for item in self._records(start, end)
+                )
+                if ruled or len(words) > 1 or self._context.person(self._text, start, end) in _STRONG:
+                    self._names.add(name, clinician=label == "CLINICIAN" or self._context.clinician(self._text, start))
 
     def __call__(self, start: int, end: int, use: MedicalUse) -> bool:
         """Whether text stays protected.
@@ -94,22 +95,15 @@ class Veto:
         use (MedicalUse): the reason to release it.
         RETURNS (bool): True if it stays protected.
         """
-        if use.weak and _HOUSED.search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
+        if use.weak and _room_pattern().search(self._text, max(0, start - _REACH), start):  # "Room L4" is no vertebra
             return True
         near = self._records(start, end)
-        if any(self._forbids(item, use) or (item.label == "AGE" and _AGED.match(self._text, end)) for item in near):
+        if any(
+            self._forbids(item, use) or (item.label == "AGE" and _age_pattern().match(self._text, end))
+            for item in near
+        ):
             return True
         return self._names.holds(self._text[start:end], headed=use.headed)
-
-    def _remember(self, start: int, end: int, label: str) -> None:
-        """Remember the name of a person if the words around it, a rule or a full name are strong evidence."""
-        name = self._text[start:end]
-        words = [word for word in _WORD.findall(name) if word[0].isupper()]
-        ruled = any(
-            "/" in item.rule and item.label in PERSONS and not item.listed for item in self._records(start, end)
-        )
-        if ruled or len(words) > 1 or self._context.person(self._text, start, end) in _STRONG:
-            self._names.add(name, clinician=label == "CLINICIAN" or self._context.clinician(self._text, start))
 
     def _forbids(self, item: Detected, use: MedicalUse) -> bool:
         """Whether a detection forbids the release."""
@@ -148,6 +142,20 @@ class PersonNames:
         """
         names = self._persons if headed else self._persons | self._clinicians
         return any(_same(word, name) for word in _words(text) for name in names)
+
+
+@cache
+def _room_pattern() -> re.Pattern[str]:
+    """Compile the expression for a word before the number of a room or bed."""
+    words = "|".join(shared_words("note_words.toml", "numbers", "before_room"))
+    return re.compile(rf"(?<!\w)(?:{words})[.:]?[ ]{{1,2}}$", re.IGNORECASE)
+
+
+@cache
+def _age_pattern() -> re.Pattern[str]:
+    """Compile the expression for a unit after an age."""
+    words = "|".join(shared_words("note_words.toml", "numbers", "after_number"))
+    return re.compile(rf"[ -]?(?:{words})", re.IGNORECASE)
 
 
 def _words(text: str) -> set[str]:

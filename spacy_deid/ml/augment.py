@@ -57,8 +57,11 @@ def make_casing_augmenter(
             if rng.random() < share:
                 yield _copy(nlp, example, retype(example.reference.text, hand))
         if rng.random() < excerpt:
-            start, end = _cut(example.reference.text, rng)
-            yield _copy(nlp, example, example.reference.text[start:end], start)
+            text = example.reference.text
+            starts = [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
+            first = rng.randrange(len(starts))
+            end = [*starts, len(text)][min(first + rng.randint(1, 5), len(starts))]
+            yield _copy(nlp, example, text[starts[first] : end], starts[first])
         if fields and rng.random() < fields:
             joined = join_fields(nlp, example, rng)
             if joined is not None:
@@ -161,13 +164,6 @@ def _names(doc: Doc) -> list[tuple[int, int]]:
         for match in _NAME.finditer(ent.text)
         if match[0][0].isupper()
     ]
-
-
-def _cut(text: str, rng: random.Random) -> tuple[int, int]:
-    """Return the offsets of one to five consecutive lines."""
-    starts = [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
-    first = rng.randrange(len(starts))
-    return starts[first], [*starts, len(text)][min(first + rng.randint(1, 5), len(starts))]
 
 
 def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Example:

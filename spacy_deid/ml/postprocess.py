@@ -21,21 +21,13 @@ from importlib.resources import files
 import numpy as np
 from spacy.attrs import IS_ALPHA, IS_LOWER, IS_UPPER, LENGTH, LOWER
 from spacy.strings import hash_string  # type: ignore[attr-defined]
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 
-from ..lang import get_language
+from ..lang import get_language, shared_words
 from .decoding import Decoded
 
 _CLOSING = frozenset(".,;:!?)]}-–—/")
-_TITLES = frozenset(
-    "dr dra drs dres doctor doctora prof profesor profesora professor d dña don doña sr sra srta mr mrs ms miss mx "
-    "nurse sister sor enfermera enfermero tri tohtori dos dosentti professori rva rouva hra herra sh lääkäri".split()
-)
-
-
-# words between two telephone numbers, and the digits of the shorter
-_BETWEEN = frozenset({"y", "o", "e", "and", "or", "ja", "tai"})
-_DIGITS = 6
+_DIGITS = 6  # of the shorter of two telephone numbers in one span
 _PLACES = 3  # decimals of a result
 
 
@@ -94,12 +86,13 @@ def split_contacts(doc: Doc, spans: Decoded, contacts: Collection[int]) -> Decod
     contacts (Collection[int]): indices of the labels of e-mail addresses, telephone and fax numbers.
     RETURNS (Decoded): the spans; each part has the label and probability of the whole.
     """
+    between = shared_words("note_words.toml", "numbers", "conjunctions")
     parted: Decoded = []
     for start, end, label, score in spans:
         edges = [start]
         for i in range(start, end) if label in contacts else ():
             both = doc[edges[-1] : i], doc[i + 1 : end]
-            if doc[i].lower_ in _BETWEEN and all(sum(map(str.isdigit, part.text)) >= _DIGITS for part in both):
+            if doc[i].lower_ in between and all(sum(map(str.isdigit, part.text)) >= _DIGITS for part in both):
                 edges += [i, i + 1]
             elif doc[i].whitespace_ and i + 1 < end and "@" in doc[start:end].text:
                 edges += [i + 1, i + 1]
@@ -148,7 +141,12 @@ def settle_roles(doc: Doc, spans: Decoded, persons: Collection[int]) -> Decoded:
     persons (Collection[int]): indices of the labels of persons.
     RETURNS (Decoded): the same spans, some with another role.
     """
-    names = [_words(doc, start, end) if label in persons else frozenset() for start, end, label, _ in spans]
+    names = [
+        frozenset(token.lower_ for token in doc[start:end] if token.is_alpha and len(token) > 1)
+        if label in persons
+        else frozenset()
+        for start, end, label, _ in spans
+    ]
     mentions: defaultdict[frozenset[str], Counter[int]] = defaultdict(Counter)
     for (*_, label, score), name in zip(spans, names, strict=True):
         mentions[name][label] += score  # type: ignore[assignment]
@@ -156,10 +154,13 @@ def settle_roles(doc: Doc, spans: Decoded, persons: Collection[int]) -> Decoded:
     for name in mentions:
         for word in name:
             having[word].append(name)
+    titles = shared_words("note_words.toml", "names", "titles")
     roles: dict[frozenset[str], int] = {}
     settled: Decoded = []
     for (start, end, label, score), name in zip(spans, names, strict=True):
-        if name and not _has_title(doc, start):
+        before = start - 2 if start > 1 and doc[start - 1].text == "." else start - 1
+        titled = before >= 0 and doc[before].lower_.rstrip(".") in titles
+        if name and not titled:
             if name not in roles:
                 rarest = min(name, key=lambda word: len(having[word]))
                 votes = sum((mentions[other] for other in having[rarest] if name <= other), Counter())
@@ -167,17 +168,6 @@ def settle_roles(doc: Doc, spans: Decoded, persons: Collection[int]) -> Decoded:
             label = roles[name]
         settled.append((start, end, label, score))
     return settled
-
-
-def _words(doc: Doc, start: int, end: int) -> frozenset[str]:
-    """Return the lower-case words of a name, without initials."""
-    return frozenset(token.lower_ for token in doc[start:end] if token.is_alpha and len(token) > 1)
-
-
-def _has_title(doc: Doc, start: int) -> bool:
-    """Return whether a title precedes a token, with or without a full stop."""
-    before = start - 2 if start > 1 and doc[start - 1].text == "." else start - 1
-    return before >= 0 and doc[before].lower_.rstrip(".") in _TITLES
 
 
 _SHORTEST = 3  # characters of a word that is looked for again
@@ -217,17 +207,12 @@ def propagate_names(
         for token in doc[start:end] if label in persons else ():
             if written[token.i] and token.orth not in read:
                 read.add(token.orth)
-                names = [token.lower, *_cases(token, forms)]
+                name = token.text if token.is_title else token.text.capitalize()
+                names = [token.lower, *([hash_string(form.lower()) for form in forms(name)] if forms else [])]
                 known |= {name: (label, score) for name in names if name not in common and name not in known}
     again = np.flatnonzero(free & written & np.isin(lower, np.fromiter(known, dtype=np.uint64, count=len(known))))
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
     return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]
-
-
-def _cases(token: Token, forms: Callable[[str], Collection[str]] | None) -> list[int]:
-    """Return the hashes of the lower-case case forms of a name."""
-    name = token.text if token.is_title else token.text.capitalize()
-    return [hash_string(form.lower()) for form in forms(name)] if forms else []
 
 
 _NUMBER = re.compile(r"[\d./-]+")
@@ -304,7 +289,13 @@ def _parts(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list
     if label in rules.streets:
         marks = _address_marks(doc, start, end, rules)
     elif label in rules.names:
-        marks = _name_marks(doc, start, end, label, rules)
+        marks = []
+        for i in range(start, end):
+            token = doc[i]
+            if i > start and token.lower_ in rules.ends and token.text[0].isupper():
+                marks.append((i, i + 1, label))
+            elif token.lower_ in rules.contacts and i + 1 < end and doc[i + 1].is_digit:
+                marks.append((i, i + 1, rules.contacts[token.lower_]))
     else:
         marks = []
     parts, first, name = [], start, label
@@ -320,24 +311,14 @@ def _parts(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list
     return parts
 
 
-def _name_marks(doc: Doc, start: int, end: int, label: str, rules: Admission) -> list[tuple[int, int, str]]:
-    """Return where a name ends: at the next field key, or at a word for a telephone before a number."""
-    marks = []
-    for i in range(start, end):
-        token = doc[i]
-        if i > start and token.lower_ in rules.ends and token.text[0].isupper():
-            marks.append((i, i + 1, label))
-        elif token.lower_ in rules.contacts and i + 1 < end and doc[i + 1].is_digit:
-            marks.append((i, i + 1, rules.contacts[token.lower_]))
-    return marks
-
-
 def _address_marks(doc: Doc, start: int, end: int, rules: Admission) -> list[tuple[int, int, str]]:
     """Return where the parts of an address end, as (first excluded token, first token of the next part, its label)."""
     marks, numbered = [], False
     for i in range(start + 1, end):
         token = doc[i]
-        if token.lower_ in rules.contacts and _is_contact(doc[i + 1 : end].text):
+        if token.lower_ in rules.contacts and (
+            sum(map(str.isdigit, doc[i + 1 : end].text)) >= _PHONE_DIGITS or "@" in doc[i + 1 : end].text
+        ):
             marks.append((i, i + 1, rules.contacts[token.lower_]))
         elif numbered and not marks and rules.places and _is_postal_code(doc, i, end):
             marks.append((i, i, rules.places["zip"]))
@@ -345,11 +326,6 @@ def _address_marks(doc: Doc, start: int, end: int, rules: Admission) -> list[tup
                 marks.append((i + 1, i + 1, rules.places["city"]))
         numbered |= token.is_digit
     return marks
-
-
-def _is_contact(text: str) -> bool:
-    """Return whether a text is long enough for a telephone number, or contains an e-mail address."""
-    return sum(map(str.isdigit, text)) >= _PHONE_DIGITS or "@" in text
 
 
 def _is_postal_code(doc: Doc, i: int, end: int) -> bool:

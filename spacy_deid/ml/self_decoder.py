@@ -75,7 +75,7 @@ class Plan:
     def __post_init__(self) -> None:
         counts = (self.layers, self.heads, self.inner, self.epochs, self.batch)
         if min(counts) < 1 or self.pieces < 3 or not 0.0 <= self.dropout < 1.0 or not -1.0 <= self.similarity <= 1.0:
-            raise ConfigError(Errors.D248.format(reason="its numbers make no model"))
+            raise ConfigError(Errors.D248.format(reason="one of its numbers is out of range"))
 
     @classmethod
     def from_config(cls, path: str | Path, **overrides: Any) -> Self:
@@ -101,9 +101,9 @@ class Plan:
                 raise ConfigError(Errors.D248.format(reason=f"unknown setting '{name}'"))
             wanted = (int, float) if kinds[name] is float else kinds[name]
             if not isinstance(value, wanted) or (kinds[name] is not bool and isinstance(value, bool)):  # type: ignore[arg-type]
-                raise ConfigError(Errors.D248.format(reason=f"'{name}' is of the wrong kind"))
+                raise ConfigError(Errors.D248.format(reason=f"'{name}' has the wrong type"))
         if "encoder" not in settings:
-            raise ConfigError(Errors.D248.format(reason="no encoder is named"))
+            raise ConfigError(Errors.D248.format(reason="'encoder' is missing"))
         return cls(**settings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,7 +151,9 @@ def build_model(encoder: Any, plan: Plan) -> Any:
 
     width, vocabulary = encoder.config.hidden_size, encoder.config.vocab_size
     if width % plan.heads:
-        raise ConfigError(Errors.D248.format(reason=f"{plan.heads} heads do not divide a width of {width}"))
+        raise ConfigError(
+            Errors.D248.format(reason=f"the encoder's width {width} is not divisible by {plan.heads} heads")
+        )
     layer = nn.TransformerEncoderLayer(
         width, plan.heads, plan.inner, plan.dropout, activation="gelu", batch_first=True, norm_first=True
     )

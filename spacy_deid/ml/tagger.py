@@ -105,7 +105,8 @@ def build_note_tok2vec(
     encode = clone(residual(chain(expand_window(window_size), unit)), depth)
     network: Model[Any, Any] = with_array(chain(concatenate(*embeds), mix, encode), pad=depth * window_size)
     dense: Model[Any, Any] = chain(
-        _extract(list(tables), word_dropout, lexicon), _in_pieces(network, depth * window_size)
+        _extract(list(tables), word_dropout, lexicon),
+        Model("in_pieces", partial(_pieces_forward, depth * window_size), init=_pieces_init, layers=[network]),
     )
     model: Model[Any, Any] = Model(
         "with_blanks", _blanks_forward, init=_pieces_init, layers=[dense], dims={"nO": None}
@@ -237,15 +238,6 @@ def _blanks_forward(
     for whole, rows, output in zip(spread, dense, outputs, strict=True):
         whole[rows] = output
     return spread, backprop
-
-
-def _in_pieces(layer: Model[Any, Any], overlap: int) -> Model[list[Any], list[Floats2d]]:
-    """Process long arrays in pieces of bounded size, so that memory does not grow with the note or the batch.
-
-    A piece includes `overlap` neighbouring tokens on each side, which is the receptive field of the network, so the
-    result equals that of the whole note.
-    """
-    return Model("in_pieces", partial(_pieces_forward, overlap), init=_pieces_init, layers=[layer])
 
 
 def _pieces_forward(

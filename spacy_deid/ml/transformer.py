@@ -120,7 +120,14 @@ def _init(windows: Windows, model: Model[Any, Any], X: Any = None, Y: Any = None
     except (OSError, ValueError):  # no such folder, no network, or files that are no model
         raise ConfigError(Errors.D240.format(name=name)) from None
     # Saved with the tokenizer. Many tokenizers do not know what their encoder takes.
-    encoder.tokenizer.model_max_length = _limit(encoder.tokenizer, encoder.transformer)
+    positions = int(
+        getattr(encoder.transformer.config, "max_position_embeddings", 0) or encoder.tokenizer.model_max_length
+    )
+    table = getattr(getattr(encoder.transformer, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    encoder.tokenizer.model_max_length = min(
+        int(encoder.tokenizer.model_max_length), positions - (0 if padding is None else padding + 1)
+    )
     _check(windows, encoder.tokenizer, name)
     model.attrs["set_transformer"](model, encoder)
 
@@ -129,16 +136,6 @@ def _objects(model: Model[Any, Any]) -> Any:
     """Return the encoder and its tokenizer."""
     shim: Any = model.layers[0].shims[0]
     return shim._hfmodel
-
-
-def _limit(tokenizer: Any, transformer: Any) -> int:
-    """Return the maximum input length of an encoder: its positions, minus those that RoBERTa models reserve for
-    padding.
-    """
-    positions = int(getattr(transformer.config, "max_position_embeddings", 0) or tokenizer.model_max_length)
-    table = getattr(getattr(transformer, "embeddings", None), "position_embeddings", None)
-    padding = getattr(table, "padding_idx", None)
-    return min(int(tokenizer.model_max_length), positions - (0 if padding is None else padding + 1))
 
 
 def _check(windows: Windows, tokenizer: Any, name: str) -> None:
@@ -161,26 +158,9 @@ def _forward(
     tokenizer = _objects(model).tokenizer
     _check(windows, tokenizer, model.attrs["name"])
     full = [doc for doc in docs if len(doc)]
-    encoding = _encode(tokenizer, [doc.text for doc in full], windows)
-    offsets, owner = np.asarray(encoding.pop("offset_mapping")), np.asarray(encoding.pop("overflow_to_sample_mapping"))
-    pieces = WordpieceBatch.from_batch_encoding(encoding)
-    rows = [offsets[owner == i] for i in range(len(full))]
-    spans = iter([_spans(doc, part) for doc, part in zip(full, rows, strict=True)])
-    output, backprop = _run(model.layers[0], pieces, is_train, max(1, windows.batch // offsets.shape[1]))
-    batch = FullTransformerBatch(
-        spans=[next(spans) if len(doc) else [] for doc in docs],
-        wordpieces=pieces,
-        model_output=output,
-        align=_align_all(full, rows),
-    )
-    return batch, lambda gradient: (backprop(gradient.model_output), docs)[1]
-
-
-def _encode(tokenizer: Any, texts: list[str], windows: Windows) -> Any:
-    """Split texts into windows of word pieces; pieces that exceed a window are in the next one."""
     overlap = windows.window - tokenizer.num_special_tokens_to_add() - windows.stride
     encoding = tokenizer(
-        texts,
+        [doc.text for doc in full],
         truncation=True,
         max_length=windows.window,
         stride=overlap,
@@ -195,7 +175,18 @@ def _encode(tokenizer: Any, texts: list[str], windows: Windows) -> Any:
     tokenizer.backend_tokenizer.no_padding()
     encoding["input_texts"] = [tokenizer.convert_ids_to_tokens(row) for row in encoding["input_ids"]]
     encoding["pad_token"] = tokenizer.pad_token
-    return encoding
+    offsets, owner = np.asarray(encoding.pop("offset_mapping")), np.asarray(encoding.pop("overflow_to_sample_mapping"))
+    pieces = WordpieceBatch.from_batch_encoding(encoding)
+    rows = [offsets[owner == i] for i in range(len(full))]
+    spans = iter([_spans(doc, part) for doc, part in zip(full, rows, strict=True)])
+    output, backprop = _run(model.layers[0], pieces, is_train, max(1, windows.batch // offsets.shape[1]))
+    batch = FullTransformerBatch(
+        spans=[next(spans) if len(doc) else [] for doc in docs],
+        wordpieces=pieces,
+        model_output=output,
+        align=_align_all(full, rows),
+    )
+    return batch, lambda gradient: (backprop(gradient.model_output), docs)[1]
 
 
 def _run(layer: Model[Any, Any], pieces: Any, is_train: bool, rows: int) -> tuple[Any, Callable[[Any], Any]]:
@@ -247,13 +238,11 @@ def _spans(doc: Doc, offsets: np.ndarray) -> list[Span]:
     """Return the windows as spans; together they contain every token, including those without pieces."""
     ends = np.asarray([token.idx + len(token) for token in doc])
     last = [int(np.searchsorted(ends, row[:, 1].max())) + 1 for row in offsets[:-1]] + [len(doc)]
-    first = [0, *(int(np.searchsorted(ends, _start(row), side="right")) for row in offsets[1:])]
+    first = [
+        0,
+        *(int(np.searchsorted(ends, int(row[row[:, 1] > row[:, 0], 0].min()), side="right")) for row in offsets[1:]),
+    ]
     return [doc[min(a, b - 1) : b] for a, b in zip(first, last, strict=True)]
-
-
-def _start(row: np.ndarray) -> int:
-    """Return the character offset where the text of a window starts."""
-    return int(row[row[:, 1] > row[:, 0], 0].min())
 
 
 @registry.architectures("spacy_deid.CheckedListener.v1")
@@ -292,27 +281,16 @@ def _listen(
         raise NotDeidentified(Errors.D244)
     outputs, backprop = model.layers[0](docs, is_train)
     for doc, data in zip(docs, outputs, strict=True):
-        _refuse_unread(doc, data.align.lengths)
+        unread = [
+            i
+            for i in np.flatnonzero(np.asarray(data.align.lengths) == 0).tolist()
+            if any(unicodedata.category(char)[0] in "LNPS" for char in doc[i].text)
+        ]
+        if unread:
+            shown = ", ".join(map(str, unread[:10])) + (" …" if len(unread) > 10 else "")
+            raise NotDeidentified(Errors.D245.format(count=len(unread), tokens=shown))
         if not is_train:  # in training the gradient's scaler skips such a step
-            _refuse_overflow(model, data)
+            for values in data.tensors:
+                if not model.ops.xp.isfinite(values).all():
+                    raise NotDeidentified(Errors.D246)
     return outputs, backprop
-
-
-def _refuse_unread(doc: Doc, lengths: Any) -> None:
-    """Refuse a Doc with a token without pieces, except white space, control characters and combining marks."""
-    unread = [i for i in np.flatnonzero(np.asarray(lengths) == 0).tolist() if _visible(doc[i].text)]
-    if unread:
-        shown = ", ".join(map(str, unread[:10])) + (" …" if len(unread) > 10 else "")
-        raise NotDeidentified(Errors.D245.format(count=len(unread), tokens=shown))
-
-
-def _refuse_overflow(model: Model[Any, Any], data: Any) -> None:
-    """Refuse vectors with NaN or infinite values, which half precision can cause: they would decode to no findings."""
-    for values in data.tensors:
-        if not model.ops.xp.isfinite(values).all():
-            raise NotDeidentified(Errors.D246)
-
-
-def _visible(text: str) -> bool:
-    """Return whether a text has a letter, a digit, punctuation or a symbol."""
-    return any(unicodedata.category(char)[0] in "LNPS" for char in text)

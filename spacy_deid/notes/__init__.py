@@ -34,7 +34,13 @@ def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> Note
         return _with_table(SqlSource, SqlConnector(where), table)
     path = Path(where)
     if path.suffix.lower() in _SQLITE | _DUCKDB:
-        return _open_embedded(path, table)
+        if not path.is_file():
+            raise InputError(Errors.D740.format(source=path, reason="file not found"))
+        if path.suffix.lower() in _DUCKDB:
+            return _with_table(SqlSource, DuckConnector(path), table)
+        return _with_table(
+            SqlSource, SqlConnector(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true", str(path)), table
+        )
     files, suffix = _find(path)
     if suffix == ".parquet":
         return ParquetSource(path, files)
@@ -47,15 +53,6 @@ def _variable(where: str) -> str:
     if not value:
         raise InputError(Errors.D740.format(source=where, reason="the environment variable is not set"))
     return value
-
-
-def _open_embedded(path: Path, table: str) -> NoteSource:
-    """Open a table of a database file. A file that does not exist is an error, it is never created."""
-    if not path.is_file():
-        raise InputError(Errors.D740.format(source=path, reason="file not found"))
-    if path.suffix.lower() in _DUCKDB:
-        return _with_table(SqlSource, DuckConnector(path), table)
-    return _with_table(SqlSource, SqlConnector(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true", str(path)), table)
 
 
 def _with_table(make: type[SqlSource], connector: SqlConnector | DuckConnector, table: str) -> NoteSource:

@@ -49,9 +49,9 @@ def test_a_name_is_reported_in_any_form(write):
 @pytest.mark.parametrize("answer", [[], ["Ana Ruiz"], ["123 456 789"]])
 def test_an_answer_without_a_canary_is_none(answer):
     planted = plant(NOTE, ["PATIENT", "PHONE"], 2, SENTENCES, "")
-    with pytest.raises(NoAnswer, match="leaves out 2 of 2 planted identifiers"):
+    with pytest.raises(NoAnswer, match="does not contain 2 of 2 planted identifiers"):
         planted.check({"PATIENT": answer})
-    with pytest.raises(NoAnswer, match="leaves out 1 of 2"):
+    with pytest.raises(NoAnswer, match="does not contain 1 of 2"):
         planted.check({"PATIENT": [*answer, planted.canaries[0]]})
 
 

@@ -135,5 +135,5 @@ def test_the_lines_around_a_text_are_those_of_no_other_text():
 def test_a_canary_has_one_place(tmp_path, canary):
     path = tmp_path / "mine.toml"
     path.write_text(f'{GOOD}[canaries]\nPATIENT = "{canary}"\n')
-    with pytest.raises(ConfigError, match=r"mine\.toml.*the canary of PATIENT must have the place"):
+    with pytest.raises(ConfigError, match=r"mine\.toml.*the canary of PATIENT must contain the placeholder"):
         load_prompt(str(path), "en")

@@ -54,10 +54,16 @@ def test_an_unknown_concept_and_a_wrong_row_are_named(tmp_path):
         list(expand_eponyms([Eponym("X", ("curse",), "never")], HEADS["en"], "en"))
     path = tmp_path / "eponyms.csv"
     path.write_text("name,concepts,alone\nCrohn,disease,context\nX,disease,maybe\n", encoding="utf8")
-    with pytest.raises(ConfigError, match=r"eponyms.csv, row 3: alone is one of"):
+    with pytest.raises(ConfigError, match=r"eponyms.csv, row 3: 'alone' must be one of"):
         read_eponyms(path)
     path.write_text("name,concepts,alone\nCrohn,disease\n", encoding="utf8")
-    with pytest.raises(ConfigError, match="row 2: another number of columns"):
+    with pytest.raises(ConfigError, match="row 2: wrong number of columns"):
         read_eponyms(path)
-    with pytest.raises(ConfigError, match="row 1: no column 'concept'"):
-        read_heads(path, "en")
+    path.write_text("name,concepts\nCrohn,disease\n", encoding="utf8")
+    with pytest.raises(ConfigError, match="row 1: no column 'alone'"):
+        read_eponyms(path)
+
+
+def test_the_head_words_of_a_language_are_in_its_folder():
+    assert read_heads("es")["disease"].words[0] == "enfermedad"
+    assert read_heads("xx")["disease"] == Head("disease", False, ())

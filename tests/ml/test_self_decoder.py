@@ -222,8 +222,8 @@ def test_nothing_is_fetched_unless_it_is_allowed():
     ("line", "message"),
     [
         ("layer = 6", "unknown setting 'layer'"),
-        ("layers = 0", "numbers"),
-        ("similarity = 2.0", "numbers"),
+        ("layers = 0", "out of range"),
+        ("similarity = 2.0", "out of range"),
         ('epochs = "3"', "'epochs'"),
         ("batch = true", "'batch'"),
     ],

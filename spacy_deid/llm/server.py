@@ -205,9 +205,9 @@ class Server:
         """
         if self._model is None:
             status, answer = self._send("GET", "/models", None)
-            answer = answer if status == 200 else None
+            data: Any = answer if status == 200 else {}
             try:
-                names = [str(item["id"]) for item in answer["data"]]
+                names = [str(item["id"]) for item in data["data"]]
             except (KeyError, TypeError):
                 raise self._error("it does not list its models. Set 'model'") from None
             if len(names) != 1:

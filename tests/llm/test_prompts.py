@@ -3,11 +3,22 @@
 import json
 
 import pytest
+from canned_server import canned_server
 
 from spacy_deid.errors import ConfigError
 from spacy_deid.labels import LABELS
+from spacy_deid.llm.backends import open_backend
 from spacy_deid.llm.grounding import ground
-from spacy_deid.llm.prompts import load_prompt, shipped_prompts
+from spacy_deid.llm.prompts import (
+    PROMPT,
+    NoAnswer,
+    answer_schema,
+    load_prompt,
+    load_replacing_prompt,
+    read_answer,
+    replace_values,
+    shipped_prompts,
+)
 
 SHIPPED = sorted(shipped_prompts())
 GOOD = 'id = "x.v1"\nsystem = "s"\nuser = "{labels} {text}"\n'
@@ -137,3 +148,101 @@ def test_a_canary_has_one_place(tmp_path, canary):
     path.write_text(f'{GOOD}[canaries]\nPATIENT = "{canary}"\n')
     with pytest.raises(ConfigError, match=r"mine\.toml.*the canary of PATIENT must contain the placeholder"):
         load_prompt(str(path), "en")
+
+
+ASKED = ["PATIENT", "DATE"]
+
+
+def test_the_schema_asks_for_a_list_of_strings_for_every_label():
+    schema = answer_schema(ASKED)
+    assert list(schema["properties"]) == schema["required"] == ASKED
+    assert schema["properties"]["DATE"] == {"type": "array", "items": {"type": "string"}}
+    assert schema["additionalProperties"] is False
+    json.dumps(schema)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ('{"PATIENT": ["Ana", " Ana "], "DATE": []}', {"PATIENT": ["Ana", "Ana"], "DATE": []}),
+        ('{"PATIENT": "Ana"}', {"PATIENT": ["Ana"], "DATE": []}),
+        ('{"PATIENT": null, "DATE": [""]}', {"PATIENT": [], "DATE": []}),
+        ('{"PATIENT": ["Ana\nRuiz\x01"]}', {"PATIENT": ["Ana\nRuiz\x01"], "DATE": []}),
+        ('```json\n{"PATIENT": ["Ana"]}\n```', {"PATIENT": ["Ana"], "DATE": []}),
+        ('{"PATIENT": ["Ana"], "SHOE": [44]}', {"PATIENT": ["Ana"], "DATE": []}),
+        ('{"PATIENT": ["Ana"], "PATIENT": [], "DATE": ["3"], "DATE": null}', {"PATIENT": ["Ana"], "DATE": ["3"]}),
+        ('{"patient": ["Ana"], " Date": "3", "zip": ["47003"]}', {"PATIENT": ["Ana"], "DATE": ["3"]}),
+        ('{"PATIENT": ["Ana"], "explanation": "no dates", "names": []}', {"PATIENT": ["Ana"], "DATE": []}),
+    ],
+)
+def test_answers_are_read_as_they_are_meant(answer, found):
+    assert read_answer(answer, ASKED) == found
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("", "Lo siento, Zyxwalda.", '{"PATIENT": ["Zyxwalda"', '["Zyxwalda"]', "3", "null", "true", '"Zyxwalda"'),
+        *('{"PATIENT": [3]}', '{"PATIENT": {"name": "Zyxwalda"}}', '{"PATIENT": [["Zyxwalda"]]}', "{}", "[" * 100_000),
+        *('{"error": "Zyxwalda"}', json.dumps({"PATIENT": ["Zyxwalda" * 1000]})),
+        *('{"PATIENT": [], "NAMES": ["Zyxwalda"]}', json.dumps({"PATIENT": ["Zyxwalda"] * 5001})),
+    ],
+    ids=range(17),
+)
+def test_nonsense_is_no_answer_and_is_not_quoted(answer):
+    with pytest.raises(NoAnswer) as caught:
+        read_answer(answer, ASKED)
+    assert "Zyxwalda" not in str(caught.value)
+
+
+def test_a_label_of_two_words_is_read_however_they_are_joined():
+    answer = '{"national-id": ["1"], "National ID": ["2"], "NATIONAL_ID": ["3"]}'
+    assert read_answer(answer, ["NATIONAL_ID"]) == {"NATIONAL_ID": ["1", "2", "3"]}
+
+
+ANA, SORIA = ("PATIENT", "Ana {kind} {value}"), ("CITY", "Soria")
+
+
+def replaced(*answers, values=(ANA, SORIA)):
+    pytest.importorskip("httpx")
+    with canned_server(*answers) as (url, canned):
+        return replace_values(open_backend(url), values), [body["messages"] for body in canned.asked]
+
+
+def test_the_prompt_that_ships_has_a_version_and_knows_its_labels():
+    prompt = load_replacing_prompt()
+    assert prompt["id"] == PROMPT
+    assert all(prompt["user"].count(place) == 1 for place in ("{kind}", "{value}"))
+    assert set(prompt["kinds"]) <= set(LABELS)
+
+
+def test_each_value_is_asked_for_once_by_what_it_is():
+    made, asked = replaced({"value": " Eva "}, {"value": "Teruel"}, values=(ANA, SORIA, ANA))
+    assert made == {ANA: "Eva", SORIA: "Teruel"}
+    assert [spoken[1]["content"] for spoken in asked] == [
+        "Generate a new completely different name using this example: Ana {kind} {value}",
+        "Generate a new completely different town using this example: Soria",
+    ]
+
+
+@pytest.mark.parametrize("answer", [500, "no JSON", "[]", {"value": 7}, {"name": "Eva"}, ("cut",)])
+def test_an_answer_that_cannot_be_used_is_none(answer):
+    assert replaced(answer, values=[ANA])[0] == {ANA: None}
+
+
+def test_no_value_goes_to_another_machine():
+    pytest.importorskip("httpx")
+    with pytest.raises(ConfigError, match="allow"):
+        replace_values(open_backend("http://192.0.2.1:8080"), [ANA])
+
+
+@pytest.mark.llm
+def test_a_model_in_process_answers_in_the_shape_that_was_asked_for(tmp_path):
+    pytest.importorskip("llama_cpp")
+    pytest.importorskip("gguf")
+    from tiny_llama import write_tiny_llama
+
+    backend = open_backend(str(write_tiny_llama(tmp_path / "tiny.gguf")))
+    made = replace_values(backend, [ANA])
+    assert list(made) == [ANA]
+    assert made[ANA] is None or isinstance(made[ANA], str)  # None: noise may not end in time

@@ -1,9 +1,20 @@
+"""Operating points: one threshold or one for each label, by number or by name."""
+
 import numpy as np
 import pytest
 
-from spacy_deid.errors import NotDeidentified
+from spacy_deid.errors import ConfigError, NotDeidentified
 from spacy_deid.ml import crf
-from spacy_deid.ml.decoding import Calibration, choose_spans, decode_spans, read_posteriors
+from spacy_deid.ml.decoding import (
+    Calibration,
+    choose_spans,
+    decode_spans,
+    expected_calibration_error,
+    fit_calibration,
+    make_point,
+    named_points,
+    read_posteriors,
+)
 
 B, E, S = 1, 3, 4  # tags of label 0
 
@@ -95,3 +106,74 @@ def test_nothing_is_found_in_nothing():
 def test_scores_that_are_no_numbers_are_no_text():
     with pytest.raises(NotDeidentified, match="NaN or infinite"):
         read_posteriors([np.full((3, 5), np.nan, dtype=np.float32)])
+
+
+@pytest.fixture
+def overconfident():
+    """Scores whose log-odds are three times too large."""
+    rng = np.random.default_rng(0)
+    true = rng.uniform(0.02, 0.98, size=4000)
+    hits = rng.random(4000) < true
+    logits = 3 * np.log(true / (1 - true))
+    return 1 / (1 + np.exp(-logits)), hits
+
+
+def test_fit_undoes_overconfidence(overconfident):
+    probs, hits = overconfident
+    calibration, report = fit_calibration(probs, hits)
+    assert calibration.scale == pytest.approx(1 / 3, abs=0.05)
+    assert report["ece_after"] < 0.03 < report["ece_before"]
+
+
+def test_identity_changes_nothing():
+    probs = np.array([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(Calibration()(probs), probs, atol=1e-9)
+
+
+def test_inverse_undoes_the_curve():
+    calibration = Calibration(0.4, -0.7)
+    for prob in (0.01, 0.3, 0.9):
+        assert float(calibration(np.asarray(calibration.inverse(prob)))) == pytest.approx(prob)
+
+
+def test_nothing_to_fit_on_changes_nothing():
+    calibration, report = fit_calibration(np.zeros(0), np.zeros(0, dtype=bool))
+    assert (calibration.scale, calibration.shift) == (1.0, 0.0)
+    assert report["number"] == 0
+
+
+def test_expected_calibration_error_of_a_hand_computed_case():
+    # two bins of two: |0.2 - 0.5| and |0.8 - 1.0|, each half of the weight
+    probs, hits = np.array([0.2, 0.2, 0.8, 0.8]), np.array([0.0, 1.0, 1.0, 1.0])
+    assert expected_calibration_error(probs, hits, bins=2) == pytest.approx(0.25)
+
+
+def test_one_threshold_is_that_of_every_label():
+    assert make_point(0.3, "ner").thresholds(["AGE", "DATE"]) == [0.3, 0.3]
+
+
+def test_a_label_has_its_own_threshold_and_the_others_the_default():
+    point = make_point({"default": 0.3, "DATE": 0.1}, "ner")
+    assert point.thresholds(["AGE", "DATE"]) == [0.3, 0.1]
+    assert point.receipt() == {"operating_point": "custom", "thresholds": {"default": 0.3, "labels": {"DATE": 0.1}}}
+
+
+def test_thresholds_by_label_without_a_default_are_refused():
+    with pytest.raises(ConfigError, match="require a 'default'"):
+        make_point({"DATE": 0.1}, "ner")
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0, True, "0.5", None, {"default": 0.5, "AGE": 1.5}])
+def test_what_is_no_probability_is_refused(threshold):
+    with pytest.raises(ConfigError, match="must be between 0 and 1"):
+        make_point(threshold, "ner")
+
+
+def test_named_points_have_their_names():
+    points = named_points({"points": {"high_recall": {"default": 0.05, "labels": {"AGE": 0.2}}}}, "ner")
+    assert points["high_recall"].name == "high_recall"
+    assert points["high_recall"].thresholds(["AGE", "DATE"]) == [0.2, 0.05]
+
+
+def test_a_threshold_that_json_has_blurred_is_exact_again():
+    assert named_points({"points": {"balanced": {"default": 0.7000000000000001}}}, "ner")["balanced"].default == 0.7

@@ -261,13 +261,17 @@ def _join(words: Keys, size: int) -> Keys:
     keys = words[:length].copy()
     for i in range(1, size):
         following = words[i : i + length]
-        # mixed so that the order of words matters (finalizer of SplitMix64, Steele et al. 2014)
-        keys = keys + np.uint64(0x9E3779B97F4A7C15)
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed = (keys ^ (keys >> np.uint64(31))) + following
+        mixed = _mix(keys) + following
         keys = np.where((keys != 0) & (following != 0), mixed, np.uint64(0))
     return keys
+
+
+def _mix(keys: Keys) -> Keys:
+    """Mix keys so that the order of words matters (finalizer of SplitMix64, Steele et al. 2014)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
 
 
 def _merge(first: _Table, second: _Table) -> _Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from ...lang import get_language
+from ...lang import all_languages, get_language
 from ...lang.text import fold
 
 
@@ -90,8 +90,9 @@ def load_name_words(table: str) -> Sequence[str]:
     RETURNS (Sequence[str]): folded words.
     """
     path = files("spacy_deid") / "resources" / "expansion" / "names.toml"
-    found: list[str] = tomllib.loads(path.read_text(encoding="utf8")).get(table, [])
-    return found
+    data = [tomllib.loads(path.read_text(encoding="utf8"))]
+    data += [language.read_toml("expansion.toml") for language in all_languages("expansion.toml")]
+    return list(dict.fromkeys(word for words in data for word in words.get(table, ())))
 
 
 def fold_word(word: str) -> str:

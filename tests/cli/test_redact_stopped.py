@@ -29,6 +29,11 @@ def many(tmp_path: Path) -> Path:
     return folder
 
 
+def heed_ctrl_c() -> None:
+    """Undo what a shell does to processes in its background: they ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(many: Path, pipeline_folder: Path, tmp_path: Path):
     """Start ``redact`` as a process, and wait until it has written two files: the first one is then counted."""
@@ -41,6 +46,7 @@ def start(many: Path, pipeline_folder: Path, tmp_path: Path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=heed_ctrl_c,
         )
         running.append(process)
         while process.poll() is None and len(list((tmp_path / "out").glob("*.txt"))) < 2:

@@ -3,18 +3,18 @@
 import ast
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
 BLOCKED = set(
     "PIL cassis cryptography defusedxml duckdb fastapi lxml matplotlib onnxruntime openpyxl pikepdf pyarrow pypdfium2 "
-    "reportlab simplemma sqlalchemy starlette striprtf tokenizers torch uvicorn zxingcpp".split()
+    "reportlab simplemma spacy_transformers sqlalchemy starlette striprtf tokenizers torch transformers uvicorn "
+    "zxingcpp".split()
 )
-if find_spec("spacy_transformers"):  # spaCy imports it in any pipeline, and it needs torch
-    BLOCKED.discard("torch")
+# spaCy imports the entry points of every installed package, so those of the blocked packages are hidden as well.
 PROGRAM = f"""
 import sys
+from importlib.metadata import Distribution
 
 class Blocked:
     def find_spec(self, name, path, target=None):
@@ -22,6 +22,10 @@ class Blocked:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Blocked())
+discover = Distribution.discover
+Distribution.discover = lambda **context: (
+    found for found in discover(**context) if found.name.replace("-", "_") not in {sorted(BLOCKED)}
+)
 import spacy_deid
 print(spacy_deid.Deidentifier("es", style="tag")("Nombre: Ana Ruiz. NHC: 4471906.").text)
 print(sorted(name for name in sys.modules if name.partition(".")[0] == "spacy_deid"))

@@ -70,5 +70,6 @@ def shared_words(resource: str, table: str, key: str) -> tuple[str, ...]:
     table, key (str): table of the file, and the list in it.
     RETURNS (tuple[str, ...]): the words of all languages, each once, in the order of the languages' codes.
     """
-    tables = (language.read_toml(resource).get(table, {}) for language in all_languages(resource))
+    # Reading a file needs no code of a language, so no language is imported.
+    tables = (LanguageData(code=code).read_toml(resource).get(table, {}) for code in language_codes(resource))
     return tuple(dict.fromkeys(word for each in tables for word in each.get(key, ())))

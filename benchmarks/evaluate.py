@@ -435,7 +435,7 @@ def evaluate_finnish(
     made = measure_made(nlp, read_test_set("fi", assets))
     figures = {
         ("Turku NER", "dev"): name_figures("Turku persons", turku, 0.85),
-        ("synth_fi", "test"): name_figures("made notes", made, 0.96),
+        ("synth_fi", "test"): name_figures("synthetic notes", made, 0.96),
         ("names in made Finnish notes", "test"): make_case_figures(counts),
     }
     about = {"command": command_line("benchmarks.evaluate finnish", context), "date": date.today().isoformat()}

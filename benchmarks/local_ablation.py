@@ -67,7 +67,7 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         dictionaries = simulate(notes, Path(folder), lang)
         scores = measure(pipeline, notes, dictionaries)
-    data = f"{gold.parts[-3]}" if gold else "made notes"
+    data = f"{gold.parts[-3]}" if gold else "synthetic notes"
     command = f"python -m benchmarks.local_ablation {lang} {pipeline}" + (
         f" --gold {gold} --scheme {scheme}" if gold else ""
     )

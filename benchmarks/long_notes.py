@@ -82,7 +82,11 @@ def run(
     length: Annotated[int, typer.Option(help="Length of the note in characters.")] = 5_000_000,
 ) -> None:
     """Measure the long note, a tenth of it, and a tenth and a twentieth of that length of each unusual text."""
-    stamp = {"data": f"{length / 1e6:g} MB of made notes, {lang}", "split": "made", "date": date.today().isoformat()}
+    stamp = {
+        "data": f"{length / 1e6:g} MB of synthetic notes, {lang}",
+        "split": "none",
+        "date": date.today().isoformat(),
+    }
     stamp["command"] = "python -m benchmarks.long_notes run"
     tenth, whole = measure("notes", lang, length // 10), measure("notes", lang, length)
     ratio = whole["seconds"] / tenth["seconds"] / 10

@@ -96,7 +96,7 @@ def memory(
             typer.echo(f"{done:>9,} notes {resident[done]:>8.0f} MB")
     early = next(value for count, value in resident.items() if count >= notes // 10)
     command = f"python -m benchmarks.throughput memory --notes {notes}"
-    stamp = {"data": "made notes", "split": "none", "command": command, "date": date.today().isoformat()}
+    stamp = {"data": "synthetic notes", "split": "none", "command": command, "date": date.today().isoformat()}
     peak = max(resident.values())
     rows = [
         MetricRow("resident memory in MB, highest", round(peak), 1000, "lower", **stamp),

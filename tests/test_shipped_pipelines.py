@@ -1,4 +1,4 @@
-"""The pipelines that ship, on the made notes that ship: that they load, find and know their operating points.
+"""The pipelines that ship, on the synthetic notes that ship: that they load, find and know their operating points.
 
 The notes are of the kind that the pipelines were trained on; how good they are on others stands in the model cards.
 """

@@ -2,7 +2,7 @@
 
     python -m benchmarks.downstream corpus/meddocan/train/brat corpus/meddocan/dev/brat --lang es --scheme meddocan
 
-Training notes are de-identified by their gold (`release_note`, each note as that of another patient). For each seed
+Training notes are de-identified by their gold (`replace_gold`, each note as that of another patient). For each seed
 two taggers of `configs/ner.cfg` are trained with the same settings, on the originals and on the released notes. Both
 are tested on the original development notes: strict F1 of entities (exact characters and label). The checkpoint is
 chosen on the same development notes. The loss is the mean over seeds of the first F1 minus the second; the loss of
@@ -35,10 +35,10 @@ import spacy
 import typer
 
 from spacy_deid.evaluation import AnnotatedText, MetricRow, evaluate, from_doc, read_folder, write_docbin
+from spacy_deid.evaluation.gold_surrogates import replace_gold
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.io import whole_file
 from spacy_deid.lang.text import fold
-from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.strategies import keep
 from spacy_deid.surrogates.style import SurrogateStyle
@@ -72,7 +72,7 @@ def main(
     originals = read_folder(train, scheme=scheme)
     style = SurrogateStyle(labels=dict.fromkeys(keep_labels, keep))
     key = ProjectKey(SECRET)
-    released = [release_note(note, key.patient(note.name), lang, style).document for note in originals]
+    released = [replace_gold(note, key.patient(note.name), lang, style).document for note in originals]
     for arm, notes in zip((*ARMS, "dev"), (originals, released, gold), strict=True):
         write_corpus(notes, work / f"{arm}.spacy", lang)
     runs = [(arm, seed) for seed in range(1, seeds + 1) for arm in ARMS]

@@ -33,9 +33,9 @@ import typer
 
 import spacy_deid
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, write_rows
+from spacy_deid.evaluation.gold_surrogates import replace_gold
 from spacy_deid.lang.inflection import inflect
 from spacy_deid.lang.text import fold
-from spacy_deid.release import release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.synth.language import read_origins
 
@@ -112,7 +112,7 @@ def replaced(asked: Asked, key: ProjectKey, patient: str, lang: str) -> str | No
     start = len(asked.before)
     entity = Entity(start, start + len(asked.text), asked.label)
     note = AnnotatedText(patient, asked.before + asked.text + ".\n", (entity,))
-    made = release_note(note, key.patient(patient), lang).replacements[0]
+    made = replace_gold(note, key.patient(patient), lang).replacements[0]
     return made.text if made.action == "replace" else None
 
 

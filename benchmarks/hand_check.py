@@ -25,8 +25,8 @@ import typer
 from typer.core import TyperGroup
 
 from spacy_deid.evaluation import AnnotatedText, MetricRow, read_folder
+from spacy_deid.evaluation.gold_surrogates import ReleasedNote, replace_gold
 from spacy_deid.evaluation.rows import command_line, replace_rows
-from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK
@@ -67,7 +67,7 @@ def write(
         raise typer.BadParameter("it would hold notes, and lies within the repository", param_hint="--output")
     corpus = [note for path in paths for note in read_folder(path, scheme=scheme)]
     text = "\n\n".join(
-        "\n".join(sheet(release_note(note, KEY.patient(note.name), lang), note.text, f"{number}: {note.name}"))
+        "\n".join(sheet(replace_gold(note, KEY.patient(note.name), lang), note.text, f"{number}: {note.name}"))
         for number, note in enumerate(spread(corpus, notes), 1)
     )
     html = f"<!doctype html><meta charset='utf-8'><title>Surrogates</title><pre>{escape(text)}</pre>\n"

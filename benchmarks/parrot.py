@@ -44,10 +44,10 @@ import typer
 from numpy.typing import NDArray
 
 from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow, read_folder, write_rows
+from spacy_deid.evaluation.gold_surrogates import make_disjoint, replace_gold
 from spacy_deid.evaluation.rows import command_line
 from spacy_deid.lang.text import fold
 from spacy_deid.offsets import move_spans
-from spacy_deid.release import part, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import PERSONS, number_entities
 from spacy_deid.surrogates.strategies import Strategy, check_probability, consistent, markov, randomized
@@ -156,13 +156,13 @@ def _plant(
     note: AnnotatedText, key: ProjectKey, lang: str, style: SurrogateStyle, missed: float, chance: Random
 ) -> Output:
     """De-identify a note. What is missed at a rate is also missed at every higher rate."""
-    whole = release_note(note, key.patient(note.name), lang, style)
+    whole = replace_gold(note, key.patient(note.name), lang, style)
     numbers = number_entities(whole.mentions)
     times = Counter(numbers)
     able = [made.action == "replace" for made in whole.replacements]
     leaks = [chance.random() < missed and possible for possible in able]
     kept = tuple(entity for entity, leak in zip(whole.entities, leaks, strict=True) if not leak)
-    done = release_note(replace(note, entities=kept), key.patient(note.name), lang, style) if any(leaks) else whole
+    done = replace_gold(replace(note, entities=kept), key.patient(note.name), lang, style) if any(leaks) else whole
     moved = move_spans(done.edits, [(entity.start, entity.end) for entity in whole.entities])
     items = [
         Item(*span, entity.label, leak, times[number] > 1)
@@ -183,8 +183,8 @@ def rehearse(mine: Sequence[Output], lang: str, strategy: Strategy, seed: int) -
     Each half of it is tagged by a tagger trained on the other, because a tagger knows its training annotations.
     """
     notes = [
-        AnnotatedText(output.name, output.text, tuple(part((Entity(*item[:3]) for item in output.items), output.text)))
-        for output in mine
+        AnnotatedText(output.name, output.text, tuple(make_disjoint(entities, output.text)))
+        for output, entities in ((output, [Entity(*item[:3]) for item in output.items]) for output in mine)
     ]
     again = plant(notes, lang, strategy, REHEARSED, f"attacker {seed}")
     halves = (again[::2], again[1::2])

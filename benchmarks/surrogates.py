@@ -36,10 +36,10 @@ import typer
 from rapidfuzz.distance import Levenshtein
 
 from spacy_deid.evaluation import AnnotatedText, read_folder
+from spacy_deid.evaluation.gold_surrogates import ReleasedNote, replace_gold
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
 from spacy_deid.lang.text import fold
 from spacy_deid.patterns.validators import get_validator
-from spacy_deid.release import ReleasedNote, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.mention import PERSONS, Mention, number_entities
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
@@ -81,7 +81,7 @@ def aim(name: str) -> tuple[float | None, Literal["higher", "lower"]]:
 def release(notes: Sequence[AnnotatedText], lang: str, secret: bytes) -> list[ReleasedNote]:
     """De-identify notes, each as that of another patient."""
     key = ProjectKey(secret)
-    return [release_note(note, key.patient(note.name), lang) for note in notes]
+    return [replace_gold(note, key.patient(note.name), lang) for note in notes]
 
 
 def count(released: Iterable[ReleasedNote]) -> int:

@@ -23,8 +23,8 @@ import typer
 from faker import Faker
 
 from spacy_deid.evaluation import AnnotatedText, read_folder
+from spacy_deid.evaluation.gold_surrogates import ReleasedNote, make_disjoint
 from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
-from spacy_deid.release import ReleasedNote, part
 from spacy_deid.surrogates.mention import find_mentions
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement, tag_of
 
@@ -114,7 +114,7 @@ class FakerOnly:
         return [self._release(note) for note in notes]
 
     def _release(self, note: AnnotatedText) -> ReleasedNote:
-        entities = part(note.entities, note.text)
+        entities = make_disjoint(note.entities, note.text)
         mentions = find_mentions(note.text, [(e.start, e.end, e.label) for e in entities])
         made = [self._make(mention.label, tag_of(mention)) for mention in mentions]
         return ReleasedNote(note, [], entities, mentions, made)

@@ -43,7 +43,8 @@ ARROWS = {
     "vault": "errors offsets patient_ids surrogates",
     "registries": "errors",
     "lemmatizers": "errors registries",
-    "evaluation": "errors labels offsets spans",
+    # medical, surrogates: the gold entities of a corpus are replaced by surrogates
+    "evaluation": "errors labels loading medical offsets spans surrogates",
     "notes": "errors",
     "documents": "errors io offsets",
     # spans: notes are ordered by what detectors say
@@ -56,7 +57,6 @@ ARROWS = {
     "patient_ids patterns policies registries spans surrogates vault",
     # the factories import their components when they are called
     "factories": "errors evaluation medical patterns pipeline spans",
-    "release": "evaluation medical offsets surrogates",  # an annotated corpus with surrogates
     # audit: notes whose spans are to be reviewed are ordered by their risk
     "results": "audit context documents errors offsets spans",
     "deidentifier": "context documents errors io loading offsets pipeline policies processes results saving spans "
@@ -64,7 +64,7 @@ ARROWS = {
     "app": "__init__ deidentifier dictionaries documents errors evaluation io labels llm loading offsets processes "
     "results saving spans surrogates vault",
     "cli": "__init__ app audit background deidentifier dictionaries documents ehr errors evaluation io labels llm "
-    "loading masked_lm medical notes offsets patient_ids policies registries release results sampling saving "
+    "loading masked_lm medical notes offsets patient_ids policies registries results sampling saving "
     "surrogates synth vault",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",

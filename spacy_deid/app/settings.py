@@ -228,24 +228,16 @@ def check_settings(service: ServiceSettings) -> None:
 
 
 class JobForm(BaseModel):
-    """The form of a job, as a browser sends it. Empty fields keep their defaults."""
+    """The form of a job, as a browser sends it: the fields of `JobSettings` as strings. Empty fields keep defaults.
 
-    pipeline: str = ""
-    operating_point: str = ""
-    style: str = ""
-    policy: str = ""
-    patient_id: str = ""
-    note_date: str = ""
-    patient_name: str = ""
-    patient_sex: str = ""
-    encoding: str = ""
+    The fields below are those that the form writes in another way than `JobSettings`: `columns` has a line
+    "name=action" per column, `ocr_languages` is separated by spaces or commas, and `llm` is the location of the LLM.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
     columns: str = ""
     ocr_languages: str = ""
-    ocr: str = ""
-    pictures: str = ""
-    codes: str = ""
-    unread: str = ""
-    verify_ocr: str = ""
     llm: str = ""
     llm_prompt: str = ""
     llm_name: str = ""
@@ -256,8 +248,8 @@ class JobForm(BaseModel):
 
         RAISES: InputError (D927) for invalid values.
         """
-        names = ("pipeline", "operating_point", "style", "policy", "encoding", *EHR_SETTINGS, *SCANS)
-        given: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name)}
+        sent = self.model_extra or {}
+        given: dict[str, Any] = {name: sent[name] for name in JobSettings.model_fields if sent.get(name)}
         given["ocr_languages"] = self.ocr_languages.replace(",", " ").split()
         rows = [line.rpartition("=") for line in self.columns.splitlines() if line.strip()]
         given["columns"] = {name.strip(): action.strip() for name, _, action in rows}

@@ -32,6 +32,7 @@ from ..evaluation.fairness import (
     make_rows,
     measure,
 )
+from ..evaluation.gold_surrogates import ReleasedNote, replace_gold
 from ..evaluation.per_document import format_csv, format_documents, measure_documents
 from ..evaluation.report import make_report, render
 from ..evaluation.rows import write_rows
@@ -42,11 +43,10 @@ from ..labels import LABELS
 from ..lang.inflection import inflect
 from ..llm.backends import Backend, open_backend
 from ..llm.prompts import replace_values
-from ..loading import find_component, load
+from ..loading import find_components, load
 from ..masked_lm.in_place import WordsInPlace
 from ..masked_lm.model import load_masked_lm
 from ..registries import registry
-from ..release import ReleasedNote, release_note
 from ..saving import fingerprint
 from ..surrogates.keys import ProjectKey
 from ..surrogates.self_decoded import SelfDecoded
@@ -207,8 +207,7 @@ def report(
                 check_output(path, gold)
         documents = read_gold(gold, scheme)
         nlp = load(pipeline, operating_point=operating_point)
-        has_classifier = any(nlp.get_pipe_meta(name).factory == "deid_ner" for name in nlp.pipe_names)
-        ner: Any = find_component(nlp, "deid_ner") if has_classifier else None
+        ner: Any = next(iter(find_components(nlp, "deid_ner")), None)
         about = _describe(nlp, ner, data or gold.name)
         result, examples = make_report(
             nlp, documents, scheme=scheme, bootstrap=bootstrap, seed=seed, with_text=with_text
@@ -289,7 +288,7 @@ def release(notes: Sequence[AnnotatedText], lang: str, strategy: Strategy, seed:
     """
     key = ProjectKey(hashlib.sha256(f"surrogates evaluate {seed}".encode()).digest())
     style = SurrogateStyle(strategy)
-    return (release_note(note, key.patient(note.name), lang, style) for note in notes)
+    return (replace_gold(note, key.patient(note.name), lang, style) for note in notes)
 
 
 def measure_strategy(

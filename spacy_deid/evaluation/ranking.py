@@ -44,7 +44,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sweep:
+class ThresholdCounts:
     """Counts at every distinct threshold, in decreasing order.
 
     thresholds (Floats): distinct finite scores, shape (thresholds,).
@@ -71,14 +71,14 @@ class Sweep:
         }
 
 
-def sweep(gold: ArrayLike, scores: ArrayLike) -> Sweep:
+def sweep(gold: ArrayLike, scores: ArrayLike) -> ThresholdCounts:
     """Count true and false positives at every distinct score except minus infinity."""
     golds, values = _check(gold, scores)
     levels, place = np.unique(-values, return_inverse=True)  # in decreasing order of score
     tp = np.cumsum(np.bincount(place, golds, len(levels)).astype(np.int64))
     fp = np.cumsum(np.bincount(place, ~golds, len(levels)).astype(np.int64))
     reached = levels < np.inf
-    return Sweep(-levels[reached], tp[reached], fp[reached], int(golds.sum()), len(golds))
+    return ThresholdCounts(-levels[reached], tp[reached], fp[reached], int(golds.sum()), len(golds))
 
 
 def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str, float | None]:
@@ -86,7 +86,7 @@ def figures_at(gold: ArrayLike, scores: ArrayLike, threshold: float) -> dict[str
     golds, values = _check(gold, scores)
     found = values >= min(threshold, HIGHEST)
     tp, fp = np.array([(golds & found).sum()]), np.array([(~golds & found).sum()])
-    one = Sweep(np.array([threshold]), tp, fp, int(golds.sum()), len(golds))
+    one = ThresholdCounts(np.array([threshold]), tp, fp, int(golds.sum()), len(golds))
     return {name: plain(value[0]) for name, value in one.figures().items()}
 
 
@@ -118,7 +118,7 @@ def recall_threshold(gold: ArrayLike, scores: ArrayLike, recall: float) -> float
     return _halfway(steps, int(np.argmax(reached >= recall)))
 
 
-def _halfway(steps: Sweep, i: int) -> float:
+def _halfway(steps: ThresholdCounts, i: int) -> float:
     """Return a threshold between the score of an entry and the next lower score."""
     score = float(steps.thresholds[i])
     if i + 1 < len(steps.thresholds):
@@ -170,7 +170,7 @@ def _check(gold: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.bool_], Float
     return golds, np.minimum(values, HIGHEST)
 
 
-def _require(steps: Sweep) -> Sweep:
+def _require(steps: ThresholdCounts) -> ThresholdCounts:
     """Check that there is a PHI token and a score to choose a threshold from."""
     if not steps.gold or not len(steps.thresholds):
         raise InputError(Errors.D831.format(gold=steps.gold, scored=int((steps.tp + steps.fp)[-1:].sum())))

@@ -171,7 +171,7 @@ def ablate(nlp: Language, gold: Sequence[AnnotatedText], *, scheme: str = "canon
     gold (Sequence[AnnotatedText]): notes with canonical labels.
     scheme (str): label scheme of the comparison.
     RETURNS (dict): "whole pipeline", "without X" and "X alone" → the figures of `FIGURES`.
-    RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
+    RAISES: ConfigError (D415) if the pipeline has no ``deid_merge``.
     """
     stages = take_apart(nlp)
     docs = detect(nlp, (document.text for document in gold), stages)
@@ -239,7 +239,7 @@ def make_report(
     RETURNS (tuple): the report, without text and without names of documents: "scores", "per_document", "misses",
         "ablation" and, if there is a token classifier, "curve"; and the examples of `list_misses`, empty unless
         `with_text`.
-    RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
+    RAISES: ConfigError (D415) if the pipeline has no ``deid_merge``.
     """
     stages = take_apart(nlp)
     pred = predict(nlp, detect(nlp, (document.text for document in gold), stages), gold, stages)

@@ -18,6 +18,7 @@ from spacy.tokens import Doc
 
 from ..errors import ConfigError, Errors
 from ..labels import to_scheme
+from ..loading import find_component
 from ..spans import reopen_groups
 from .counts import alphanumeric_mask, count_exact, coverage_mask
 from .documents import AnnotatedText, Entity, relabel
@@ -50,14 +51,11 @@ def take_apart(nlp: Language) -> Stages:
 
     nlp (Language): pipeline with ``deid_merge``.
     RETURNS (Stages): its parts.
-    RAISES: ConfigError (D342) if the pipeline has no ``deid_merge``.
+    RAISES: ConfigError (D415) if the pipeline has no ``deid_merge``.
     """
+    merge = find_component(nlp, "deid_merge")
     factories = {name: nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}
-    merging = [name for name, factory in factories.items() if factory == "deid_merge"]
-    if not merging:
-        raise ConfigError(Errors.D342.format(name=f"{nlp.lang}_{nlp.meta['name']}", factory="deid_merge"))
-    later = nlp.pipe_names[nlp.pipe_names.index(merging[0]) :]
-    merge: Any = nlp.get_pipe(merging[0])
+    later = nlp.pipe_names[[part for _, part in nlp.pipeline].index(merge) :]
     keys = {getattr(part, "key", None): name for name, part in nlp.pipeline}
     detectors = {key: keys[key] for key in merge.sources if key in keys}
     deciders = [name for name in later if factories[name].startswith("deid_") and factories[name] not in _LATER]
@@ -153,7 +151,8 @@ class Sweep:
     nlp (Language): pipeline with ``deid_ner`` and ``deid_merge``.
     gold (Sequence[AnnotatedText]): notes with canonical labels.
     scheme (str): label scheme of the comparison.
-    RAISES: ConfigError if a component is missing (D342), or for an unknown label (D001) or scheme (D002).
+    RAISES: ConfigError if ``deid_merge`` (D415) or ``deid_ner`` (D342) is missing, or for an unknown label (D001) or
+        scheme (D002).
     """
 
     def __init__(self, nlp: Language, gold: Sequence[AnnotatedText], scheme: str = "canonical") -> None:

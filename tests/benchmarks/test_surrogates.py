@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.surrogates import measure
 from spacy_deid.evaluation import AnnotatedText, Entity
-from spacy_deid.release import ReleasedNote
+from spacy_deid.evaluation.gold_surrogates import ReleasedNote
 from spacy_deid.surrogates.mention import Mention
 from spacy_deid.surrogates.strategies import FALLBACK, Replacement
 

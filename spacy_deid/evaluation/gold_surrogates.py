@@ -1,31 +1,31 @@
-"""An annotated corpus with surrogates in place of what its annotation marks; the annotation goes with them.
+"""Replace the annotated identifiers of a corpus by surrogates and move the annotation to them.
 
-What a pipeline does with its own detections (`pipeline.surrogate`), done with the gold of a corpus: for a corpus that
-can be handed on and train another model, and to measure surrogates without the errors of a detector.
+`pipeline.surrogate` replaces what a pipeline has found; `replace_gold` replaces the gold annotation. The result is an
+annotated corpus that can be shared and used for training, and it measures surrogates without errors of a detector.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .evaluation.documents import AnnotatedText, Entity
-from .medical.name_context import unfit_words
-from .offsets import Edit, apply_edits, move_spans
-from .surrogates.forbidden import Forbidden
-from .surrogates.keys import IdentityKey
-from .surrogates.mention import Mention, find_mentions
-from .surrogates.strategies import Replacement
-from .surrogates.style import SurrogateStyle, agree
+from ..medical.name_context import unfit_words
+from ..offsets import Edit, apply_edits, move_spans
+from ..surrogates.forbidden import Forbidden
+from ..surrogates.keys import IdentityKey
+from ..surrogates.mention import Mention, find_mentions
+from ..surrogates.strategies import Replacement
+from ..surrogates.style import SurrogateStyle, agree
+from .documents import AnnotatedText, Entity
 
 
 class ReleasedNote(NamedTuple):
-    """A note with surrogates.
+    """An annotated note whose identifiers are surrogates.
 
-    document (AnnotatedText): the new text and its entities.
-    edits (list[Edit]): what makes it of the original.
-    entities (list[Entity]): the disjoint entities of the original that were replaced.
-    mentions (list[Mention]): the same, as replacers saw them.
-    replacements (list[Replacement]): one for each.
+    document (AnnotatedText): the new text, with an entity for each surrogate.
+    edits (list[Edit]): the edits that turn the original text into the new one.
+    entities (list[Entity]): the entities of the original, made disjoint.
+    mentions (list[Mention]): the entities as input of the strategy, in the same order.
+    replacements (list[Replacement]): the replacement of each mention.
     """
 
     document: AnnotatedText
@@ -38,21 +38,21 @@ class ReleasedNote(NamedTuple):
         return f"ReleasedNote({len(self.entities)} entities)"
 
 
-def release_note(
+def replace_gold(
     document: AnnotatedText, key: IdentityKey, lang: str, style: SurrogateStyle | None = None, note_date: str = ""
 ) -> ReleasedNote:
-    """Put surrogates into an annotated note.
+    """Replace the gold entities of a note by surrogates.
 
-    document (AnnotatedText): the note with its gold.
+    document (AnnotatedText): the note with its gold entities. Overlapping entities are made disjoint first, see
+        `make_disjoint`.
     key (IdentityKey): the key of the patient.
-    lang (str): ISO 639-1 code.
-    style (Optional[SurrogateStyle]): strategies and rules of dates; None for consistent surrogates and a shift.
-    note_date (str): the date of the note in ISO 8601, "" if it is not known.
-    RETURNS (ReleasedNote): the new note. Of entities that overlap the longest stays whole, and the rest of the others
-        keeps its own label.
+    lang (str): ISO 639-1 code of the language of the note.
+    style (Optional[SurrogateStyle]): strategies and date rules; None for consistent surrogates and shifted dates.
+    note_date (str): date of the note in ISO 8601 format, "" if unknown.
+    RETURNS (ReleasedNote): the new note.
     """
     style = style or SurrogateStyle()
-    entities = part(document.entities, document.text)
+    entities = make_disjoint(document.entities, document.text)
     mentions = find_mentions(document.text, [(e.start, e.end, e.label) for e in entities])
     forbidden = Forbidden(mentions, lang, unfit_words(lang))
     made = style.replace(mentions, key, lang, forbidden, ehr={"note_date": note_date})
@@ -71,12 +71,14 @@ def release_note(
     return ReleasedNote(released, edits, entities, mentions, made)
 
 
-def part(entities: Iterable[Entity], text: str) -> list[Entity]:
-    """Make entities disjoint, without letting go of a character of any.
+def make_disjoint(entities: Iterable[Entity], text: str) -> list[Entity]:
+    """Make entities disjoint so that together they cover the same characters as before.
 
-    entities (Iterable[Entity]): may overlap.
-    text (str): the note.
-    RETURNS (list[Entity]): in the order of the text, without blanks at the ends of what was cut.
+    The longest of overlapping entities remains whole; the others are cut to the rest and keep their labels.
+
+    entities (Iterable[Entity]): entities that may overlap.
+    text (str): the text of the note.
+    RETURNS (list[Entity]): disjoint entities in text order. Cut entities do not begin or end with white space.
     """
     ordered = sorted(entities)
     if all(a.end <= b.start for a, b in pairwise(ordered)):
@@ -95,13 +97,13 @@ def part(entities: Iterable[Entity], text: str) -> list[Entity]:
 
 
 def _without(piece: tuple[int, int], other: Entity) -> Sequence[tuple[int, int]]:
-    """What is left of a stretch beside an entity."""
+    """Remove from an interval what an entity covers; up to two intervals remain."""
     start, end = piece
     left = [(start, min(end, other.start)), (max(start, other.end), end)]
     return [(s, e) for s, e in left if s < e] if start < other.end and other.start < end else [piece]
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    """A stretch without blanks at its ends."""
+    """Exclude white space at both ends of an interval."""
     surface = text[start:end]
     return start + len(surface) - len(surface.lstrip()), end - len(surface) + len(surface.rstrip())

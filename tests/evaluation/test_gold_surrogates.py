@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_deid.evaluation import AnnotatedText, Entity, read_folder
+from spacy_deid.evaluation.gold_surrogates import make_disjoint, replace_gold
 from spacy_deid.labels import LABELS
 from spacy_deid.lang.text import fold
 from spacy_deid.offsets import apply_edits, map_offset
-from spacy_deid.release import part, release_note
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.surrogates.strategies import tag
 from spacy_deid.surrogates.style import LASTING, SurrogateStyle
@@ -21,7 +21,7 @@ pytest.importorskip("ffx")
 
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("17")
-SAMPLE = Path(__file__).parents[1] / "corpus" / "sample"
+SAMPLE = Path(__file__).parents[2] / "corpus" / "sample"
 NOTES = {lang: list(make_corpus(lang, 12, 7, split="train")) for lang in ("es", "en", "fi")}
 CASES = [(lang, note) for lang, notes in NOTES.items() for note in notes]
 CASES += [("es", note) for note in read_folder(SAMPLE / "train", scheme="meddocan")[:10]]
@@ -30,7 +30,7 @@ CASES += [("es", note) for note in read_folder(SAMPLE / "train", scheme="meddoca
 @pytest.fixture(scope="module")
 def released():
     """Notes of three languages, each with what is released of it."""
-    return [(note, release_note(note, KEY, lang)) for lang, note in CASES]
+    return [(note, replace_gold(note, KEY, lang)) for lang, note in CASES]
 
 
 def test_no_original_is_left_where_it_stood(released):
@@ -73,14 +73,14 @@ def test_line_breaks_stay(released):
 def test_the_same_key_gives_the_same_text_and_another_one_another(lang):
     note = NOTES[lang][0]
     texts = [
-        release_note(note, key, lang).document.text for key in (KEY, PROJECT.patient("17"), PROJECT.patient("18"))
+        replace_gold(note, key, lang).document.text for key in (KEY, PROJECT.patient("17"), PROJECT.patient("18"))
     ]
     assert texts[0] == texts[1] != texts[2]
 
 
 def test_a_style_says_what_is_done():
     note = AnnotatedText("a", "Ana vive en Soria.", (Entity(0, 3, "PATIENT"), Entity(12, 17, "CITY")))
-    made = release_note(note, KEY, "es", SurrogateStyle(tag))
+    made = replace_gold(note, KEY, "es", SurrogateStyle(tag))
     assert made.document.text == "[PATIENT] vive en [CITY]."
     assert made.document.entities == (Entity(0, 9, "PATIENT"), Entity(18, 24, "CITY"))
 
@@ -88,7 +88,7 @@ def test_a_style_says_what_is_done():
 def test_of_entities_that_overlap_no_character_is_let_go():
     text = "Hospital de Soria Norte"
     entities = [Entity(0, 17, "HOSPITAL"), Entity(12, 23, "CITY"), Entity(0, 8, "OTHER")]
-    assert part(entities, text) == [Entity(0, 17, "HOSPITAL"), Entity(18, 23, "CITY")]
+    assert make_disjoint(entities, text) == [Entity(0, 17, "HOSPITAL"), Entity(18, 23, "CITY")]
 
 
 spans = st.tuples(st.integers(0, 29), st.integers(1, 9), st.sampled_from(sorted(LABELS)))
@@ -97,7 +97,7 @@ spans = st.tuples(st.integers(0, 29), st.integers(1, 9), st.sampled_from(sorted(
 @given(st.text(alphabet="ab \n", min_size=30, max_size=30), st.lists(spans, max_size=6))
 def test_parted_entities_are_disjoint_and_cover_what_they_did(text, drawn):
     entities = {Entity(start, min(30, start + length), label) for start, length, label in drawn}
-    parted = part(entities, text)
+    parted = make_disjoint(entities, text)
     assert all(a.end <= b.start for a, b in pairwise(parted))
     covered = {i for e in entities for i in range(e.start, e.end) if not text[i].isspace()}
     assert covered <= {i for e in parted for i in range(e.start, e.end)}
@@ -108,7 +108,7 @@ def test_parted_entities_are_disjoint_and_cover_what_they_did(text, drawn):
 def test_any_text_can_be_released(text, drawn, lang):
     cut = {(min(start, len(text)), min(start + length, len(text)), label) for start, length, label in drawn}
     note = AnnotatedText("a", text, tuple(Entity(*span) for span in cut if span[0] < span[1]))
-    made = release_note(note, KEY, lang)
+    made = replace_gold(note, KEY, lang)
     assert [e.label for e in made.document.entities] == [e.label for e in made.entities]
 
 
@@ -117,6 +117,6 @@ def test_any_text_can_be_released(text, drawn, lang):
     [("St. Catherine Hospital", "HOSPITAL"), ("St. Mary's Academy", "ORGANIZATION"), ("774 86TH ST, APT 0", "STREET")],
 )
 def test_saints_and_streets_have_surrogates_though_an_eponym_begins_with_st(text, label):
-    released = release_note(AnnotatedText("a", text, (Entity(0, len(text), label),)), KEY, "en")
+    released = replace_gold(AnnotatedText("a", text, (Entity(0, len(text), label),)), KEY, "en")
     assert "[" not in released.document.text
     assert "st" in fold(released.document.text)

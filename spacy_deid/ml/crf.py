@@ -94,70 +94,107 @@ def pad(sequences: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return out, lengths
 
 
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums over all legal paths up to each token and from each token on, rescaled per token.
+
+    The arrays are (time, batch) or (time, batch, labels). Only ratios within a token have a meaning.
+
+    weight_o, weight (ndarray): weights of the tags: ``O``, and B, I, E and S stacked, shape (4, time, batch, labels).
+    outside, inside (ndarray): mass outside entities, and inside each label, before the token; one row more than tokens.
+    after_outside, after_inside (ndarray): mass of the rest of the note after a token that is followed by a new entity
+        or ``O``, and of one within each label.
+    log_z (ndarray): log-partition, shape (batch,).
+    """
+
+    weight_o: np.ndarray
+    weight: np.ndarray
+    outside: np.ndarray
+    inside: np.ndarray
+    after_outside: np.ndarray
+    after_inside: np.ndarray
+    log_z: np.ndarray
+
+
+def _sum_paths(emissions: np.ndarray) -> _Sums:
+    """Compute the forward and the backward sums.
+
+    The state after a token is the mass outside entities, in column 0, and inside each label. Backwards the recursion is
+    the same with B and E exchanged, so the reversed sequences are further rows of the same loop.
+    """
+    batch, time, tags = emissions.shape
+    peak = emissions.max(axis=2)
+    flat = np.exp(np.maximum(emissions - peak[:, :, None], _FLOOR)).transpose(1, 0, 2)
+    weight_o = np.ascontiguousarray(flat[:, :, 0])
+    weight = np.stack([flat[:, :, 1 + place :: 4] for place in (_B, _I, _E, _S)])
+    stay = weight_o + weight[_S].sum(axis=2)
+    width = 1 + weight.shape[3]
+    keep = np.empty((time, 2 * batch, width), dtype=np.float32)  # from a state to itself
+    enter = np.zeros((time, 2 * batch, width), dtype=np.float32)  # from outside to a label
+    leave = np.zeros((time, 2 * batch, width, 1), dtype=np.float32)  # from a label to outside
+    for rows, step, begin, end in ((slice(batch), 1, _B, _E), (slice(batch, None), -1, _E, _B)):
+        keep[:, rows, 0], keep[:, rows, 1:] = stay[::step], weight[_I, ::step]
+        enter[:, rows, 1:], leave[:, rows, 1:, 0] = weight[begin, ::step], weight[end, ::step]
+    states = np.empty((time + 1, 2 * batch, 1, width), dtype=np.float32)
+    states[0] = 0.0
+    states[0, :, 0, 0] = 1.0
+    scale = np.empty((time, 2 * batch, 1), dtype=np.float32)
+    left = np.empty((2 * batch, 1, 1), dtype=np.float32)
+    entered = np.empty((2 * batch, width), dtype=np.float32)
+    state = states[0, :, 0]
+    for t in range(time):
+        after = states[t + 1, :, 0]
+        np.matmul(states[t], leave[t], out=left)
+        np.multiply(state[:, :1], enter[t], out=entered)
+        np.multiply(state, keep[t], out=after)
+        after += entered
+        after[:, :1] += left[:, 0]
+        np.add.reduce(after, axis=1, out=scale[t], keepdims=True)
+        after /= scale[t]
+        state = after
+    forward, backward = states[:, :batch, 0], states[-2::-1, batch:, 0]
+    legal = np.log(np.maximum(forward[-1, :, 0], 1e-30))
+    log_z = np.log(scale[:, :batch, 0]).sum(axis=0) + peak.sum(axis=1) + legal
+    return _Sums(
+        weight_o, weight, forward[:, :, 0], forward[:, :, 1:], backward[:, :, 0], backward[:, :, 1:], log_z
+    )
+
+
 def marginals(emissions: np.ndarray) -> Marginals:
     """Compute the posterior probability of every tag at every token, over all legal paths.
 
     emissions (ndarray): shape (batch, time, tags).
     RETURNS (Marginals): probabilities and log-partition.
     """
-    batch, time, tags = emissions.shape
-    peak = emissions.max(axis=2)
-    weight = np.exp(np.maximum(emissions - peak[:, :, None], _FLOOR)).transpose(1, 0, 2)
-    alpha = np.empty((time, batch, tags), dtype=np.float32)
-    scale = np.empty((time, batch), dtype=np.float32)
-    free, inside = np.ones(batch, dtype=np.float32), np.zeros((batch, (tags - 1) // 4), dtype=np.float32)
-    for t in range(time):
-        step = _spread(free, inside, weight[t], alpha[t])
-        scale[t] = step.sum(axis=1)
-        step /= scale[t][:, None]
-        free, inside = _ends(step), _opens(step)
-    beta = _backward(weight, scale)
-    probs = (alpha * beta).transpose(1, 0, 2)
+    sums = _sum_paths(emissions)
+    probs = np.empty((*sums.weight_o.shape, emissions.shape[2]), dtype=np.float32)
+    outside, after_outside = sums.outside[:-1, :, None], sums.after_outside[:, :, None]
+    probs[:, :, 0] = sums.outside[:-1] * sums.weight_o * sums.after_outside
+    probs[:, :, 1 + _B :: 4] = outside * sums.weight[_B] * sums.after_inside
+    probs[:, :, 1 + _I :: 4] = sums.inside[:-1] * sums.weight[_I] * sums.after_inside
+    probs[:, :, 1 + _E :: 4] = sums.inside[:-1] * sums.weight[_E] * after_outside
+    probs[:, :, 1 + _S :: 4] = outside * sums.weight[_S] * after_outside
     probs /= probs.sum(axis=2, keepdims=True)
-    log_z = np.log(scale).sum(axis=0) + peak.sum(axis=1)
-    legal = np.log(np.maximum(_ends(alpha[-1]), 1e-30))
-    return Marginals(probs, log_z + legal)
+    return Marginals(probs.transpose(1, 0, 2), sums.log_z)
 
 
-def _spread(free: np.ndarray, inside: np.ndarray, weight: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Compute a forward step: mass at legal ends flows to O, B and S; mass inside a label to its I and E."""
-    out[:, 0] = free * weight[:, 0]
-    w, o = weight[:, 1:].reshape(len(weight), -1, 4), out[:, 1:].reshape(len(weight), -1, 4)
-    np.multiply(w[:, :, 0::3], free[:, None, None], out=o[:, :, 0::3])
-    np.multiply(w[:, :, 1:3], inside[:, :, None], out=o[:, :, 1:3])
-    return out
+def label_probabilities(emissions: np.ndarray) -> np.ndarray:
+    """Compute the posterior probability of every label at every token: the sums of its four tags in `marginals`.
 
-
-def _ends(step: np.ndarray) -> np.ndarray:
-    """Return the mass at tags after which a new entity or O may follow: O, E-* and S-*."""
-    total: np.ndarray = step[:, 0] + step[:, 3::4].sum(axis=1) + step[:, 4::4].sum(axis=1)
-    return total
-
-
-def _opens(step: np.ndarray) -> np.ndarray:
-    """Return the mass inside each label: B-x and I-x."""
-    mass: np.ndarray = step[:, 1::4] + step[:, 2::4]
-    return mass
-
-
-def _backward(weight: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Compute the backward sums, rescaled by the forward scales; shape (time, batch, tags)."""
-    time, batch, _ = weight.shape
-    beta = np.empty_like(weight)
-    after = beta[-1]
-    after[:] = 0.0
-    after[:, 0], after[:, 3::4], after[:, 4::4] = 1.0, 1.0, 1.0
-    for t in range(time - 1, 0, -1):
-        mass = weight[t] * beta[t]
-        mass /= scale[t][:, None]
-        four = mass[:, 1:].reshape(batch, -1, 4)
-        start = mass[:, 0] + four[:, :, 0].sum(axis=1) + four[:, :, 3].sum(axis=1)
-        go_on = four[:, :, 1] + four[:, :, 2]
-        before = beta[t - 1]
-        before[:, 0] = start
-        before[:, 3::4], before[:, 4::4] = start[:, None], start[:, None]
-        before[:, 1::4], before[:, 2::4] = go_on, go_on
-    return beta
+    emissions (ndarray): shape (batch, time, tags).
+    RETURNS (ndarray): float32, shape (batch, time, labels). The rest up to 1 is the probability of ``O``.
+    """
+    sums = _sum_paths(emissions)
+    ends = sums.inside[:-1] * sums.weight[_E]
+    ends += sums.outside[:-1, :, None] * sums.weight[_S]
+    ends *= sums.after_outside[:, :, None]
+    # The mass inside a label after a token, which its B and its I share, was rescaled with the mass outside.
+    step = sums.inside[:-1] * sums.weight[_I]
+    step += sums.outside[:-1, :, None] * sums.weight[_B]
+    step *= sums.after_inside
+    ends += step
+    ends /= (ends.sum(axis=2) + sums.outside[:-1] * sums.weight_o * sums.after_outside)[:, :, None]
+    return ends.transpose(1, 0, 2)
 
 
 def viterbi(emissions: np.ndarray) -> np.ndarray:
@@ -167,37 +204,46 @@ def viterbi(emissions: np.ndarray) -> np.ndarray:
     RETURNS (ndarray): int32 tags, shape (batch, time).
     """
     batch, time, tags = emissions.shape
-    rows = np.arange(batch)
-    score = emissions.transpose(1, 0, 2)
-    opener = np.zeros((time, batch, (tags - 1) // 4), dtype=bool)
-    ender = np.zeros((time, batch), dtype=np.int32)
-    free, inside = np.zeros(batch, dtype=np.float32), np.full(opener.shape[1:], NEVER, dtype=np.float32)
+    flat = emissions.transpose(1, 0, 2)
+    begin, go_on, end, single = (np.ascontiguousarray(flat[:, :, 1 + place :: 4]) for place in (_B, _I, _E, _S))
+    stay = np.maximum(flat[:, :, 0], single.max(axis=2, initial=NEVER))
+    outside = np.zeros((time + 1, batch), dtype=np.float32)  # best score of a path that ends outside an entity
+    inside = np.full((time + 1, *begin.shape[1:]), NEVER, dtype=np.float32)  # and of one within each label
+    work = np.empty_like(inside[0])
     for t in range(time):
-        four = score[t][:, 1:].reshape(batch, -1, 4)
-        begin, go_on = free[:, None] + four[:, :, 0], inside + four[:, :, 1]
-        ends = np.empty((batch, tags), dtype=np.float32)
-        ends[:] = NEVER
-        ends[:, 0] = free + score[t][:, 0]
-        ends[:, 3::4], ends[:, 4::4] = inside + four[:, :, 2], free[:, None] + four[:, :, 3]
-        opener[t] = begin >= go_on
-        inside = np.maximum(begin, go_on)
-        ender[t] = ends.argmax(axis=1)
-        free = ends[rows, ender[t]]
-    return _walk_back(opener, ender)
+        np.add(inside[t], go_on[t], out=inside[t + 1])
+        np.add(outside[t][:, None], begin[t], out=work)
+        np.maximum(inside[t + 1], work, out=inside[t + 1])
+        np.add(inside[t], end[t], out=work)
+        np.maximum.reduce(work, axis=1, out=outside[t + 1], initial=NEVER)
+        np.maximum(outside[t + 1], outside[t] + stay[t], out=outside[t + 1])
+    before = outside[:-1, :, None]
+    opener = before + begin >= inside[:-1] + go_on
+    ends = np.full((time, batch, tags), NEVER, dtype=np.float32)
+    ends[:, :, 0] = outside[:-1] + flat[:, :, 0]
+    ends[:, :, 1 + _E :: 4], ends[:, :, 1 + _S :: 4] = inside[:-1] + end, before + single
+    return _walk_back(opener, ends.argmax(axis=2).astype(np.int32))
 
 
 def _walk_back(opener: np.ndarray, ender: np.ndarray) -> np.ndarray:
-    """Follow the best path backwards: inside an entity to its B, otherwise to the best end of the previous token."""
-    time, batch, _ = opener.shape
-    path = np.zeros((batch, time), dtype=np.int32)
-    rows = np.arange(batch)
-    label = np.full(batch, -1)
-    for t in range(time - 1, -1, -1):
-        within = label >= 0
-        began = opener[t][rows, np.maximum(label, 0)]
-        path[:, t] = np.where(within, 1 + 4 * label + np.where(began, 0, 1), ender[t])
-        enters = ~within & (ender[t] > 0) & ((ender[t] - 1) % 4 == 2)
-        label = np.where(enters, (ender[t] - 1) // 4, np.where(within & ~began, label, -1))
+    """Follow the best path backwards: from the end of an entity to its B, otherwise to the best end of the previous
+    token.
+
+    opener (ndarray): whether the best path within a label begins at the token; shape (time, batch, labels).
+    ender (ndarray): best tag of a token that is not followed by I or E; shape (time, batch).
+    """
+    path = np.ascontiguousarray(ender.T)
+    for row, tags in enumerate(path):
+        reached = len(tags)  # the path after this token is known
+        for last in np.flatnonzero((tags > 0) & ((tags - 1) % 4 == _E))[::-1].tolist():
+            if last >= reached:  # within a later entity
+                continue
+            label = (int(tags[last]) - 1) // 4
+            first = last - 1
+            while first > 0 and not opener[first, row, label]:
+                first -= 1
+            tags[first], tags[first + 1 : last] = 1 + 4 * label + _B, 1 + 4 * label + _I
+            reached = first
     return path
 
 

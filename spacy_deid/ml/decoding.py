@@ -173,6 +173,7 @@ Decoded = list[tuple[int, int, int, float]]
 _Piece = tuple[int, int, np.ndarray]
 _PIECE = 256
 _BATCH = 64
+_GROUP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +261,11 @@ def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.nda
     spans: list[Decoded] = [[] for _ in lengths]
     phi = [np.zeros(length, dtype=np.float32) for length in lengths]
     labels = [np.zeros(length, dtype=np.int32) for length in lengths]
-    for i, offset, path, prob in _decode_pieces(_cut_pieces(stretches)):
-        if not np.isfinite(prob).all():
-            raise NotDeidentified(Errors.D247)
+    for i, offset, path, by_label in _decode_pieces(_cut_pieces(stretches)):
         rows = slice(offset, offset + len(path))
-        by_label = prob[:, 1:].reshape(len(path), -1, 4).sum(axis=2)
         phi[i][rows] = np.minimum(by_label.sum(axis=1), 1.0)  # summed, not 1 - P(O): small ones stay apart
+        if not np.isfinite(phi[i][rows]).all():
+            raise NotDeidentified(Errors.D247)
         labels[i][rows] = by_label.argmax(axis=1)
         spans[i] += [
             (offset + s, offset + e, k, float(phi[i][offset + s : offset + e].min()))
@@ -275,13 +275,20 @@ def read_stretches(lengths: Sequence[int], stretches: Iterable[tuple[int, np.nda
 
 
 def _decode_pieces(pieces: Iterable[_Piece]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
-    """Yield sequence index, offset in the sequence, best path and posterior of each piece."""
+    """Yield sequence index, offset in the sequence, best path and label probabilities of each piece."""
     remaining = iter(pieces)
     while batch := list(islice(remaining, _BATCH)):
-        padded, lengths = crf.pad([emission for *_, emission in batch])
-        paths, probs = crf.viterbi(padded), crf.marginals(padded).probs
-        for (i, offset, _), length, path, prob in zip(batch, lengths, paths, probs, strict=True):
-            yield i, offset, path[:length], prob[:length]
+        decoded: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        # Pieces of similar length need little padding, and few at once fit into the cache of the processor.
+        order = sorted(range(len(batch)), key=lambda k: len(batch[k][2]))
+        for first in range(0, len(order), _GROUP):
+            group = order[first : first + _GROUP]
+            padded, lengths = crf.pad([batch[k][2] for k in group])
+            results = zip(crf.viterbi(padded), crf.label_probabilities(padded), strict=True)
+            for k, length, (path, probs) in zip(group, lengths, results, strict=True):
+                decoded[k] = path[:length], probs[:length]
+        for k, (i, offset, _) in enumerate(batch):
+            yield i, offset, *decoded[k]
 
 
 def _cut_pieces(stretches: Iterable[tuple[int, np.ndarray]]) -> Iterator[_Piece]:

@@ -101,7 +101,7 @@ class _Sums:
     The arrays are (time, batch) or (time, batch, labels). Only ratios within a token have a meaning.
 
     weight_o, weight (ndarray): weights of the tags: ``O``, and B, I, E and S stacked, shape (4, time, batch, labels).
-    outside, inside (ndarray): mass outside entities, and inside each label, before the token; one row more than tokens.
+    outside, inside (ndarray): mass outside entities, and inside each label, before the token, and at the end.
     after_outside, after_inside (ndarray): mass of the rest of the note after a token that is followed by a new entity
         or ``O``, and of one within each label.
     log_z (ndarray): log-partition, shape (batch,).
@@ -119,10 +119,10 @@ class _Sums:
 def _sum_paths(emissions: np.ndarray) -> _Sums:
     """Compute the forward and the backward sums.
 
-    The state after a token is the mass outside entities, in column 0, and inside each label. Backwards the recursion is
-    the same with B and E exchanged, so the reversed sequences are further rows of the same loop.
+    The state after a token is the mass outside entities, in column 0, and inside each label. Backwards the recursion
+    is the same with B and E exchanged, so the reversed sequences are further rows of the same loop.
     """
-    batch, time, tags = emissions.shape
+    batch, time, _ = emissions.shape
     peak = emissions.max(axis=2)
     flat = np.exp(np.maximum(emissions - peak[:, :, None], _FLOOR)).transpose(1, 0, 2)
     weight_o = np.ascontiguousarray(flat[:, :, 0])
@@ -155,9 +155,7 @@ def _sum_paths(emissions: np.ndarray) -> _Sums:
     forward, backward = states[:, :batch, 0], states[-2::-1, batch:, 0]
     legal = np.log(np.maximum(forward[-1, :, 0], 1e-30))
     log_z = np.log(scale[:, :batch, 0]).sum(axis=0) + peak.sum(axis=1) + legal
-    return _Sums(
-        weight_o, weight, forward[:, :, 0], forward[:, :, 1:], backward[:, :, 0], backward[:, :, 1:], log_z
-    )
+    return _Sums(weight_o, weight, forward[:, :, 0], forward[:, :, 1:], backward[:, :, 0], backward[:, :, 1:], log_z)
 
 
 def marginals(emissions: np.ndarray) -> Marginals:

@@ -8,14 +8,16 @@ Each column of the result is one categorical feature; equal values have equal ha
 hashes with a dictionary, so the hashes are not stored.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from spacy.attrs import IDX, IS_SPACE, ORTH
 from spacy.strings import hash_string  # type: ignore[attr-defined]
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc
 
 from .lexicon import Lexicon
+from .word_forms import ALPHABETIC, COLON, LOWER, NEWLINE, OF_WORD, SENTENCE_END, TITLE, WordForms, is_newline
 
 FEATURES = (
     "lower",
@@ -37,30 +39,9 @@ FEATURES = (
     "case",
     "subcluster",
 )
-_NEWLINES = np.asarray([hash_string(s) for s in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028")], dtype=np.uint64)
 _RETURN, _LINE_FEED = hash_string("\r"), hash_string("\n")
-_COLON = hash_string(":")
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_CACHE_SIZE = 50_000  # word forms
-_ENDS = np.asarray([hash_string(s) for s in (".", "!", "?", ":", "\n")], dtype=np.uint64)
-_NO_CASE, _LOWER, _TITLE, _UPPER, _MIXED = range(5)
 _NARRATIVE = 160  # characters of a line from which on it is prose and not a form
-
-_OF_WORD = (
-    "lower",
-    "prefix",
-    "suffix3",
-    "shape",
-    "prefix3",
-    "suffix2",
-    "suffix4",
-    "long_shape",
-    "lexicon",
-    "cluster",
-    "subcluster",
-)
-
-Forms = dict[int, tuple[int, ...]]
 
 
 def mix(*columns: np.ndarray | int) -> np.ndarray:
@@ -71,6 +52,14 @@ def mix(*columns: np.ndarray | int) -> np.ndarray:
             out = (out ^ np.asarray(column, dtype=np.uint64)) * _MIX
             out = out ^ (out >> np.uint64(29))
     return out
+
+
+# Features with few values are numbered; these are the hashes of all their values, by number. See `NoteView`.
+_PLACES, _EARLY, _LATE = 16, 21, 5
+PLACE_HASHES = mix(np.repeat(np.arange(_PLACES), 2), np.tile([0, 1], _PLACES))
+LINE_HASHES = mix(*np.indices((_EARLY, _LATE, 2)).reshape(3, -1))
+_CASE_SHAPE = (5, 2, 2, 3, 4, 2, 2)
+CASE_HASHES = mix(*np.indices(_CASE_SHAPE).reshape(len(_CASE_SHAPE), -1))
 
 
 def dense_tokens(doc: Doc) -> np.ndarray:
@@ -85,108 +74,79 @@ def dense_tokens(doc: Doc) -> np.ndarray:
     if not len(doc):
         return np.zeros(0, dtype=np.int64)
     orth, space = doc.to_array([ORTH, IS_SPACE]).T
-    blank = (space == 1) & ~np.isin(orth, _NEWLINES)
-    blank[:-1] |= (orth[:-1] == np.uint64(_RETURN)) & (orth[1:] == np.uint64(_LINE_FEED))
-    return np.flatnonzero(~blank)
+    keep = space == 0
+    blanks = np.flatnonzero(space)
+    kinds = [*orth[blanks].tolist(), 0]
+    after = [*blanks[1:].tolist(), -1]
+    for i, kind, next_kind, next_blank in zip(blanks.tolist(), kinds, kinds[1:], after, strict=False):
+        ends_crlf = kind == _RETURN and next_kind == _LINE_FEED and next_blank == i + 1
+        keep[i] = is_newline(kind) and not ends_crlf
+    return np.flatnonzero(keep)
 
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """The features of a note in compact form: a row per distinct word form, line and field, and their index per dense
-    token.
+    """The features of one or more notes in compact form, for their dense tokens one after another.
 
-    It needs about 12 bytes per token. `rows` computes the features of any part of the note.
+    It needs about 20 bytes per token. `rows` computes the features of any part of it.
 
-    forms (ndarray): hashes of each form, shape (forms, 12): "lower", "prefix", "suffix3", "shape", "prefix3",
-        "suffix2", "suffix4", "long_shape", "lexicon", "cluster", "subcluster", "memory".
-    repeats (ndarray): number of occurrences of each form in any case, 1 to 4, shape (forms,).
-    cases (ndarray): how each form is capitalized, whether it ends a sentence, and whether the note has it in lower
-        case; uint8, shape (forms, 3).
-    note_case (tuple[bool, bool]): whether the note has lower-case words, and capitalized words.
-    lines (ndarray): for each line whether it is prose, its number of lower-case words (0 to 2) and of capitalized
-        words (0 to 3); uint8, shape (lines, 3).
-    fields (ndarray): key and long key of each field, uint64, shape (fields, 2); row 0 is for tokens outside fields.
-    form, line, field, place (ndarray): index of the form, line and field of each dense token, and its position in the
-        field or line (0 to 15); shape (tokens,).
+    forms (WordForms): the features of word forms.
+    note, form, word, line, field (ndarray): for each token its note, the row of its form, the number of its word in
+        its note, its line and its field; int32, shape (tokens,).
+    places (ndarray): number of the value of "field_place", see `PLACE_HASHES`; uint8, shape (tokens,).
+    cases (ndarray): number of the value of "case", see `CASE_HASHES`; int16, shape (tokens,).
+    keys (ndarray): key and long key of each field, uint64, shape (fields, 2); row 0 is for tokens outside fields.
+    first_fields (ndarray): for each word the field in which it first occurred in the note, 0 for none; shape (words,).
+    repeats (ndarray): for each word its number of occurrences in the note in any case, 1 to 4; shape (words,).
+    line_places (ndarray): for each line the number of the value of "note_place", see `LINE_HASHES`.
     """
 
-    forms: np.ndarray
-    repeats: np.ndarray
-    cases: np.ndarray
-    note_case: tuple[bool, bool]
-    lines: np.ndarray
-    fields: np.ndarray
+    forms: WordForms
+    note: np.ndarray
     form: np.ndarray
+    word: np.ndarray
     line: np.ndarray
     field: np.ndarray
-    place: np.ndarray
+    places: np.ndarray
+    cases: np.ndarray
+    keys: np.ndarray
+    first_fields: np.ndarray
+    repeats: np.ndarray
+    line_places: np.ndarray
 
     def __len__(self) -> int:
         """Return the number of dense tokens."""
         return len(self.form)
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Compute the features of a part of the note.
+        """Compute the features of a part of the view.
 
         start, stop (int): range of dense tokens, end exclusive.
         RETURNS (ndarray): uint64, shape (stop - start, features), columns as in `FEATURES`.
         """
-        if not len(self):
-            return np.zeros((0, len(FEATURES)), dtype=np.uint64)
-        form, line, field = self.form[start:stop], self.line[start:stop], self.field[start:stop]
-        forms = self.forms[form].T
-        key, long_key = self.fields[field].T
-        place = mix(self.place[start:stop], key != 0)
-        columns = [*forms[:8], key, long_key, place, self._note_place(line)]
-        columns += [forms[11], self.repeats[form], forms[8], forms[9], self._case(start, stop), forms[10]]
-        return np.stack(columns, axis=1)
-
-    def by_form(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return the features that depend on the form of a word: names, and hashes of shape (forms, names)."""
-        word, memory = self.forms[:, : len(_OF_WORD)], self.forms[:, len(_OF_WORD) :]
-        return [(_OF_WORD, word), (("memory",), memory), (("repeats",), self.repeats[:, None])]
-
-    def by_field(self) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return the features that depend on the field: names, and hashes of shape (fields, names)."""
-        return [(("key",), self.fields[:, :1]), (("long_key",), self.fields[:, 1:])]
-
-    def by_token(self, start: int, stop: int) -> list[tuple[str, np.ndarray]]:
-        """Return the features of single tokens: names, and hashes of shape (stop - start,), which have few values."""
-        place = mix(self.place[start:stop], self.fields[self.field[start:stop], 0] != 0)
-        note_place = self._note_place(self.line[start:stop])
-        return [("field_place", place), ("note_place", note_place), ("case", self._case(start, stop))]
-
-    def _note_place(self, line: np.ndarray) -> np.ndarray:
-        """Return the position of the line in the note (coarse), combined with whether it is prose."""
-        late = len(self.lines) - 1 - line
-        return mix(np.minimum(line, 20), np.minimum(late, 4), self.lines[line, 0])
-
-    def _case(self, start: int, stop: int) -> np.ndarray:
-        """Return how each word is capitalized, combined with what that means: whether the note and the line have
-        lower-case and capitalized words, whether a sentence may begin here, and whether the note has the same word
-        in lower case.
-        """
-        case, _, small_elsewhere = self.cases[self.form[start:stop]].T
-        _, few, many = self.lines[self.line[start:stop]].T
-        opens = self.cases[self.form[np.arange(start - 1, stop - 1)], 1]
-        if start == 0:
-            opens[:1] = True
-        return mix(case, *self.note_case, few, many, opens, small_elsewhere)
+        part = slice(start, stop)
+        word, (key, long_key) = self.word[part], self.keys[self.field[part]].T
+        columns = dict(zip(OF_WORD, self.forms.hashes[self.form[part]].T, strict=True))
+        columns |= {"key": key, "long_key": long_key, "memory": self.keys[self.first_fields[word], 0]}
+        columns |= {"repeats": self.repeats[word], "field_place": PLACE_HASHES[self.places[part]]}
+        columns |= {
+            "note_place": LINE_HASHES[self.line_places[self.line[part]]],
+            "case": CASE_HASHES[self.cases[part]],
+        }
+        return np.stack([columns[name].astype(np.uint64) for name in FEATURES], axis=1)
 
 
 class NoteFeatures:
-    """Feature extractor with a bounded cache of word forms (hash → hashes, no strings). It is pickled without the
-    cache.
+    """Feature extractor with a bounded table of word forms. It is pickled without the table.
 
     lexicon (Optional[Lexicon]): word lists; without it the lexicon columns are 0.
     """
 
     def __init__(self, lexicon: Lexicon | None = None) -> None:
-        self.lexicon = lexicon
-        self._cache: Forms = {}
+        self.forms = WordForms(lexicon)
 
     def __reduce__(self) -> tuple[type["NoteFeatures"], tuple[Lexicon | None]]:
-        return (NoteFeatures, (self.lexicon,))
+        return NoteFeatures, (self.forms.lexicon,)
 
     def __call__(self, doc: Doc) -> np.ndarray:
         """Compute the features of a Doc.
@@ -194,78 +154,91 @@ class NoteFeatures:
         doc (Doc): the Doc; it may be empty.
         RETURNS (ndarray): uint64, shape (dense tokens, features), columns as in `FEATURES`.
         """
-        view = self.read(doc)
+        view = self.read([doc])
         return view.rows(0, len(view))
 
-    def read(self, doc: Doc) -> NoteView:
-        """Read a note, in time and memory linear in its length.
+    def read(self, docs: Sequence[Doc]) -> NoteView:
+        """Read notes, in time and memory linear in their length. Short notes are read together, because the cost of a
+        NumPy call is that of many tokens.
 
-        doc (Doc): the Doc; it may be empty.
+        docs (Sequence[Doc]): Docs with the same vocab, at least one; they may be empty.
         RETURNS (NoteView): the compact features.
         """
-        dense = dense_tokens(doc)
-        orth, first, form = np.unique(doc.to_array([ORTH]).reshape(-1)[dense], return_index=True, return_inverse=True)
-        forms = self._forms([doc[int(i)] for i in dense[first]])
-        lower, alpha, case = forms[:, 0], forms[:, 11] == 1, forms[:, 12].astype(np.uint8)
-        newline = np.isin(orth, _NEWLINES)[form]
-        line: np.ndarray = (np.cumsum(newline) - newline).astype(np.int32)
-        fields, field, place = _fields(line, (orth == np.uint64(_COLON))[form], lower[form], alpha[form])
-        small, capital = case == _LOWER, case == _TITLE
-        lines = [_prose(doc, dense, line), _count(line, small[form], 2), _count(line, capital[form], 3)]
-        memory, repeats = _memory(lower, form, fields[field, 0])
+        orths, starts, lengths = [], [], []
+        for doc in docs:
+            dense = dense_tokens(doc)
+            orth, start = doc.to_array([ORTH, IDX])[dense].T if len(doc) else np.zeros((2, 0), dtype=np.uint64)
+            orths.append(orth)
+            starts.append(start.astype(np.int64))
+            lengths.append(len(dense))
+        if self.forms.is_full:
+            self.forms = WordForms(self.forms.lexicon)
+        form = self.forms.find(np.concatenate(orths).tolist(), docs[0].vocab)
+        note = np.repeat(np.arange(len(docs), dtype=np.int32), lengths)
+        flags, case = self.forms.flags[form], self.forms.cases[form]
+        # A line begins with a note and after a line break.
+        begins = np.diff(note, prepend=-1) > 0
+        begins[1:] |= (flags[:-1] & NEWLINE) > 0
+        line: np.ndarray = np.cumsum(begins, dtype=np.int32) - 1
+        first = np.flatnonzero(begins)
+        keys, field, places = _fields(line, first, (flags & COLON) > 0, self.forms.hashes[form, 0], flags & ALPHABETIC)
+        word, repeats, first_fields = _words(note, self.forms.words[form], field)
+        small, capital = case == LOWER, case == TITLE
+        small_words = np.zeros(len(repeats), dtype=bool)
+        small_words[word[small]] = True
+        opens = np.diff(note, prepend=-1) > 0  # a sentence may begin here
+        opens[1:] |= (flags[:-1] & SENTENCE_END) > 0
+        parts = [
+            case,
+            _any_in(note, small, len(docs))[note],
+            _any_in(note, capital, len(docs))[note],
+            _count(line, small, len(first), 2)[line],
+            _count(line, capital, len(first), 3)[line],
+            opens,
+            small_words[word],
+        ]
         return NoteView(
-            forms=np.column_stack([forms[:, :11], memory]),
-            repeats=repeats,
-            cases=np.column_stack([case, np.isin(orth, _ENDS), np.isin(lower, lower[small])]).astype(np.uint8),
-            note_case=(bool(small.any()), bool(capital.any())),
-            lines=np.column_stack(lines).astype(np.uint8),
-            fields=fields,
-            form=form.astype(np.int32),
+            forms=self.forms,
+            note=note,
+            form=form,
+            word=word,
             line=line,
             field=field,
-            place=place,
+            places=places,
+            cases=np.ravel_multi_index(parts, _CASE_SHAPE).astype(np.int16),
+            keys=keys,
+            first_fields=first_fields,
+            repeats=repeats,
+            line_places=_line_places(docs, note[first], np.concatenate(starts)[first]),
         )
 
-    def _forms(self, tokens: list[Token]) -> np.ndarray:
-        """Return the features that depend only on the form of a word, from the cache; shape (tokens, 13)."""
-        if len(self._cache) > _CACHE_SIZE:
-            self._cache.clear()
-        rows = []
-        for token in tokens:
-            row = self._cache.get(token.orth)
-            if row is None:
-                text = token.text
-                plain = (token.lower, token.prefix, token.suffix, token.shape)
-                listed = self.lexicon.look_up(text) if self.lexicon else (0, 0, 0)
-                row = self._cache[token.orth] = (*plain, *_affixes(text), *listed, token.is_alpha, _case_of(text))
-            rows.append(row)
-        return np.asarray(rows, dtype=np.uint64).reshape(len(rows), 13)
+
+def _any_in(group: np.ndarray, tokens: np.ndarray, size: int) -> np.ndarray:
+    """Return for each of *size* groups whether it has one of the given tokens."""
+    found = np.zeros(size, dtype=bool)
+    found[group[tokens]] = True
+    return found
 
 
-def _affixes(text: str) -> tuple[int, int, int, int]:
-    """Return hashes of longer affixes and of the full shape of a word."""
-    low = text.lower()
-    shape = "".join("9" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in text)
-    return hash_string(low[:3]), hash_string(low[-2:]), hash_string(low[-4:]), hash_string(shape[:12])
-
-
-def _case_of(text: str) -> int:
-    """Return how a word is capitalized."""
-    if text.islower():
-        return _LOWER
-    if text.isupper():
-        return _UPPER if len(text) > 1 else _TITLE
-    return _TITLE if text.istitle() else _MIXED if any(c.isalpha() for c in text) else _NO_CASE
+def _count(group: np.ndarray, tokens: np.ndarray, size: int, most: int) -> np.ndarray:
+    """Count the given tokens in each of *size* groups, up to a maximum."""
+    return np.minimum(np.bincount(group[tokens], minlength=size), most)
 
 
 def _fields(
-    line: np.ndarray, colon: np.ndarray, lower: np.ndarray, alpha: np.ndarray
+    line: np.ndarray, first: np.ndarray, colon: np.ndarray, lower: np.ndarray, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the fields of a note: the text on a line after a word and a colon, up to the next such colon."""
+    """Find the fields of notes: the text on a line after a word and a colon, up to the next such colon.
+
+    line, colon, lower, alpha (ndarray): for each token its line, whether it is a colon, the hash of its lower-case
+        form, and whether it is a word. first (ndarray): first token of each line.
+    RETURNS (tuple): key and long key of each field, shape (fields, 2); the field of each token; and the number of its
+        position in the field or line, combined with whether it is in a field.
+    """
     here = np.arange(len(line), dtype=np.int32)
     keyed = colon.copy()
     keyed[:1] = False
-    keyed[1:] &= alpha[:-1] & (line[:-1] == line[1:])
+    keyed[1:] &= (alpha[:-1] > 0) & (line[:-1] == line[1:])
     colons = np.flatnonzero(keyed)
     before = np.where((colons > 1) & (line[colons - 2] == line[colons]), lower[colons - 2], np.uint64(0))
     keys = np.zeros((len(colons) + 1, 2), dtype=np.uint64)
@@ -274,31 +247,35 @@ def _fields(
     field = (np.cumsum(keyed) - keyed).astype(np.int32)  # of the last colon before the token, on whatever line
     last = np.append(-1, colons)[field]
     field[line[last] != line] = 0
-    starts = here[np.searchsorted(line, line)]
-    starts = np.where(field > 0, last + 1, starts)
-    return keys, field, np.minimum(here - starts, 15).astype(np.uint8)
+    starts = np.where(field > 0, last + 1, first[line])
+    return keys, field, (2 * np.minimum(here - starts, _PLACES - 1) + (field > 0)).astype(np.uint8)
 
 
-def _count(line: np.ndarray, tokens: np.ndarray, most: int) -> np.ndarray:
-    """Count the given tokens per line, up to a maximum."""
-    return np.minimum(np.bincount(line[tokens], minlength=line[-1] + 1 if len(line) else 0), most)
+def _words(note: np.ndarray, word: np.ndarray, field: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number the words of each note.
 
-
-def _prose(doc: Doc, dense: np.ndarray, line: np.ndarray) -> np.ndarray:
-    """Return whether each line is prose rather than a line of a form, which depends on its length."""
-    first = np.flatnonzero(np.diff(line, prepend=-1))
-    starts = doc.to_array([IDX]).reshape(-1)[dense[first]].astype(np.int64)
-    end = doc[-1].idx + len(doc[-1]) if len(doc) else 0
-    return np.asarray(np.diff(starts, append=end) > _NARRATIVE)
-
-
-def _memory(lower: np.ndarray, form: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each form the key under which the word first occurred in the note (0: none), and its number of
-    occurrences (1 to 4), ignoring case.
+    note, word, field (ndarray): for each token its note, the number of its lower-case form, and its field.
+    RETURNS (tuple): for each token the number of its word; for each word its number of occurrences, 1 to 4, and the
+        field in which it first occurred in a field, 0 for none.
     """
-    word = np.unique(lower, return_inverse=True)[1]
-    counts = np.bincount(word[form], minlength=len(lower))
-    first_key = np.zeros(len(lower), dtype=np.uint64)
-    keyed = np.flatnonzero(key)[::-1]
-    first_key[word[form[keyed]]] = key[keyed]
-    return first_key[word], np.minimum(counts[word], 4).astype(np.uint64)
+    pairs = note.astype(np.int64) << 32 | word
+    _, number, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    first_fields = np.zeros(len(counts), dtype=np.int32)
+    keyed = np.flatnonzero(field)[::-1]
+    first_fields[number[keyed]] = field[keyed]
+    return number.astype(np.int32), np.minimum(counts, 4).astype(np.uint8), first_fields
+
+
+def _line_places(docs: Sequence[Doc], note: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return for each line the number of its position in the note (coarse), combined with whether it is prose rather
+    than a line of a form, which depends on its length.
+
+    note, starts (ndarray): note of each line, and its first character.
+    """
+    lines = np.bincount(note, minlength=len(docs))
+    number = np.arange(len(note)) - (np.cumsum(lines) - lines)[note]
+    ends = np.append(starts[1:], 0)
+    for i, last in zip(np.flatnonzero(lines).tolist(), (np.cumsum(lines)[lines > 0] - 1).tolist(), strict=True):
+        ends[last] = docs[i][-1].idx + len(docs[i][-1])
+    early, late = np.minimum(number, _EARLY - 1), np.minimum(lines[note] - 1 - number, _LATE - 1)
+    return (2 * (_LATE * early + late) + (ends - starts > _NARRATIVE)).astype(np.uint8)

@@ -11,19 +11,22 @@ stretch with the neighbours that it can see on both sides. Memory therefore does
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from thinc.api import Model, NumpyOps
 
-from .features import FEATURES, NoteFeatures, NoteView
+from .features import CASE_HASHES, FEATURES, LINE_HASHES, PLACE_HASHES, NoteFeatures, NoteView
 from .lexicon import Lexicon
 from .tagger import feature_names
+from .word_forms import CACHE_SIZE, OF_WORD
 
 STRETCH = 4096  # dense tokens that are embedded at once
 _BLOCK = 512  # rows that go through the encoder at once
-_CACHE_SIZE = 20_000  # values per table; 1.8 kB each for a committee of the default sizes
+_KEYS = {"key": 0, "long_key": 1, "memory": 0}  # features of fields → column of `NoteView.keys`
 
 
 def can_predict(model: Model[Any, Any]) -> bool:
@@ -45,10 +48,11 @@ class Stretch:
 class Predictor:
     """Computes the tag scores of notes, averaged over the networks of a committee.
 
-    The parameters are copied: make a new predictor after the model has been trained or loaded.
+    The parameters are copied: make a new predictor after the model has been trained or loaded. Several threads may use
+    one predictor.
 
     model (Model): a `build_tag_scorer` of a `build_note_tok2vec`, or a `build_committee` of them; initialized.
-    size (int): number of dense tokens that are embedded at once. It bounds the memory and changes no score.
+    size (int): number of tokens that are embedded at once. It bounds the memory and changes no score.
     """
 
     def __init__(self, model: Model[Any, Any], size: int = STRETCH) -> None:
@@ -56,6 +60,14 @@ class Predictor:
         lexicons = dict.fromkeys(network.lexicon for network in networks)
         self._groups = [_Group(key, [network for network in networks if network.lexicon == key]) for key in lexicons]
         self._number, self._size = len(networks), size
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = Lock()
 
     def __call__(self, docs: Sequence[Doc]) -> Iterator[tuple[int, np.ndarray]]:
         """Score the dense tokens of notes; see `features.dense_tokens`.
@@ -64,37 +76,55 @@ class Predictor:
         YIELDS (tuple[int, ndarray]): index of a note, and the unnormalized scores of its next dense tokens, float32 of
             shape (tokens, tags). The stretches of a note follow each other.
         """
-        for batch, views in self.read_batches(docs):
-            scores = [group.score(batch, [read[i] for read in views]) for i, group in enumerate(self._groups)]
-            for i, stretch in enumerate(batch):
-                yield stretch.note, np.sum([part[i] for part in scores], axis=0) / np.float32(self._number)
+        batches = self.read_batches(docs)
+        while True:
+            with self._lock:  # the tables of vectors grow
+                batch, views = next(batches, ([], []))
+                if not batch:
+                    return
+                start = batch[0].start
+                stop = start + sum(stretch.stop - stretch.start for stretch in batch)
+                parts = [group.score(view, start, stop) for group, view in zip(self._groups, views, strict=True)]
+            scores = np.sum(parts, axis=0) / np.float32(self._number)
+            for stretch in batch:
+                length = stretch.stop - stretch.start
+                yield stretch.note, scores[:length]
+                scores = scores[length:]
 
-    def read_batches(self, docs: Sequence[Doc]) -> Iterator[tuple[list[Stretch], list[list[NoteView]]]]:
-        """Divide notes into batches of at most `size` dense tokens.
+    def read_batches(self, docs: Sequence[Doc]) -> Iterator[tuple[list[Stretch], list[NoteView]]]:
+        """Divide notes into batches of at most `size` dense tokens: several whole notes, or a part of a long one.
 
         docs (Sequence[Doc]): the notes.
-        YIELDS (tuple[list, list]): stretches, and for each the features of its note, one `NoteView` per lexicon.
+        YIELDS (tuple[list, list]): stretches, and one `NoteView` per lexicon. A view contains the notes of its batch
+            one after another, or the whole of a long note.
         """
-        batch: list[Stretch] = []
-        views: list[list[NoteView]] = []
-        room = self._size
+        whole: list[int] = []
         for i, doc in enumerate(docs):
-            read = [group.features.read(doc) for group in self._groups]
-            for start in range(0, len(read[0]), self._size):
-                stop = min(len(read[0]), start + self._size)
-                if stop - start > room and batch:
-                    yield batch, views
-                    batch, views, room = [], [], self._size
-                batch.append(Stretch(i, start, stop))
-                views.append(read)
-                room -= stop - start
-        if batch:
-            yield batch, views
+            if whole and sum(len(docs[k]) for k in whole) + len(doc) > self._size:
+                yield from self._read_whole(docs, whole)
+                whole = []
+            if len(doc) <= self._size:
+                whole.append(i)
+                continue
+            views = [group.features.read([doc]) for group in self._groups]
+            for start in range(0, len(views[0]), self._size):
+                yield [Stretch(i, start, min(len(views[0]), start + self._size))], views
+        yield from self._read_whole(docs, whole)
+
+    def _read_whole(self, docs: Sequence[Doc], chosen: list[int]) -> Iterator[tuple[list[Stretch], list[NoteView]]]:
+        """Yield one batch of whole notes, or none if there is nothing in them."""
+        views = [group.features.read([docs[i] for i in chosen]) for group in self._groups if chosen]
+        if views and len(views[0]):
+            lengths = np.bincount(views[0].note, minlength=len(chosen)).tolist()
+            yield [Stretch(i, 0, length) for i, length in zip(chosen, lengths, strict=True) if length], views
 
 
 class _Group:
     """Networks with the same lexicon, whose first layers are computed together: *sums* are the inputs of their maxout
     units, side by side.
+
+    The sums of a token are those of its word form, of its field, and of features with few values, which are numbered.
+    Each is computed when it is first used and kept in a table.
     """
 
     def __init__(self, lexicon: bytes, networks: list["_Network"]) -> None:
@@ -102,78 +132,131 @@ class _Group:
         self.networks = networks
         self.edges = np.cumsum([0, *(len(network.mix.bias) for network in networks)]).tolist()
         self.reach = max(network.reach for network in networks)
-        self._tables: dict[tuple[str, ...], _Table] = {}
         self._bias = np.concatenate([network.mix.bias for network in networks])
-        self._blank = self._project(FEATURES, np.zeros((1, len(FEATURES)), dtype=np.uint64))[0] + self._bias
+        blank = self._project(FEATURES, np.zeros((1, len(FEATURES)), dtype=np.uint64)) + self._bias
+        self._blanks = [network.mix.activate(blank[:, low:high]) for network, low, high in self._parts()]
+        self._clear()
+
+    def _clear(self) -> None:
+        """Make empty tables."""
+        self._by_form, self._forms = _Vectors(len(self._bias)), self.features.forms
+        self._by_case, self._by_line, self._by_place = (_Vectors(len(self._bias)) for _ in range(3))
+        self._by_key, self._key_numbers = {name: _Vectors(len(self._bias)) for name in _KEYS}, dict[int, int]()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables out of pickles."""
-        return self.__dict__ | {"_tables": {}}
+        kept = ("features", "networks", "edges", "reach", "_bias", "_blanks")
+        return {name: self.__dict__[name] for name in kept}
 
-    def score(self, batch: list[Stretch], views: list[NoteView]) -> list[np.ndarray]:
-        """Return the scores of stretches, summed over the networks; shape (tokens, tags) each.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._clear()
+
+    def _parts(self) -> Iterator[tuple["_Network", int, int]]:
+        """Yield each network and its columns in the sums."""
+        return zip(self.networks, self.edges, self.edges[1:], strict=False)
+
+    def score(self, view: NoteView, start: int, stop: int) -> np.ndarray:
+        """Return the scores of a range of tokens, summed over the networks; shape (stop - start, tags).
 
         Notes are separated by as many blanks as the networks see, which is how they are separated in training.
         """
-        wide = [
-            (max(0, stretch.start - self.reach), min(len(view), stretch.stop + self.reach))
-            for stretch, view in zip(batch, views, strict=True)
-        ]
-        ends = np.cumsum([self.reach + stop - start for start, stop in wide]).tolist()
-        sums = np.empty((ends[-1] + self.reach, len(self._bias)), dtype=np.float32)
-        for end, view, (start, stop) in zip(ends, views, wide, strict=True):
-            first = end - (stop - start)
-            sums[first - self.reach : first] = self._blank
-            self._embed(view, start, stop, sums[first:end])
-        sums[ends[-1] :] = self._blank
-        parts = zip(self.networks, self.edges, self.edges[1:], strict=False)
-        scores = np.sum([network.score(sums[:, low:high]) for network, low, high in parts], axis=0)
-        rows = [end - (stop - s.stop) for end, (_, stop), s in zip(ends, wide, batch, strict=True)]
-        return [scores[row - (s.stop - s.start) : row] for row, s in zip(rows, batch, strict=True)]
+        low, high = max(0, start - self.reach), min(len(view), stop + self.reach)
+        note = view.note[low:high]
+        rows = np.arange(high - low) + self.reach * (1 + note - note[0])
+        size = rows[-1] + 1 + self.reach
+        hidden = [np.repeat(blank, size, axis=0) for blank in self._blanks]
+        for first in range(low, high, _BLOCK):
+            last = min(high, first + _BLOCK)
+            sums = self._embed(view, first, last)
+            for (network, left, right), out in zip(self._parts(), hidden, strict=True):
+                out[rows[first - low : last - low]] = network.mix.activate(sums[:, left:right])
+        scores = np.sum([network.score(part) for network, part in zip(self.networks, hidden, strict=True)], axis=0)
+        return cast(np.ndarray, scores[rows[start - low : stop - low]])
 
-    def _embed(self, view: NoteView, start: int, stop: int, out: np.ndarray) -> None:
-        """Write the sums of the first layers for a range of dense tokens."""
-        used, form = np.unique(view.form[start:stop], return_inverse=True)
-        by_form = np.sum([self._look_up(names, values[used]) for names, values in view.by_form()], axis=0)
-        by_field = np.sum([self._look_up(names, values) for names, values in view.by_field()], axis=0) + self._bias
-        np.take(by_form, form, axis=0, out=out)
-        out += by_field[view.field[start:stop]]
-        for name, values in view.by_token(start, stop):
-            few, where = np.unique(values, return_inverse=True)
-            out += self._look_up((name,), few[:, None])[where]
+    def _embed(self, view: NoteView, start: int, stop: int) -> np.ndarray:
+        """Return the sums of the first layers for a range of tokens."""
+        if view.forms is not self._forms:  # the table of forms was replaced
+            self._by_form, self._forms = _Vectors(len(self._bias)), view.forms
+        part = slice(start, stop)
+        word, line = view.word[part], view.line[part]
+        hashes, repeats = view.forms.hashes, view.repeats[word].astype(np.int64)
+        out = self._by_form.rows(view.form[part], lambda new: self._project(OF_WORD, hashes[new]) + self._bias)
+        out += self._by_case.rows(view.cases[part], lambda new: self._project(["case"], CASE_HASHES[new, None]))
+        line_place = view.line_places[line]
+        out += self._by_line.rows(line_place, lambda new: self._project(["note_place"], LINE_HASHES[new, None]))
+        place = 4 * view.places[part] + repeats - 1
+        out += self._by_place.rows(place, self._project_place)
+        out += self._embed_keys(view, ("key", "long_key"), view.field[part])
+        out += self._embed_keys(view, ("memory",), view.first_fields[word])
+        return out
 
-    def _look_up(self, names: tuple[str, ...], values: np.ndarray) -> np.ndarray:
-        """Return the sums for values of some features, computing those that are new; (n, features) → (n, sums)."""
-        table = self._tables.setdefault(names, _Table(len(self._bias)))
-        keys = np.ascontiguousarray(values).view(f"V{values.shape[1] * 8}").ravel().tolist()
-        return table.rows(keys, lambda new: self._project(names, values[new]))
+    def _project_place(self, numbers: np.ndarray) -> np.ndarray:
+        """Compute what the place in the field and the number of repetitions add, for 4 * place + repetitions - 1."""
+        hashes = np.stack([PLACE_HASHES[numbers // 4], (numbers % 4 + 1).astype(np.uint64)], axis=1)
+        return self._project(["field_place", "repeats"], hashes)
+
+    def _embed_keys(self, view: NoteView, names: tuple[str, ...], field: np.ndarray) -> np.ndarray:
+        """Return what the keys of the fields of tokens add; shape (tokens, sums)."""
+        used, where = np.unique(field, return_inverse=True)
+        numbers = self._key_numbers
+        if len(numbers) > CACHE_SIZE:
+            numbers.clear()
+            self._by_key = {name: _Vectors(len(self._bias)) for name in _KEYS}
+        sums = np.zeros((len(used), len(self._bias)), dtype=np.float32)
+        for name in names:
+            keys = view.keys[used, _KEYS[name]]
+            number = np.asarray([numbers.setdefault(key, len(numbers)) for key in keys.tolist()])
+            of_number = dict(zip(number.tolist(), keys.tolist(), strict=True))
+            sums += self._by_key[name].rows(number, partial(self._project_keys, name, of_number))
+        return cast(np.ndarray, sums[where])
+
+    def _project_keys(self, name: str, keys: dict[int, int], numbers: np.ndarray) -> np.ndarray:
+        """Compute what numbered keys add to the sums."""
+        hashes = np.asarray([keys[number] for number in numbers.tolist()], dtype=np.uint64)
+        return self._project([name], hashes[:, None])
 
     def _project(self, names: Sequence[str], values: np.ndarray) -> np.ndarray:
         """Compute what features add to the first layers: (n, features) → (n, sums)."""
         return np.concatenate([network.project(names, values) for network in self.networks], axis=1)
 
 
-class _Table:
-    """A bounded table of vectors that are computed when they are first used."""
+class _Vectors:
+    """A bounded table of vectors for small whole numbers; each is computed when it is first used.
+
+    width (int): length of a vector.
+    """
 
     def __init__(self, width: int) -> None:
-        self._index: dict[bytes, int] = {}
+        self._slots = np.full(64, -1, dtype=np.int32)  # number → row of its vector
         self._vectors = np.empty((64, width), dtype=np.float32)
+        self._used = 0
 
-    def rows(self, keys: list[bytes], compute: Callable[[list[int]], np.ndarray]) -> np.ndarray:
-        """Return the vectors of keys, shape (keys, width); `compute` gets the positions of the keys that are new."""
-        new = {key: i for i, key in enumerate(keys) if key not in self._index}
-        if len(self._index) + len(new) > _CACHE_SIZE:
-            self._index, new = {}, {key: i for i, key in enumerate(keys)}
-        if new:
-            known, needed = len(self._index), len(self._index) + len(new)
+    def rows(self, numbers: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the vectors of numbers, shape (numbers, width).
+
+        numbers (ndarray): from 0, any integer type, at least one.
+        compute (Callable): distinct numbers that are new → their vectors.
+        """
+        top = int(numbers.max()) + 1
+        if top > len(self._slots):
+            self._slots = np.append(self._slots, np.full(max(top, len(self._slots)), -1, dtype=np.int32))
+        slots = self._slots[numbers]
+        if slots.min() < 0:
+            new = np.unique(numbers[slots < 0])
+            if self._used + len(new) > CACHE_SIZE:
+                self._slots[:], self._used = -1, 0
+                new = np.unique(numbers)
+            needed = self._used + len(new)
             if needed > len(self._vectors):
                 grown = np.empty((max(needed, 2 * len(self._vectors)), self._vectors.shape[1]), dtype=np.float32)
-                grown[:known] = self._vectors[:known]
+                grown[: self._used] = self._vectors[: self._used]
                 self._vectors = grown
-            self._vectors[known:needed] = compute(list(new.values()))
-            self._index.update(zip(new, range(known, needed), strict=True))
-        return cast(np.ndarray, self._vectors[[self._index[key] for key in keys]])
+            self._vectors[self._used : needed] = compute(new)
+            self._slots[new] = np.arange(self._used, needed)
+            self._used = needed
+            slots = self._slots[numbers]
+        return self._vectors.take(slots, axis=0)
 
 
 class _Layer:
@@ -187,6 +270,7 @@ class _Layer:
         self.weights = np.ascontiguousarray(weights.reshape(-1, weights.shape[2]).T)
         self.bias = _copy(maxout, "b").T.ravel()
         self.scale, self.shift = _copy(norm, "G"), _copy(norm, "b")
+        self._mean = np.full((len(self.scale), 1), 1 / len(self.scale), dtype=np.float32)
 
     def activate(self, sums: np.ndarray) -> np.ndarray:
         """Return the normalized largest piece of each unit; shape (rows, pieces * width) → (rows, width)."""
@@ -195,7 +279,7 @@ class _Layer:
         out: np.ndarray = np.maximum(pieces[0], pieces[-1])
         for piece in pieces[1:-1]:
             np.maximum(out, piece, out=out)
-        out -= out.mean(axis=1, keepdims=True)
+        out -= out @ self._mean  # several times faster than the method `mean`
         variance = np.einsum("ij,ij->i", out, out) / np.float32(width)
         out *= (1 / np.sqrt(variance + np.float32(1e-8)))[:, None]
         out *= self.scale
@@ -243,19 +327,24 @@ class _Network:
                 sums += np.asarray(self._ops.gather_add(table, rows)) @ weights
         return sums
 
-    def score(self, sums: np.ndarray) -> np.ndarray:
-        """Compute the scores from the sums of the first layer; shape (rows, pieces * width) → (rows, tags)."""
-        hidden, window, width = self.mix.activate(sums), self.window, self.width
-        scores = np.empty((len(sums), len(self.bias)), dtype=np.float32)
-        for start in range(0, len(sums), _BLOCK):
-            low, high = max(0, start - self.reach), min(len(sums), start + _BLOCK + self.reach)
-            padded = np.zeros((high - low + 2 * window, width), dtype=np.float32)
-            block = padded[window : window + high - low]
+    def score(self, hidden: np.ndarray) -> np.ndarray:
+        """Compute the scores from the outputs of the first layer; shape (rows, width) → (rows, tags)."""
+        window, width, most = self.window, self.width, _BLOCK + 2 * self.reach
+        scores = np.empty((len(hidden), len(self.bias)), dtype=np.float32)
+        padded = np.empty((most + 2 * window, width), dtype=np.float32)
+        sums, more = (np.empty((most, len(self.layers[0].bias)), dtype=np.float32) for _ in range(2))
+        for start in range(0, len(hidden), _BLOCK):
+            low, high = max(0, start - self.reach), min(len(hidden), start + _BLOCK + self.reach)
+            size = high - low
+            block, after, part = padded[window : window + size], sums[:size], more[:size]
+            padded[:window], padded[window + size :] = 0.0, 0.0
             block[:] = hidden[low:high]
             for layer in self.layers:
-                after = padded[: high - low] @ layer.weights[:width]
+                np.matmul(padded[:size], layer.weights[:width], out=after)
                 for shift in range(1, 2 * window + 1):
-                    after += padded[shift : shift + high - low] @ layer.weights[shift * width : (shift + 1) * width]
+                    weights = layer.weights[shift * width : (shift + 1) * width]
+                    np.matmul(padded[shift : shift + size], weights, out=part)
+                    after += part
                 after += layer.bias
                 block += layer.activate(after)
             np.matmul(block[start - low :][:_BLOCK], self.output, out=scores[start : start + _BLOCK])

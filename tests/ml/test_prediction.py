@@ -11,7 +11,7 @@ from spacy.ml.models.tok2vec import build_hash_embed_cnn_tok2vec
 from thinc.api import Model
 from thinc.util import fix_random_seed
 
-from spacy_deid.ml import crf, prediction
+from spacy_deid.ml import crf, prediction, word_forms
 from spacy_deid.ml.decoding import read_posteriors, read_stretches
 from spacy_deid.ml.features import NoteFeatures, dense_tokens
 from spacy_deid.ml.lexicon import build_lexicon
@@ -81,7 +81,8 @@ def test_the_predictor_scores_networks_without_some_features_and_with_other_lexi
 
 
 def test_tables_of_the_predictor_are_bounded_and_stay_out_of_pickles(committee, monkeypatch):
-    monkeypatch.setattr(prediction, "_CACHE_SIZE", 30)
+    monkeypatch.setattr(prediction, "CACHE_SIZE", 30)
+    monkeypatch.setattr(word_forms, "CACHE_SIZE", 30)
     docs = [make_doc(NOTE), make_doc("Hola Ana " * 9), make_doc(NOTE.upper())]
     full = scores_of(Predictor(committee), docs)
     predictor = Predictor(committee, 25)
@@ -98,7 +99,7 @@ def test_tables_of_the_predictor_are_bounded_and_stay_out_of_pickles(committee, 
 @given(st.text(st.sampled_from("aB1:.\n \ré"), max_size=80), st.integers(1, 9))
 def test_stretches_of_a_note_have_the_features_of_the_whole_note(text, size):
     doc = make_doc(text)
-    view, whole = NoteFeatures().read(doc), NoteFeatures()(doc)
+    view, whole = NoteFeatures().read([doc]), NoteFeatures()(doc)
     assert len(view) == len(whole) == len(dense_tokens(doc))
     for start in range(0, len(view), size):
         assert np.array_equal(view.rows(start, min(len(view), start + size)), whole[start : start + size])

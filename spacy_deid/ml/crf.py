@@ -15,6 +15,7 @@ Emissions are arrays of shape (batch, time, tags), padded at the end; ``lengths`
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from spacy.training import Example
@@ -192,7 +193,7 @@ def label_probabilities(emissions: np.ndarray) -> np.ndarray:
     step *= sums.after_inside
     ends += step
     ends /= (ends.sum(axis=2) + sums.outside[:-1] * sums.weight_o * sums.after_outside)[:, :, None]
-    return ends.transpose(1, 0, 2)
+    return cast(np.ndarray, ends.transpose(1, 0, 2))
 
 
 def viterbi(emissions: np.ndarray) -> np.ndarray:

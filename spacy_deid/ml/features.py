@@ -278,4 +278,4 @@ def _line_places(docs: Sequence[Doc], note: np.ndarray, starts: np.ndarray) -> n
     for i, last in zip(np.flatnonzero(lines).tolist(), (np.cumsum(lines)[lines > 0] - 1).tolist(), strict=True):
         ends[last] = docs[i][-1].idx + len(docs[i][-1])
     early, late = np.minimum(number, _EARLY - 1), np.minimum(lines[note] - 1 - number, _LATE - 1)
-    return (2 * (_LATE * early + late) + (ends - starts > _NARRATIVE)).astype(np.uint8)
+    return np.asarray(2 * (_LATE * early + late) + (ends - starts > _NARRATIVE), dtype=np.uint8)

@@ -172,7 +172,7 @@ class _Group:
             for (network, left, right), out in zip(self._parts(), hidden, strict=True):
                 out[rows[first - low : last - low]] = network.mix.activate(sums[:, left:right])
         scores = np.sum([network.score(part) for network, part in zip(self.networks, hidden, strict=True)], axis=0)
-        return cast(np.ndarray, scores[rows[start - low : stop - low]])
+        return np.asarray(scores[rows[start - low : stop - low]])
 
     def _embed(self, view: NoteView, start: int, stop: int) -> np.ndarray:
         """Return the sums of the first layers for a range of tokens."""
@@ -209,7 +209,7 @@ class _Group:
             number = np.asarray([numbers.setdefault(key, len(numbers)) for key in keys.tolist()])
             of_number = dict(zip(number.tolist(), keys.tolist(), strict=True))
             sums += self._by_key[name].rows(number, partial(self._project_keys, name, of_number))
-        return cast(np.ndarray, sums[where])
+        return sums[where]
 
     def _project_keys(self, name: str, keys: dict[int, int], numbers: np.ndarray) -> np.ndarray:
         """Compute what numbered keys add to the sums."""
@@ -256,7 +256,7 @@ class _Vectors:
             self._slots[new] = np.arange(self._used, needed)
             self._used = needed
             slots = self._slots[numbers]
-        return self._vectors.take(slots, axis=0)
+        return np.asarray(self._vectors.take(slots, axis=0))
 
 
 class _Layer:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc

@@ -26,10 +26,11 @@ from pdf_letters import (
     with_text,
 )
 from pikepdf import Dictionary, Name
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image, ImageChops, ImageFilter, ImageStat
 
 from spacy_deid.documents import ReadSettings, WriteSettings, read_document, redact_document, verify
 from spacy_deid.documents.office import write_picture
+from spacy_deid.documents.pages.image_analysis import _erode
 from spacy_deid.documents.verification import fold
 from spacy_deid.errors import DeidError, InputError
 
@@ -47,6 +48,14 @@ def spanish():
         read_document(letter("x"), "x.pdf", ReadSettings(languages=("spa", "eng"), ocr="always"))
     except InputError as error:
         pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 400), (90, 70)])
+def test_erosion_is_that_of_pillow(shape):
+    for share in (0.9, 0.99, 0.999):
+        mask = np.random.default_rng(0).random(shape) < share
+        filtered = Image.fromarray(mask.astype(np.uint8)).filter(ImageFilter.MinFilter(15))
+        assert (_erode(mask, 15) == (np.asarray(filtered) > 0)).all()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """A small pipeline made of the real parts, saved once for all tests that need a folder to load."""
 
+import lzma
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for name, reason in LEFT_OUT.items():
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compress_once() -> Iterator[None]:
+    """Compress and decompress the same bytes once per process, which is most of the time of saving and loading."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("compress", "decompress"):
+            patch.setattr(lzma, name, lru_cache(maxsize=16)(getattr(lzma, name)))
+        yield
 
 
 @pytest.fixture(scope="session")

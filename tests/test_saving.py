@@ -34,9 +34,9 @@ def holds_folder(folder: Path) -> dict[str, list[str]]:
     return {path.name: found for path in files if (found := holds(path.read_bytes()))}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def trained() -> Language:
-    """spaCy's own components, protected by their config and trained on the canary."""
+    """spaCy's own components, protected by their config and trained on the canary. Tests do not change them."""
     nlp = spacy.blank("es", config={"nlp": {"after_creation": {"@callbacks": "spacy_deid.protect.v1"}}})
     for name in ("ner", "tagger", "trainable_lemmatizer", "morphologizer"):
         nlp.add_pipe(name)

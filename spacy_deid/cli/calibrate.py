@@ -15,6 +15,7 @@ from ..evaluation.operating_points import (
     PointWarning,
     Record,
     Table,
+    check_documents,
     control_point,
     fit_points,
     measure,
@@ -66,6 +67,8 @@ def calibrate(
         if not any(document.entities for document in gold):
             raise InputError(Errors.D349.format(path=dev))
         fresh = _read_fresh(risk_data, gold, scheme) if risk_data else []
+        if risk is not None:
+            check_documents(len(fresh), risk)  # before the models run
         _fit_scores(nlp, ner, gold)
         table = measure(Sweep(nlp, gold, scheme))
         points = _fit_points(table)

@@ -283,6 +283,18 @@ def needed_documents(alpha: float, bound: float = 1.0) -> int:
     return max(1, math.ceil(bound / alpha - 1 - _ROUNDING))
 
 
+def check_documents(documents: int, alpha: float, bound: float = 1.0) -> None:
+    """Check that there are enough documents for a bound.
+
+    documents (int): number of documents.
+    alpha, bound (float): as for `needed_documents`.
+    RAISES: ConfigError (D343) if there are too few; the message says how many are needed.
+    """
+    needed = needed_documents(alpha, bound)
+    if documents < needed:
+        raise ConfigError(Errors.D343.format(documents=documents, alpha=alpha, needed=needed))
+
+
 def bounded_risk(losses: Floats, bound: float = 1.0) -> Floats:
     """Compute the left side of the inequality.
 
@@ -302,11 +314,9 @@ def control_risk(losses: Floats, alpha: float, bound: float = 1.0) -> int | None
     alpha (float): bound on the expected loss.
     bound (float): B, the maximum loss of a document.
     RETURNS (Optional[int]): index of the setting; None if no setting satisfies the bound.
-    RAISES: ConfigError (D343) if there are too few documents; the message says how many are needed.
+    RAISES: ConfigError (D343) if there are too few documents.
     """
-    needed, documents = needed_documents(alpha, bound), losses.shape[1]
-    if documents < needed:
-        raise ConfigError(Errors.D343.format(documents=documents, alpha=alpha, needed=needed))
+    check_documents(losses.shape[1], alpha, bound)
     kept = np.flatnonzero(bounded_risk(losses, bound) <= alpha + _ROUNDING)
     return int(kept[0]) if len(kept) else None
 

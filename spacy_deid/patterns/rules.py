@@ -101,7 +101,7 @@ class Rule:
         left, right = _EDGES[self.edges]
         if self.after or self.starts_with:
             left = ""
-        return re.compile(f"{left}(?:{self.pattern}){right}", _FLAGS[self.flags])
+        return _compile(f"{left}(?:{self.pattern}){right}", _FLAGS[self.flags])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON and msgpack."""
@@ -116,6 +116,9 @@ class Rule:
                 values[key] = Context(**values[key])
         return cls(**values)
 
+
+# The cache of `re` is too small for the rules of several pipelines.
+_compile = cache(re.compile)
 
 _STRINGS = frozenset({"id", "label", "pattern", "flags", "edges", "validator", "begins"})
 _LISTS = frozenset({"after", "starts_with", "needs", "examples", "counter_examples"})

@@ -10,20 +10,17 @@ import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import typer
 
+from ..ehr_fields import FIELDS, RowFields, check_values
 from ..errors import ConfigError, Errors, InputError
 from ..io import Job, decode, read_bytes
 from ..patient_ids import loose_id, normal_id
 from .options import PatientField
 
-FIELDS = ("patient_id", "note_date", "name", "sex")
-_SEXES = ("female", "male")
-_UNKNOWN_SEXES = ("other", "unknown")  # as FHIR's administrative gender has them
 _COMPARED = 1_000_000  # patients of a run whose ids are compared
 _SHOWN = 5  # pairs of similar ids whose notes are named
 
@@ -61,33 +58,13 @@ class ContextOptions:
     patient_id_from: PatientIdFrom = None
 
     @property
-    def fields(self) -> "RowFields":
+    def fields(self) -> RowFields:
         """The keys of the EHR context in a row."""
         return RowFields(self.patient_field, self.date_field, self.name_field, self.sex_field)
 
     def read(self) -> "FileContext":
         """Read the EHR context of files; see `read_file_context`."""
         return read_file_context(self.patient_id_from, self.context)
-
-
-class RowFields(NamedTuple):
-    """Keys of the EHR context in the rows of a JSONL file.
-
-    patient_id, note_date, name, sex (Optional[str]): key of each value; None if rows do not have it.
-    """
-
-    patient_id: str | None = None
-    note_date: str | None = None
-    name: str | None = None
-    sex: str | None = None
-
-    def read(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the EHR context of a row, for ``doc._.ehr``. Empty values are left out.
-
-        RAISES: InputError (D422) naming the key, if the patient id is missing or a value is not valid.
-        """
-        keys = {field: key for field, key in self._asdict().items() if key}
-        return _check_values({field: record.get(key) for field, key in keys.items()}, keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +88,7 @@ class FileContext:
             row = self.table.get(_key(job.relative.as_posix()))
             if row is None:
                 raise InputError(Errors.D423)
-            ehr = _check_values(row, {field: field for field in row})
+            ehr = check_values(row, {field: field for field in row})
         if self.patient_from is not None:
             name = job.source.stem if self.patient_from == "name" else job.source.absolute().parent.name
             ehr["patient_id"] = name
@@ -175,65 +152,6 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _key(file: str) -> str:
     """Normalize a path for comparison: some systems store letters and their accents as separate characters."""
     return unicodedata.normalize("NFC", file.replace("\\", "/").removeprefix("./"))
-
-
-def _check_values(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Check and convert values. Empty ones are left out, except a patient id, which must be present.
-
-    values (Mapping[str, Any]): field of the EHR context → value.
-    names (Mapping[str, str]): field → its key or column, for the error.
-    RETURNS (dict[str, Any]): field → converted value.
-    RAISES: InputError (D422).
-    """
-    ehr: dict[str, Any] = {}
-    for field, value in values.items():
-        read, wanted = _READERS[field]
-        try:
-            found = read(value)
-        except ValueError:
-            raise InputError(Errors.D422.format(name=names[field], wanted=wanted)) from None
-        if found:
-            ehr[field] = found
-    return ehr
-
-
-def _read_patient(value: Any) -> str:
-    """Read a patient id. RAISES: ValueError if it is empty."""
-    patient = normal_id(value) if isinstance(value, str | int | float) else ""
-    if not patient:
-        raise ValueError
-    return patient
-
-
-def _read_date(value: Any) -> str:
-    """Read a date in ISO 8601, with or without a time. RAISES: ValueError."""
-    text = _read_text(value)
-    return date.fromisoformat(text[:10]).isoformat() if text else ""
-
-
-def _read_sex(value: Any) -> str:
-    """Read a sex, "" if it is unknown. RAISES: ValueError."""
-    sex = _read_text(value).lower()
-    if sex and sex not in (*_SEXES, *_UNKNOWN_SEXES):
-        raise ValueError
-    return sex if sex in _SEXES else ""
-
-
-def _read_text(value: Any) -> str:
-    """Read a string, "" for null. RAISES: ValueError."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise ValueError
-    return value.strip()
-
-
-_READERS = {
-    "patient_id": (_read_patient, "patient id"),
-    "note_date": (_read_date, "date in ISO 8601, as 2024-11-30"),
-    "name": (_read_text, "text"),
-    "sex": (_read_sex, "sex: female, male, other or unknown"),
-}
 
 
 class SimilarIds:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from ..deidentifier import Deidentifier
 from ..documents import SUFFIXES
+from ..ehr_fields import RowFields
 from ..errors import DeidError, Errors, InputError
 from ..io import Job, decode, encode, read_bytes, whole_file, write_whole
 from ..patient_ids import normal_id
@@ -20,7 +21,7 @@ from ..results import Result
 from ..surrogates.strategies import FALLBACK
 from ..vault.vault import Entry, Vault, changes_from_edits
 from .console import say
-from .ehr_context import FileContext, RowFields, SimilarIds
+from .ehr_context import FileContext, SimilarIds
 from .rows import BadRow, Rejects, Row, cut, read_rows, write_row
 
 # .txt files are notes, which are read and written in batches

@@ -8,7 +8,8 @@ from conftest import NOTE
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_deid.cli.ehr_context import RowFields, SimilarIds, read_file_context
+from spacy_deid.cli.ehr_context import SimilarIds, read_file_context
+from spacy_deid.ehr_fields import RowFields
 from spacy_deid.errors import DeidError
 from spacy_deid.io import Job
 from spacy_deid.surrogates.keys import ProjectKey

@@ -11,7 +11,7 @@ Messages name files, rows, keys, labels and offsets. They never quote note text,
 
 Codes: D0xx core, D1xx rules and term lists, D2xx the token classifier, D3xx evaluation, D4xx command line, D5xx
 merging and policies, D6xx surrogates and their keys, D7xx documents, language models and audit, D8xx masked language
-models, D9xx the service. DW### are warnings.
+models, D9xx the service and warehouses. DW### are warnings.
 """
 
 import os
@@ -602,6 +602,46 @@ class Errors:
         "{count} file(s) have warnings. Check the places they name in the copy, then download it with "
         "accept_warnings=true. GET /v1/files/FILE and the page of the job show the warnings"
     )
+
+    # warehouse
+    D950 = "{reason}"
+    D951 = "column '{column}' {reason}"
+    D952 = "{source}: the number of rows has changed since the run was planned"
+    D953 = "{path}: no .parquet, .jsonl or .csv file found ({count} other file(s))"
+    D954 = (
+        "{path}: a Delta, Iceberg or Hudi table. Its files also contain deleted rows, so they cannot be read one by one. "
+        "Export the table to Parquet, or read it with the engine that wrote it and spacy_deid.warehouse.batches"
+    )
+    D955 = "{source}: a column that is kept has another type than in the files before it"
+    D956 = "{path}: damaged, or written by another version. Choose another output folder"
+    D957 = (
+        "{path} has the results of a run with other settings ({parts}). Process what has changed again with --changed, or "
+        "choose another output folder"
+    )
+    D958 = (
+        "{path}: the input has changed since the run was started ({count} partition(s)). Process what has changed again "
+        "with --changed, or choose another output folder"
+    )
+    D959 = "changed since the run was started: {parts}. Start the run again, with --changed if the change is intended"
+    D960 = "the output cannot be written: {reason}. Finished partitions are kept. Run the command again to continue"
+    D961 = "partition {name}: the rows that were read are not those that were released and those in quarantine"
+    D962 = "{path}: another run has started in this folder"
+    D963 = "engine '{engine}' requires the package '{package}': pip install 'spacy-deid[{engine}]'"
+    D964 = (
+        "not enough memory: {count} worker process(es) need about {needed:.1f} GB, and {free:.1f} GB are available. Use a "
+        "smaller --n-process"
+    )
+    D965 = (
+        "not enough disk space for {path}: about {needed:.2f} GB are needed, and {free:.2f} GB are free. Choose another "
+        "folder, or free space"
+    )
+    D966 = (
+        "none of the first {count} patients of the notes is in the dictionaries {path}, which may belong to another "
+        "project. Check --dictionaries and --patient-field"
+    )
+    D967 = "the database URL contains a password, which would be stored with the run. Set --input to env:NAME instead"
+    D968 = "the Spark engine requires Java 17 or later (Debian: apt-get install default-jre-headless)"
+    D969 = "engine '{engine}' stopped: {kind}"
 
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"

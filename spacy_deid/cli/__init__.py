@@ -18,6 +18,7 @@ from .sample import audit, sample
 from .serve import serve
 from .surprisal import surprisal
 from .vault import key, vault
+from .warehouse import run
 
 app = typer.Typer(
     name="spacy-deid",
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 for command in (redact, annotate, evaluate, info, demo, convert, calibrate, fairness, report, sample, audit, synth):
     app.command()(command)
+app.command()(run)
 app.command()(serve)
 app.add_typer(dictionary)
 app.add_typer(key)

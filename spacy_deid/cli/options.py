@@ -303,10 +303,10 @@ class DetectionOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseOptions:
+class PolicyOptions:
     """Policy and surrogates.
 
-    What is done with each label, and the secrets that this needs.
+    What is done with each label, and the key of surrogates.
     """
 
     policy: Annotated[
@@ -316,6 +316,15 @@ class ReleaseOptions:
     style: Annotated[Style | None, typer.Option(help="How replaced spans are written.")] = None
     key: Key = None
     salts: SaltFile = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseOptions(PolicyOptions):
+    """Policy and surrogates.
+
+    What is done with each label, and the secrets that this needs.
+    """
+
     vault: Annotated[
         Path | None,
         typer.Option(help="Encrypted file that stores the originals of the released notes. Made if it is missing."),

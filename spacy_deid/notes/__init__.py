@@ -17,13 +17,14 @@ _DUCKDB = {".duckdb", ".ddb"}
 _FILES = {".csv", ".jsonl", ".parquet"}
 
 
-def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> NoteSource:
+def open_source(where: str, *, table: str = "", query: str = "", encoding: str = "utf-8") -> NoteSource:
     """Open a table of notes.
 
     where (str): a .csv, .jsonl or .parquet file, or a folder of files of one of these types; a .duckdb, .db or .sqlite
     file; a database URL in SQLAlchemy's syntax; or "env:NAME" to read any of these from an environment variable, which
         keeps a password off the command line.
-    table (str): "table" or "schema.table"; required for databases.
+    table (str): "table" or "schema.table"; required for databases, unless there is a query.
+    query (str): a SELECT statement for a database.
     encoding (str): encoding of CSV and JSONL files.
     RETURNS (NoteSource): the table.
     RAISES: InputError (D740, D748, D749) if the table cannot be opened.
@@ -31,16 +32,14 @@ def open_source(where: str, *, table: str = "", encoding: str = "utf-8") -> Note
     if where.startswith("env:"):
         where = _variable(where)
     if "://" in where:
-        return _with_table(SqlSource, SqlConnector(where), table)
+        return _with_table(SqlConnector(where), table, query)
     path = Path(where)
     if path.suffix.lower() in _SQLITE | _DUCKDB:
         if not path.is_file():
             raise InputError(Errors.D740.format(source=path, reason="file not found"))
         if path.suffix.lower() in _DUCKDB:
-            return _with_table(SqlSource, DuckConnector(path), table)
-        return _with_table(
-            SqlSource, SqlConnector(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true", str(path)), table
-        )
+            return _with_table(DuckConnector(path), table, query)
+        return _with_table(SqlConnector(f"sqlite:///file:{path.resolve()}?mode=ro&uri=true", str(path)), table, query)
     files, suffix = _find(path)
     if suffix == ".parquet":
         return ParquetSource(path, files)
@@ -55,15 +54,17 @@ def _variable(where: str) -> str:
     return value
 
 
-def _with_table(make: type[SqlSource], connector: SqlConnector | DuckConnector, table: str) -> NoteSource:
+def _with_table(connector: SqlConnector | DuckConnector, table: str, query: str) -> NoteSource:
     """Make the source, and close the connection if the table does not exist."""
-    if not table:
+    if not table and not query:
         connector.close()
         raise InputError(
             Errors.D740.format(source=connector.name, reason="the name of a table is required for a database")
         )
+    if isinstance(connector, SqlConnector):
+        query = query.replace(":", "\\:")  # SQLAlchemy interprets a colon as a bound parameter
     try:
-        return make(connector, table)
+        return SqlSource(connector, table, query)
     except BaseException:
         connector.close()
         raise

@@ -181,18 +181,55 @@ class SqlSource:
 
     connector (_Connector): the connection.
     table (str): "table" or "schema.table".
+    query (str): a SELECT statement to use instead of a table.
     RAISES: InputError (D748) if the table does not exist.
     """
 
-    def __init__(self, connector: _Connector, table: str) -> None:
+    def __init__(self, connector: _Connector, table: str, query: str = "") -> None:
         self._connector = connector
-        self.name = f"{connector.name}, table {table}"
-        self._table = ".".join(map(connector.quote, table.split(".")))
+        self.name = f"{connector.name}, " + ("query" if query else f"table {table}")
+        self._table = f"({query}) AS notes" if query else ".".join(map(connector.quote, table.split(".")))
         self.columns: Sequence[str] = connector.head(f"SELECT * FROM {self._table} WHERE 1 = 0")
 
     def scan(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """See `NoteSource.scan`."""
         return self._connector.stream(f"SELECT {', '.join(map(self._connector.quote, columns))} FROM {self._table}")
+
+    def cut(self, column: str, size: int) -> Iterator[Any]:
+        """Cut the table into ranges of ids, in the order of the database.
+
+        column (str): column with ids. Null ids are in no range.
+        size (int): number of rows per range. Rows with the same id are in one range.
+        YIELDS: the last id of each range.
+        """
+        name = self._connector.quote(column)
+        statement = f"SELECT {name} FROM {self._table} WHERE {name} IS NOT NULL ORDER BY {name}"
+        count, last = 0, None
+        for (value,) in self._connector.stream(statement):
+            if count >= size and value != last:
+                yield last
+                count = 0
+            count, last = count + 1, value
+        if count:
+            yield last
+
+    def scan_range(self, columns: Sequence[str], column: str, low: Any, high: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a range of ids, in order of the ids.
+
+        columns (Sequence[str]): the columns to read.
+        column (str): column with the ids.
+        low, high (Any): the range begins after `low` (None: with the first id) and ends with `high`. If `high` is
+            None, the rows without an id.
+        YIELDS (tuple): the values of a row.
+        """
+        name = self._connector.quote(column)
+        values = [value for value in (low, high) if value is not None] if high is not None else []
+        marks = self._connector.marks(len(values)).split(", ")
+        tests = [f"{name} {test} {mark}" for test, mark in zip(("> ", "<= ")[-len(values) :], marks, strict=False)]
+        where = " AND ".join(tests) if values else f"{name} IS NULL"
+        selected = ", ".join(map(self._connector.quote, columns))
+        statement = f"SELECT {selected} FROM {self._table} WHERE {where} ORDER BY {name}"
+        return self._connector.stream(statement, values)
 
     def texts(self, keys: Sequence[NoteKey], columns: Columns) -> Iterator[tuple[int, Any]]:
         """See `NoteSource.texts`. If an id occurs in several rows, each of them is yielded."""

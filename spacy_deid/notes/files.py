@@ -111,7 +111,7 @@ class CsvSource(_Files):
 
     def _read(self, file: Path) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of one file."""
-        with file.open(encoding=self._encoding, newline="") as stream, _long_cells():
+        with file.open(encoding=self._encoding, newline="") as stream, long_cells():
             reader = csv.reader(stream, strict=True)
             next(reader, None)
             try:
@@ -163,7 +163,7 @@ class JsonlSource(_Files):
 
 
 @contextmanager
-def _long_cells() -> Iterator[None]:
+def long_cells() -> Iterator[None]:
     """Raise the limit of 131,072 characters that `csv` sets for a cell."""
     limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:

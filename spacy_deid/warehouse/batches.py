@@ -1,0 +1,313 @@
+"""De-identify one Arrow record batch: a batch of notes in, a batch of released notes out, row by row.
+
+    with Settings("es").open() as deid:
+        out = deidentify_batch(batch, deid, TableColumns(), fingerprint="")
+
+The function depends on nothing but its arguments, so the same rows give the same output in any batch, process and
+engine. A row that cannot be released has the status "withheld" or "failed", a reason, and no text; other rows are not
+affected.
+
+An output batch has the note id as a string, the released text of each text and label column, the kept columns, and
+
+    edits        list of {column, start, end, label, replacement}; offsets in characters of the original text
+    trace        JSON: why each span was changed or kept, without text; see `context.get_trace`
+    status       "released", "review", "withheld" or "failed"; see `results.Result`
+    reason       why a row was withheld or failed, or why a person should look at it. It quotes no text
+    fingerprint  what the output depends on; see `settings.fingerprint`
+
+Columns of a row with several texts share one status: the worst of them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..deidentifier import Deidentifier
+from ..errors import Errors, InputError
+from ..io import read_bytes
+from ..offsets import Edit
+from ..patient_ids import normal_id
+from ..results import Result
+from ..spans import Evidence
+from .settings import Settings, TableColumns, fingerprint_of, fingerprint_parts
+
+ORDER = ("released", "review", "withheld", "failed")
+"""Statuses of a row, the worst last."""
+
+_COLUMN = "deid/columns"  # span group of a cell that is an identifier by its column
+_DIGITS = 3  # of scores; further digits depend on which texts go through the network together
+
+
+@dataclass(slots=True)
+class Row:
+    """The outcome of one row. Its repr shows no content.
+
+    note_id (str): id of the note, "" if it has none.
+    status (str): one of `ORDER`.
+    reason (str): why the row was not released, or should be looked at.
+    texts (dict[str, Optional[str]]): column → released text, for text and label columns. Empty if it was not released.
+    results (dict[str, Result]): column → its result, of the cells that are not null.
+    """
+
+    note_id: str = field(default="", repr=False)
+    status: str = "released"
+    reason: str = ""
+    texts: dict[str, str | None] = field(default_factory=dict, repr=False)
+    results: dict[str, Result] = field(default_factory=dict, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the row was released."""
+        return self.status in ("released", "review")
+
+    def fail(self, reason: str, status: str = "failed") -> None:
+        """Set a status without a text. The reason of an earlier failure stays."""
+        if self.ok:
+            self.reason = reason
+        self.status = max(self.status, status, key=ORDER.index)
+        self.texts = {}
+
+
+def deidentify_batch(
+    batch: Any, deid: Deidentifier, columns: TableColumns, *, fingerprint: str = "", batch_size: int = 64
+) -> Any:
+    """De-identify a record batch.
+
+    batch (pyarrow.RecordBatch): the notes. It must have the columns that are read; others are ignored.
+    deid (Deidentifier): what de-identifies them.
+    columns (TableColumns): the columns.
+    fingerprint (str): the value of the column "fingerprint".
+    batch_size (int): largest number of texts that go through the pipeline together.
+    RETURNS (pyarrow.RecordBatch): one row per row of the input, in the same order, with the schema `output_schema`.
+    RAISES: InputError (D741) if a column is missing; ConfigError as `Deidentifier.__call__`. It does not raise for a
+        row.
+    """
+    rows = deidentify_rows(batch, deid, columns, batch_size=batch_size)
+    return make_batch(rows, batch, columns, fingerprint)
+
+
+def deidentify_rows(
+    batch: Any,
+    deid: Deidentifier,
+    columns: TableColumns,
+    *,
+    batch_size: int = 64,
+    seconds: float = 0,
+    broken: Mapping[int, str] | None = None,
+) -> list[Row]:
+    """De-identify the rows of a record batch; see `deidentify_batch`.
+
+    seconds (float): time limit of a text, 0 for none. With a limit, texts are processed in a worker process, so that
+        a text that kills the process fails alone.
+    broken (Optional[Mapping[int, str]]): number of a row in the batch → why it could not be read.
+    RETURNS (list[Row]): the outcome of each row.
+    """
+    check_columns(batch.schema.names, columns.read)
+    values = {name: _to_list(batch.column(name)) for name in columns.read}
+    rows = [Row() for _ in range(batch.num_rows)]
+    cells: list[tuple[Any, tuple[int, str]]] = []
+    for number, row in enumerate(rows):
+        record = {name: column[number] for name, column in values.items()}
+        row.note_id = "" if isinstance(record[columns.note_id], _Unreadable) else normal_id(record[columns.note_id])
+        try:
+            ehr = _check_row(record, columns, (broken or {}).get(number, ""))
+        except InputError as error:
+            row.fail(str(error))
+            continue
+        row.texts = dict.fromkeys((*columns.texts, *columns.labels))
+        cells += [((record[name], ehr), (number, name)) for name in columns.texts if record[name] is not None]
+        for name, label in columns.labels.items():
+            if (value := record[name]) is not None and value == value:
+                _add(rows[number], name, _replace_cell(str(value), label, deid, ehr))
+    # an iterator: the groups of a list with a length depend on the number of processes
+    for result, (number, name) in deid.pipe(iter(cells), as_tuples=True, batch_size=batch_size, seconds=seconds):
+        _add(rows[number], name, result)
+    return rows
+
+
+def check_columns(names: Sequence[str], wanted: Sequence[str], source: str = "record batch") -> None:
+    """Check that a table has all columns. RAISES: InputError (D741) naming the first missing one."""
+    for name in wanted:
+        if name not in names:
+            raise InputError(Errors.D741.format(source=source, column=name, known=", ".join(names)))
+
+
+class _Unreadable:
+    """A value that is not valid UTF-8."""
+
+
+def _to_list(column: Any) -> list[Any]:
+    """The Python values of a column. A string that is not valid UTF-8 becomes an `_Unreadable`."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        values = []
+        for value in column:
+            try:
+                values.append(value.as_py())
+            except UnicodeDecodeError:
+                values.append(_Unreadable())
+    return values
+
+
+def _check_row(record: dict[str, Any], columns: TableColumns, broken: str) -> dict[str, Any]:
+    """Check the values of a row and return its EHR context. RAISES: InputError without any of the values."""
+    if broken:
+        raise InputError(broken)
+    for name, value in record.items():
+        if isinstance(value, _Unreadable) or (isinstance(value, str) and not _is_encodable(value)):
+            raise InputError(Errors.D951.format(column=name, reason="is not valid Unicode"))
+    if not normal_id(record[columns.note_id]):
+        raise InputError(Errors.D951.format(column=columns.note_id, reason="has no note id"))
+    for name in columns.texts:
+        if record[name] is not None and record[name] != record[name]:
+            record[name] = None  # NaN is what pandas writes for a missing text
+        if not isinstance(record[name], str | None):
+            raise InputError(Errors.D951.format(column=name, reason="is not text"))
+    if all(record[name] is None for name in columns.texts):
+        raise InputError(Errors.D951.format(column=", ".join(columns.texts), reason="has no text"))
+    return columns.fields.read(record)
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _replace_cell(text: str, label: str, deid: Deidentifier, ehr: Mapping[str, Any]) -> Result:
+    """Replace a cell as a whole. Its leading and trailing blanks go, too."""
+    text = text.strip()
+    if not text:
+        return Result("released", released_text="")
+    return deid.release(text, {_COLUMN: [Evidence(0, len(text), label, "columns", validated=True)]}, ehr)
+
+
+def _add(row: Row, column: str, result: Result) -> None:
+    """Add the result of a cell to its row."""
+    if not result.ok:
+        row.fail(result.reason, result.status)
+    elif row.ok:
+        row.status = max(row.status, result.status, key=ORDER.index)
+        row.reason = "; ".join(dict.fromkeys(filter(None, [row.reason, *result.warnings])))
+        row.texts[column] = result.text
+        row.results[column] = result
+
+
+def output_schema(schema: Any, columns: TableColumns) -> Any:
+    """The schema of an output batch.
+
+    schema (pyarrow.Schema): schema of the input, for the types of the kept columns.
+    columns (TableColumns): the columns.
+    RETURNS (pyarrow.Schema): the schema; only the kept columns depend on the input.
+    """
+    import pyarrow as pa
+
+    edit = pa.struct({"column": pa.string(), "start": pa.int64(), "end": pa.int64(), "label": pa.string()})
+    edit = pa.struct([*edit, pa.field("replacement", pa.string())])
+    fields = [(columns.note_id, pa.string())]
+    fields += [(name, pa.string()) for name in (*columns.texts, *columns.labels)]
+    fields += [(name, schema.field(name).type) for name in columns.keep]
+    fields += [("edits", pa.list_(edit)), ("trace", pa.string()), ("status", pa.string()), ("reason", pa.string())]
+    return pa.schema([*fields, ("fingerprint", pa.string())])
+
+
+def make_batch(rows: Sequence[Row], batch: Any, columns: TableColumns, fingerprint: str) -> Any:
+    """Make the output batch.
+
+    rows (Sequence[Row]): the outcomes.
+    batch (pyarrow.RecordBatch): the batch that they are from, for the kept columns.
+    columns (TableColumns): the columns.
+    fingerprint (str): the value of the column "fingerprint".
+    RETURNS (pyarrow.RecordBatch): the batch; kept columns are null in rows without a text.
+    """
+    import pyarrow as pa
+
+    schema = output_schema(batch.schema, columns)
+    places = pa.array([number if row.ok else None for number, row in enumerate(rows)], pa.int64())
+    several = len(columns.texts) + len(columns.labels) > 1
+    table: dict[str, Any] = {columns.note_id: [row.note_id or None for row in rows]}
+    for name in (*columns.texts, *columns.labels):
+        table[name] = [row.texts.get(name) for row in rows]
+    for name in columns.keep:
+        table[name] = batch.column(name).take(places)
+    table["edits"] = [[_edit_record(*edit) for edit in _edits(row)] if row.ok else None for row in rows]
+    table["trace"] = [_dump_trace(row, several) if row.ok else None for row in rows]
+    table["status"] = [row.status for row in rows]
+    table["reason"] = [row.reason or None for row in rows]
+    table["fingerprint"] = [fingerprint] * len(rows)
+    arrays = [
+        table[field.name] if isinstance(table[field.name], pa.Array) else pa.array(table[field.name], field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _edits(row: Row) -> Iterator[tuple[str, Edit]]:
+    """The edits of a row with their columns."""
+    for name in row.texts:
+        if name in row.results:
+            yield from ((name, edit) for edit in row.results[name].edits)
+
+
+def _edit_record(column: str, edit: Edit) -> dict[str, Any]:
+    """An edit as plain values."""
+    values = {"start": edit.start, "end": edit.end, "label": edit.label, "replacement": edit.replacement}
+    return {"column": column, **values}
+
+
+def _dump_trace(row: Row, several: bool) -> str:
+    """The trace of a row as JSON, with the name of the column if there are several."""
+    records = [
+        {**({"column": name} if several else {}), **span, "evidence": [_round(item) for item in span["evidence"]]}
+        for name in row.texts
+        if name in row.results
+        for span in row.results[name].trace
+    ]
+    return json.dumps(records, ensure_ascii=False)
+
+
+def _round(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Round the score of a record of evidence."""
+    return {**evidence, "score": round(evidence["score"], _DIGITS)} if "score" in evidence else dict(evidence)
+
+
+class ArrowMapper:
+    """De-identifies streams of record batches by a settings file, for `mapInArrow` of Spark and Ray Data.
+
+        spark_frame.mapInArrow(ArrowMapper("settings.json").batches, schema)
+        ray_dataset.map_batches(ArrowMapper, fn_constructor_args=("settings.json",), batch_format="pyarrow")
+
+    Only the path of the file is pickled. The pipeline is loaded in the worker, with the first batch.
+
+    settings (str): JSON file that `Settings.to_json` gave. Each worker must be able to read it and the files it names.
+    """
+
+    def __init__(self, settings: str) -> None:
+        self.settings = settings
+        self._opened: tuple[Any, Deidentifier, str] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"settings": self.settings, "_opened": None}
+
+    def batches(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """De-identify record batches. YIELDS (pyarrow.RecordBatch): one for each; see `deidentify_batch`."""
+        for batch in batches:
+            settings, deid, made = self._open()
+            yield deidentify_batch(batch, deid, settings.columns, fingerprint=made, batch_size=settings.batch_size)
+
+    def __call__(self, table: Any) -> Any:
+        """De-identify a table. RETURNS (pyarrow.Table): as `deidentify_batch`."""
+        import pyarrow as pa
+
+        schema = output_schema(table.schema, self._open()[0].columns)
+        return pa.Table.from_batches(self.batches(table.to_batches()), schema)
+
+    def _open(self) -> tuple[Any, Deidentifier, str]:
+        """Read the settings and load the pipeline, once per process."""
+        if self._opened is None:
+            settings = Settings.from_json(json.loads(read_bytes(Path(self.settings))))
+            deid = settings.open()
+            self._opened = settings, deid, fingerprint_of(fingerprint_parts(settings, deid))
+        return self._opened

@@ -1,0 +1,289 @@
+"""Where partitions are processed: worker processes of this machine, Ray, or Spark.
+
+An engine gets the folder of a run and names of partitions, and nothing else: its workers read the settings from the
+folder and the notes from the input, and write the output themselves. On a cluster, all machines must see the folder,
+the input and the files of the settings under the same paths.
+
+A worker that dies is replaced, and its partition is tried again. If it dies again, the partition is reported as
+"killed", and the driver processes it note by note; see `run`.
+"""
+
+import json
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from ..errors import ConfigError, Errors, describe
+from ..processes import Failure, Workers, attempt
+from .manifest import RunFolder
+from .partition import PartitionWorker, StopRun
+
+EngineName = Literal["local", "ray", "spark"]
+_TRIES = 3  # how often Ray and Spark try a partition again whose worker died
+_LOOKS = 0.5  # seconds between two looks for finished partitions of Spark
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a partition.
+
+    name (str): its name.
+    kind (str): "done"; "failed" if its input could not be read; "killed" if its worker died; "stopped" if no partition
+        can be processed.
+    record (dict): its record, if it is done.
+    reason (str): why it is not done.
+    """
+
+    name: str
+    kind: Literal["done", "failed", "killed", "stopped"]
+    record: dict[str, Any] = field(default_factory=dict, repr=False)
+    reason: str = ""
+
+    def dump(self) -> str:
+        """The outcome as JSON, to send it from a worker."""
+        return json.dumps([self.name, self.kind, self.record, self.reason])
+
+
+def process(folder: str, name: str) -> Outcome:
+    """Process a partition in this process, which keeps the pipeline for further partitions.
+
+    folder (str): the output folder.
+    name (str): name of the partition.
+    RETURNS (Outcome): what became of it. It raises nothing but what kills the process.
+    """
+    worker = _WORKERS.get(folder) or PartitionWorker(Path(folder))
+    _WORKERS.clear()
+    _WORKERS[folder] = worker
+    try:
+        record = worker(name)
+    except StopRun as error:
+        return Outcome(name, "stopped", reason=str(error))
+    except Exception as error:
+        return Outcome(name, "failed", reason=describe(error))
+    return Outcome(name, "failed", reason=record.reason) if isinstance(record, Failure) else _done(name, record)
+
+
+_WORKERS: dict[str, PartitionWorker] = {}  # of this process: a worker of Ray or Spark serves one partition at a time
+
+
+def _done(name: str, record: dict[str, Any]) -> Outcome:
+    """The outcome of a partition with a record."""
+    return Outcome(name, "done", record)
+
+
+class Engine(Protocol):
+    """Processes partitions.
+
+    name (str): name of the engine.
+    on_this_machine (bool): whether the workers share the memory of this machine.
+    """
+
+    @property
+    def name(self) -> EngineName: ...
+
+    @property
+    def on_this_machine(self) -> bool: ...
+
+    def check(self) -> None:
+        """Check that the engine is installed. RAISES: ConfigError (D963, D968)."""
+
+    def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
+        """Process partitions.
+
+        folder (Path): the output folder.
+        names (Sequence[str]): the partitions.
+        n_process (int): number of workers.
+        YIELDS (Outcome): one per partition, in the order in which they end.
+        """
+
+
+class LocalEngine:
+    """Spawned worker processes on this machine. With 0 workers, partitions are processed in this process, where a note
+    that crashes a library ends the run.
+    """
+
+    name: EngineName = "local"
+    on_this_machine = True
+
+    def check(self) -> None:
+        """See `Engine`."""
+
+    def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
+        """See `Engine`."""
+        action = _LocalAction(str(folder))
+        if not n_process:
+            yield from map(action, names)
+            return
+        with Workers(action, min(n_process, len(names)), start="spawn") as workers:
+            for name, outcome in workers.run(names):
+                yield Outcome(name, "killed", reason=outcome.reason) if isinstance(outcome, Failure) else outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalAction:
+    """`process` with the folder of a run; it is pickled as a path."""
+
+    folder: str
+
+    def __call__(self, name: str) -> Outcome:
+        return process(self.folder, name)
+
+
+@dataclass(frozen=True, slots=True)
+class RayEngine:
+    """Tasks of Ray, one per partition.
+
+    address (Optional[str]): address of a Ray cluster; None to start Ray on this machine.
+    """
+
+    address: str | None = None
+    name: EngineName = "ray"
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether Ray is started on this machine."""
+        return self.address is None
+
+    def check(self) -> None:
+        """See `Engine`."""
+        _require("ray", "ray")
+
+    def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
+        """See `Engine`."""
+        import ray
+
+        here: dict[str, Any] = {"num_cpus": n_process, "include_dashboard": False}
+        options = {"address": self.address} if self.address else here
+        ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+        try:
+            task = ray.remote(num_cpus=1, max_retries=_TRIES)(process)
+            waiting: dict[Any, str] = {}
+            todo = iter(names)
+            while True:
+                while len(waiting) < 2 * n_process and (name := next(todo, None)) is not None:
+                    waiting[task.remote(str(folder), name)] = name
+                if not waiting:
+                    return
+                ready, _ = ray.wait(list(waiting), num_returns=1)
+                for reference in ready:
+                    name = waiting.pop(reference)
+                    found = attempt(ray.get, reference)
+                    yield Outcome(name, "killed", reason=Errors.D770) if isinstance(found, Failure) else found
+        finally:
+            ray.shutdown()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """One task of Spark per partition, with `mapInArrow`.
+
+    address (Optional[str]): master of a cluster, such as "spark://host:7077"; None for threads of this machine.
+    """
+
+    address: str | None = None
+    name: EngineName = "spark"
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether Spark runs on this machine alone."""
+        return self.address is None
+
+    def check(self) -> None:
+        """See `Engine`."""
+        _require("spark", "pyspark")
+        if self.address is None and not shutil.which("java"):
+            raise ConfigError(Errors.D968)
+
+    def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
+        """See `Engine`. Spark returns its results at the end, so finished partitions are seen by their records."""
+        from pyspark.sql import SparkSession
+
+        master = self.address or f"local[{n_process},{_TRIES + 1}]"
+        builder = SparkSession.builder.master(master).appName("spacy-deid").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.log.level", "OFF").config("spark.ui.showConsoleProgress", "false")
+        session = builder.config("spark.task.maxFailures", str(_TRIES + 1)).getOrCreate()
+        try:
+            tasks = session.sparkContext.parallelize([(name,) for name in names], len(names))
+            frame = session.createDataFrame(tasks, "name string")
+            mapped = frame.mapInArrow(_SparkAction(str(folder)), "outcome string")
+            yield from _watch(mapped.collect, RunFolder(folder), names)
+        finally:
+            session.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _SparkAction:
+    """`process` for `mapInArrow`: record batches of names in, record batches of outcomes out."""
+
+    folder: str
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            outcomes = [process(self.folder, name).dump() for name in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"outcome": outcomes})
+
+
+def _watch(collect: Any, folder: RunFolder, names: Sequence[str]) -> Iterator[Outcome]:
+    """Run a job in a thread, and yield partitions as soon as they have a record of this run, then the others."""
+    found: list[list[Any]] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.extend(json.loads(row[0]) for row in collect())
+        except BaseException as error:
+            errors.append(error)
+
+    manifest = folder.read_manifest()
+    fingerprint = manifest.fingerprint if manifest else ""
+    started = time.time()
+    thread = threading.Thread(target=work, name="spark", daemon=True)
+    thread.start()
+    left = set(names)
+    running = True
+    while left and running:
+        thread.join(_LOOKS)
+        running = thread.is_alive()
+        for name in sorted(left):
+            path = folder.record(name)
+            if path.exists() and path.stat().st_mtime >= started - 1:
+                record = folder.read_record(name)
+                if record and record["fingerprint"] == fingerprint:
+                    left.discard(name)
+                    yield _done(name, record)
+    thread.join()
+    outcomes = {values[0]: Outcome(*values) for values in found}
+    for name in sorted(left):
+        yield outcomes.get(name) or Outcome(name, "killed", reason=Errors.D770)
+
+
+def _require(engine: str, package: str) -> None:
+    """Check that a package is installed. RAISES: ConfigError (D963)."""
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise ConfigError(Errors.D963.format(engine=engine, package=package))
+
+
+def make_engine(name: EngineName, address: str | None = None) -> Engine:
+    """Make an engine and check that it is installed.
+
+    name (str): "local", "ray" or "spark".
+    address (Optional[str]): address of a cluster.
+    RETURNS (Engine): the engine.
+    RAISES: ConfigError if it is not installed (D963, D968), or an address is given for worker processes (D950).
+    """
+    if name == "local" and address:
+        raise ConfigError(Errors.D950.format(reason="engine 'local' has no address"))
+    engine: Engine = LocalEngine()
+    if name != "local":
+        engine = RayEngine(address) if name == "ray" else SparkEngine(address)
+    engine.check()
+    return engine

@@ -1,0 +1,291 @@
+"""Process one partition: read it, de-identify it, write its files whole or not at all, and return its record.
+
+The record of a partition counts its rows: those that were read are those that were released plus those in quarantine.
+It contains ids of notes, labels, sources and reasons, but no text.
+"""
+
+import hashlib
+import heapq
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..deidentifier import Deidentifier
+from ..errors import ConfigError, DeidError, Errors, InputError, describe
+from ..io import whole_file, write_whole
+from ..processes import Failure
+from .batches import Row, deidentify_rows, make_batch, output_schema
+from .inputs import Partition, read_kept_schema, read_partition, update_checksum
+from .manifest import Manifest, RunFolder, dump_json, file_checksum
+from .readers import Chunk
+from .settings import changed_parts, fingerprint_files, fingerprint_parts
+
+HARDEST = 50
+"""Notes that a record lists as the hardest."""
+
+_SURE = 0.9  # score from which a detection is not counted as uncertain
+_TYPES = 200  # note types that are counted
+
+
+class StopRun(DeidError):
+    """An error that would meet every partition, such as a changed key or a full disk."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """The counts of a partition, as its record has them. See `as_record`."""
+
+    rows: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    sources: Counter[tuple[str, str]] = field(default_factory=Counter)
+    types: Counter[tuple[str, str]] = field(default_factory=Counter)
+    dictionaries: Counter[str] = field(default_factory=Counter)
+    words: int = 0
+    hardest: list[tuple[float, str]] = field(default_factory=list)
+
+    def add(self, row: Row, note_type: str) -> None:
+        """Add the outcome of a row."""
+        self.rows += 1
+        self.statuses[row.status] += 1
+        if len(self.types) < _TYPES or (note_type, row.status) in self.types:
+            self.types[note_type, row.status] += 1
+        if not row.ok:
+            self.reasons[row.reason] += 1
+            return
+        hardness = 0.0
+        for result in row.results.values():
+            self.words += result.words
+            self.dictionaries.update(set(result.dictionaries))
+            self.labels.update(edit.label for edit in result.edits if edit.label)
+            for span in result.trace:
+                found = {item["source"]: item["score"] for item in span["evidence"]}
+                self.sources.update((span["label"], source) for source in found)
+                best = max(found.values(), default=1.0)
+                hardness += round(1 - best, 3) if best < _SURE else 0
+            hardness += len(result.warnings)
+        if hardness:
+            heapq.heappush(self.hardest, (round(hardness, 3), row.note_id))
+            if len(self.hardest) > HARDEST:
+                heapq.heappop(self.hardest)
+
+    @property
+    def released(self) -> int:
+        """Number of rows that were released."""
+        return self.statuses["released"] + self.statuses["review"]
+
+    def as_record(self) -> dict[str, Any]:
+        """The counts as plain values.
+
+        RETURNS (dict): "statuses", "reasons" (of rows in quarantine) and "labels" (replaced spans), each with its
+            count; "sources", label → component → spans that it found; "types", note type → status → rows;
+            "dictionaries", which were searched → notes; "words"; and "hardest", pairs of id and hardness: the sum over
+            uncertain spans of one minus their best score, plus the number of warnings.
+        """
+        return {
+            **{name: dict(sorted(getattr(self, name).items())) for name in ("statuses", "reasons", "labels")},
+            "dictionaries": dict(sorted(self.dictionaries.items())),
+            "sources": nest(self.sources),
+            "types": nest(self.types),
+            "words": self.words,
+            "hardest": [[note_id, hardness] for hardness, note_id in sorted(self.hardest, reverse=True)],
+        }
+
+
+def nest(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
+    """Turn counts by pairs into nested dicts, sorted."""
+    nested: dict[str, dict[str, int]] = {}
+    for (first, second), count in sorted(counts.items()):
+        nested.setdefault(first, {})[second] = count
+    return nested
+
+
+class PartitionWorker:
+    """Processes partitions of a run, in any process on any machine. It is pickled as the path of the run.
+
+    folder (Path): the output folder. The pipeline is loaded with the first partition.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = RunFolder(folder)
+        self._opened: tuple[Manifest, Deidentifier] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PartitionWorker, (self.folder.path,)
+
+    def __call__(self, name: str) -> dict[str, Any] | Failure:
+        """Process a partition.
+
+        name (str): its name.
+        RETURNS (Union[dict, Failure]): its record, or why its input could not be read. A partition that failed has no
+            record in the folder.
+        RAISES: StopRun if all partitions would fail.
+        """
+        return self.process(name)
+
+    def process(self, name: str, seconds: float = 0) -> dict[str, Any] | Failure:
+        """Process a partition; see `__call__`.
+
+        seconds (float): as in `batches.deidentify_rows`.
+        """
+        try:
+            manifest, deid = self._open()
+            now = fingerprint_files(manifest.settings)
+            if changed := changed_parts({part: manifest.parts[part] for part in now}, now):
+                raise StopRun(Errors.D959.format(parts=", ".join(changed)))
+            partition = next(each for each in manifest.partitions if each.name == name)
+            return _PartitionRun(self.folder, manifest, deid, partition, seconds).run()
+        except _ReadFailed as failed:
+            return Failure.from_error(failed.error)
+        except (ConfigError, InputError) as error:
+            raise StopRun(str(error)) from None
+
+    def _open(self) -> tuple[Manifest, Deidentifier]:
+        """Load the pipeline for each start of a run, and check that it is that of the run. RAISES: StopRun (D959)."""
+        if self._opened is None or self._opened[0].run_id != self.folder.read_run_id():
+            manifest = self.folder.read_manifest()
+            if manifest is None:
+                raise StopRun(Errors.D402.format(path=self.folder.manifest, reason="no such file"))
+            deid = manifest.settings.open()
+            if changed := changed_parts(manifest.parts, fingerprint_parts(manifest.settings, deid)):
+                raise StopRun(Errors.D959.format(parts=", ".join(changed)))
+            self._opened = manifest, deid
+        return self._opened
+
+
+class _ReadFailed(Exception):
+    """The input of a partition could not be read. It must not be mistaken for an error of the output."""
+
+    def __init__(self, error: InputError) -> None:
+        super().__init__()
+        self.error = error
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Turn an error of writing into a `StopRun`: a disk that is full or read-only fails every partition."""
+    try:
+        yield
+    except (OSError, InputError) as error:
+        raise StopRun(Errors.D960.format(reason=describe(error))) from None
+
+
+class _PartitionRun:
+    """Reads, de-identifies and writes one partition."""
+
+    def __init__(
+        self, folder: RunFolder, manifest: Manifest, deid: Deidentifier, partition: Partition, seconds: float
+    ) -> None:
+        self.folder, self.manifest, self.deid, self.partition = folder, manifest, deid, partition
+        self.settings, self.seconds = manifest.settings, seconds
+        self.counts, self.checksum = Counts(), hashlib.sha256()
+        self.quarantine: dict[str, list[Any]] = {"note_id": [], "row": [], "status": [], "reason": []}
+
+    def run(self) -> dict[str, Any]:
+        """Process the partition. RETURNS (dict): its record. RAISES: StopRun, or _ReadFailed."""
+        name, start = self.partition.name, time.monotonic()
+        checksums: dict[str, str | None] = {"notes": None, "quarantine": None}
+        notes, quarantine = self.folder.notes(name), self.folder.quarantine(name)
+        with _stopping():
+            if self.settings.audit:
+                for chunk in self._read():
+                    self._process(chunk)
+                self._check()
+                notes.unlink(missing_ok=True)
+            else:
+                with whole_file(notes) as part:
+                    self._write_notes(part)
+                    self._check(part)
+                    checksums["notes"] = file_checksum(part)
+            if self.quarantine["row"]:
+                with whole_file(quarantine) as part:
+                    self._write_quarantine(part)
+                    checksums["quarantine"] = file_checksum(part)
+            else:
+                quarantine.unlink(missing_ok=True)
+            record = {
+                "partition": asdict(self.partition),
+                "fingerprint": self.manifest.fingerprint,
+                "input": {"rows": self.counts.rows, "checksum": self.checksum.hexdigest()},
+                "released": self.counts.released,
+                "quarantined": len(self.quarantine["row"]),
+                "checksums": checksums,
+                **self.counts.as_record(),
+                "seconds": round(time.monotonic() - start, 3),
+            }
+            write_whole(self.folder.record(name), dump_json(record))
+        return record
+
+    def _read(self) -> Iterator[Chunk]:
+        """Read the chunks of the partition and add them to the checksum of the input. RAISES: _ReadFailed."""
+        try:
+            for chunk in read_partition(self.manifest.input, self.settings.columns, self.partition):
+                update_checksum(self.checksum, chunk, self.settings.columns)
+                yield chunk
+        except InputError as error:
+            raise _ReadFailed(error) from None
+
+    def _write_notes(self, part: Path) -> None:
+        """De-identify the partition and write the released rows, each chunk as a row group."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        schema = output_schema(read_kept_schema(self.manifest.input), self.settings.columns)
+        with ParquetWriter(part, schema, compression="zstd") as writer:
+            for chunk in self._read():
+                rows = self._process(chunk)
+                batch = make_batch(rows, chunk.batch, self.settings.columns, self.manifest.fingerprint)
+                kept = batch.filter(pa.array([row.ok for row in rows], pa.bool_()))
+                if kept.num_rows:
+                    writer.write_batch(kept)
+
+    def _process(self, chunk: Chunk) -> list[Row]:
+        """De-identify a chunk, count its rows, and add those without a text to the quarantine."""
+        settings = self.settings
+        rows = deidentify_rows(
+            chunk.batch,
+            self.deid,
+            settings.columns,
+            batch_size=settings.batch_size,
+            seconds=self.seconds,
+            broken=chunk.broken,
+        )
+        kinds: list[Any] = [None] * len(rows)
+        if settings.columns.note_type:
+            with suppress(UnicodeDecodeError):
+                kinds = chunk.batch.column(settings.columns.note_type).to_pylist()
+        for row, kind in zip(rows, kinds, strict=True):
+            if not row.ok:
+                values = {"note_id": row.note_id, "row": self.counts.rows, "status": row.status, "reason": row.reason}
+                for name, value in values.items():
+                    self.quarantine[name].append(value)
+            self.counts.add(row, "" if kind is None else str(kind))
+        return rows
+
+    def _write_quarantine(self, part: Path) -> None:
+        """Write the rows without a text: id, number of the row in the partition from 0, status and reason."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.table(self.quarantine), part, compression="zstd")
+
+    def _check(self, part: Path | None = None) -> None:
+        """Check the counts and the file before it gets its name, and that no other run has started in the folder.
+
+        RAISES: StopRun (D961, D962).
+        """
+        written = self.counts.released
+        if part is not None:
+            from pyarrow.parquet import ParquetFile
+
+            with ParquetFile(part) as file:
+                written = file.metadata.num_rows
+        if written != self.counts.released or self.counts.rows != written + len(self.quarantine["row"]):
+            raise StopRun(Errors.D961.format(name=self.partition.name))
+        if self.folder.read_run_id() != self.manifest.run_id:
+            raise StopRun(Errors.D962.format(path=self.folder.path))

@@ -1,0 +1,191 @@
+"""The settings of a run, which workers read from a file, and the fingerprint of everything that its output depends on.
+
+Settings are plain values and absolute paths. Pipelines, dictionaries and keys are files that each worker opens itself,
+so no task, closure or log contains a secret.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+from ..deidentifier import Deidentifier
+from ..ehr_fields import RowFields
+from ..errors import ConfigError, Errors
+from ..io import read_bytes
+from ..surrogates.keys import ProjectKey
+
+FORMAT = 1
+"""Version of the output tables. A change of their columns changes every fingerprint."""
+
+RESERVED = ("edits", "trace", "status", "reason", "fingerprint")
+"""Columns that every output table has besides those of the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """The columns of a table of notes, and what is done with each. Columns that are not named are not in the output.
+
+    note_id (str): column with the id of a note, which the output has under the same name.
+    texts (tuple[str, ...]): columns to de-identify. Each cell is a text of its own.
+    labels (Mapping[str, str]): column → label. Its cells are replaced as a whole, as an identifier with this label.
+    keep (tuple[str, ...]): columns to copy. They are not de-identified.
+    note_type (Optional[str]): column with the type of a note, for the counts of the report.
+    fields (RowFields): columns with the EHR context.
+    RAISES: ConfigError (D950) if there is no text column, or a column has two roles or a name of `RESERVED`.
+    """
+
+    note_id: str = "note_id"
+    texts: tuple[str, ...] = ("text",)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    keep: tuple[str, ...] = ()
+    note_type: str | None = None
+    fields: RowFields = field(default_factory=RowFields)
+
+    def __post_init__(self) -> None:
+        written = [self.note_id, *self.texts, *self.labels, *self.keep]
+        if not self.texts or not all(written):
+            raise ConfigError(Errors.D950.format(reason="a note id column and at least one text column are required"))
+        for name in written:
+            if name in RESERVED:
+                reason = f"column '{name}' has the name of a column of the output. Rename it"
+                raise ConfigError(Errors.D950.format(reason=reason))
+            if written.count(name) > 1:
+                raise ConfigError(Errors.D950.format(reason=f"column '{name}' has two roles"))
+
+    @property
+    def read(self) -> list[str]:
+        """The columns that are read, in a fixed order."""
+        optional = [self.note_type, *self.fields]
+        names = [self.note_id, *self.texts, *self.labels, *self.keep, *(name for name in optional if name)]
+        return list(dict.fromkeys(names))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read the columns from plain values, as `dataclasses.asdict` and JSON leave them."""
+        lists = {name: tuple(data[name]) for name in ("texts", "keep")}
+        return cls(**{**data, **lists, "fields": RowFields(*data["fields"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a run. For the arguments that are not listed see `Deidentifier`.
+
+    pipeline (str): name of a shipped pipeline, a folder, or an installed package.
+    columns (TableColumns): the columns of the input.
+    audit (bool): whether to count what would be removed and to write no text.
+    batch_size (int): largest number of texts that go through the pipeline together. The output does not depend on it.
+    """
+
+    pipeline: str
+    columns: TableColumns = field(default_factory=TableColumns)
+    operating_point: str | None = None
+    dictionaries: str | None = None
+    without_patient: str | None = None
+    surprisal: Mapping[str, Any] | None = None
+    llm: Mapping[str, Any] | None = None
+    policy: str | None = None
+    style: str | None = None
+    key: str | None = None
+    salts: str | None = None
+    audit: bool = False
+    batch_size: int = 64
+
+    def resolve(self) -> "Settings":
+        """Make the paths absolute, for workers with another working folder. Names that are no paths are unchanged."""
+        nested: dict[str, Any] = {
+            name: {key: _resolve(value) if key in ("model", "prompt") else value for key, value in given.items()}
+            for name in ("surprisal", "llm")
+            if (given := getattr(self, name))
+        }
+        paths = ("pipeline", "dictionaries", "policy", "key", "salts")
+        return replace(self, **nested, **{name: _resolve(getattr(self, name)) for name in paths})
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as plain values. They contain paths and no secrets."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read the settings from the return value of `to_json`."""
+        return cls(**{**data, "columns": TableColumns.from_json(data["columns"])})
+
+    def open(self) -> Deidentifier:
+        """Make the deidentifier. RAISES: ConfigError as `Deidentifier` does."""
+        return Deidentifier(
+            self.pipeline,
+            operating_point=self.operating_point,
+            dictionaries=self.dictionaries,
+            without_patient=self.without_patient,
+            surprisal=self.surprisal,
+            llm=self.llm,
+            policy=self.policy,
+            style=self.style,
+            key=self.key,
+            salts=self.salts,
+        )
+
+
+def _resolve(name: Any) -> Any:
+    """Make the path of an existing file or folder absolute."""
+    return str(Path(name).absolute()) if isinstance(name, str) and ("/" in name or Path(name).suffix) else name
+
+
+def fingerprint_files(settings: Settings) -> dict[str, str]:
+    """Identify the files of a run that can change while it is running: the key, the dictionaries and the policy.
+
+    settings (Settings): the settings.
+    RETURNS (dict[str, str]): part → the key's id or a hash of the content; no secrets. It takes about a millisecond.
+    RAISES: InputError (D402) or ConfigError (D640 – D642) if one of them cannot be read.
+    """
+    parts = {}
+    if settings.key:
+        parts["key"] = ProjectKey.from_file(settings.key).fingerprint
+    if settings.dictionaries:  # its manifest has the random name of the build
+        parts["dictionaries"] = _hash(read_bytes(Path(settings.dictionaries) / "manifest.json"))
+    if settings.policy:
+        path = Path(settings.policy)
+        parts["policy"] = _hash(read_bytes(path)) if path.suffix == ".toml" else settings.policy
+    return parts
+
+
+def fingerprint_parts(settings: Settings, deid: Deidentifier) -> dict[str, str]:
+    """Identify everything that the output of a run depends on besides the notes.
+
+    settings (Settings): the settings.
+    deid (Deidentifier): the deidentifier of the settings, which has not processed a note yet.
+    RETURNS (dict[str, str]): name of a part → its version, name or hash. It contains no secrets.
+    """
+    made = deid.provenance
+    pipeline = made["pipeline"]
+    others = ("operating_point", "without_patient", "surprisal", "llm", "salts")
+    used = {name: getattr(settings, name) for name in others}
+    used["salts"] = settings.salts is not None  # the path does not matter
+    return {
+        "pipeline": f"{pipeline['name']} {pipeline['version']} {pipeline['fingerprint']}",
+        "detection": _hash(json.dumps([used, made.get("thresholds")], sort_keys=True, default=str).encode()),
+        "policy": str(made["policy"]),
+        "style": str(made["style"]),
+        **fingerprint_files(settings),
+        "columns": _hash(json.dumps([FORMAT, asdict(settings.columns)], sort_keys=True).encode()),
+        "mode": "audit" if settings.audit else "release",
+        "spacy_deid": version("spacy-deid"),
+    }
+
+
+def fingerprint_of(parts: Mapping[str, str]) -> str:
+    """Combine the parts of `fingerprint_parts`. RETURNS (str): 16 hexadecimal digits."""
+    return _hash(json.dumps(parts, sort_keys=True).encode())
+
+
+def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """List the names of the parts in which two fingerprints differ, sorted."""
+    return sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+
+
+def _hash(data: bytes) -> str:
+    """The first 16 hexadecimal digits of a SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:16]

@@ -22,6 +22,7 @@ ARROWS = {
     "labels": "errors",
     "offsets": "errors",
     "patient_ids": "",
+    "ehr_fields": "errors patient_ids",
     "io": "errors",
     "processes": "errors",
     "workers": "errors processes",
@@ -61,11 +62,13 @@ ARROWS = {
     "results": "audit context documents errors offsets spans",
     "deidentifier": "context documents errors io loading offsets pipeline policies processes results saving spans "
     "vault workers",
+    "warehouse": "deidentifier dictionaries ehr_fields errors io notes offsets patient_ids processes results spans "
+    "surrogates",
     "app": "__init__ deidentifier dictionaries documents errors evaluation io labels llm loading offsets processes "
     "results saving spans surrogates vault",
-    "cli": "__init__ app audit background deidentifier dictionaries documents ehr errors evaluation io labels llm "
-    "loading masked_lm medical notes offsets patient_ids policies registries results sampling saving "
-    "surrogates synth vault",
+    "cli": "__init__ app audit background deidentifier dictionaries documents ehr ehr_fields errors evaluation io "
+    "labels llm loading masked_lm medical notes offsets patient_ids policies registries results sampling "
+    "saving surrogates synth vault warehouse",
     "__init__": "context deidentifier documents errors loading offsets results spans",
     "__main__": "cli",
 }
@@ -73,9 +76,20 @@ ARROWS = {
 EVERYWHERE = {"lang"}
 ISOLATED = {"pipeline"}
 WITHOUT_SPACY = {"errors", "lang", "labels", "offsets", "policies", "io", "processes", "patterns", "surrogates"}
-WITHOUT_SPACY |= {"patient_ids", "dictionaries", "background", "ehr", "llm", "medical", "notes", "documents", "vault"}
+WITHOUT_SPACY |= {
+    "patient_ids",
+    "ehr_fields",
+    "dictionaries",
+    "background",
+    "ehr",
+    "llm",
+    "medical",
+    "notes",
+    "documents",
+    "vault",
+}
 HEAVY = {"torch", "transformers", "spacy_transformers", "llama_cpp", "pyarrow", "pandas", "sklearn", "matplotlib"}
-HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn"}
+HEAVY |= {"sqlalchemy", "duckdb", "psycopg", "onnx", "onnxruntime", "tokenizers", "httpx", "uvicorn", "ray", "pyspark"}
 # only `serve` imports it, after it has looked whether the extra "app" is installed
 BASED_ON = {"app/security.py": {"uvicorn"}}
 

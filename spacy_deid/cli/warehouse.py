@@ -25,7 +25,6 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..warehouse.inputs import InputSettings
-    from ..warehouse.run import Run
     from ..warehouse.settings import Settings, TableColumns
 
 
@@ -179,7 +178,7 @@ def run(
         )
         with stoppable(lambda: f"stopped: {task.describe()}. Run the command again to continue"):
             summary = task()
-        finish(task, summary, output)
+        finish(summary, output)
 
 
 def make_settings(
@@ -206,7 +205,7 @@ def make_settings(
     )
 
 
-def finish(task: "Run", summary: dict[str, Any], output: RunOptions) -> None:
+def finish(summary: dict[str, Any], output: RunOptions) -> None:
     """Print the summary. RAISES: typer.Exit(1) if partitions failed or too many notes are in quarantine."""
     rows, partitions = summary["rows"], summary["partitions"]
     for row in summary["failed"]:
@@ -222,7 +221,7 @@ def finish(task: "Run", summary: dict[str, Any], output: RunOptions) -> None:
         f"{rows['read']:,} note(s) read, {rows['released']:,} {verb}, {rows['quarantined']:,} in quarantine; "
         f"{sum(summary['labels'].values()):,} span(s) {'to remove' if output.dry_run else 'removed'}; "
         f"{partitions['processed']} partition(s) processed, {partitions['kept']} kept, {partitions['failed']} failed; "
-        f"report: {printable(str(task.folder.report))}"
+        f"report: {printable(str(output.output / 'run' / 'report.html'))}"
     )
     if summary["failed"] or rows["quarantined"] > output.max_quarantine * rows["read"]:
         raise typer.Exit(1)

@@ -54,7 +54,7 @@ def read_quarantine(output: Path) -> list[dict[str, Any]]:
 
 def result_of(output: Path) -> dict[str, Any]:
     """Everything in the output that must not depend on how a run went: files byte for byte, and counts."""
-    files = [*(output / "notes").glob("*"), *(output / "run" / "quarantine").glob("*")]
+    files = [*(output / "notes").glob("[!.]*"), *(output / "run" / "quarantine").glob("[!.]*")]
     found: dict[str, Any] = {str(path.relative_to(output)): path.read_bytes() for path in files}
     for path in (output / "run" / "partitions").glob("*.json"):
         found[path.name] = {**json.loads(path.read_bytes()), "seconds": None}

@@ -8,6 +8,8 @@ from collections import namedtuple
 import pytest
 from conftest import build_pipeline
 
+from spacy_deid.dictionaries.store import StoreWriter
+from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.errors import ConfigError, InputError
 from spacy_deid.saving import save
 from spacy_deid.surrogates.keys import ProjectKey
@@ -221,6 +223,27 @@ def test_too_little_disk_or_memory_is_said_before_the_start(make_run, table, tmp
     with pytest.raises(ConfigError, match=r"not enough memory: 2 worker process\(es\)"):
         make_run(table, n_process=2)()
     assert not (tmp_path / "out" / "notes").exists()
+
+
+def make_dictionaries(folder, patients):
+    with StoreWriter(folder) as writer:
+        for patient in patients:
+            writer.add_patient(patient, [LocalEntry("Ana Ruiz", "PATIENT", "patients.name")])
+        writer.commit({})
+    return folder
+
+
+def test_dictionaries_of_another_project_are_refused_before_the_start(make_run, table, tmp_path):
+    given = {"columns": TableColumns(fields=RowFields("patient_id"))}
+    other = make_dictionaries(tmp_path / "other", ["x1", "x2"])
+    with pytest.raises(ConfigError, match="none of the first 50 patients"):
+        make_run(table, dictionaries=str(other), **given)()
+    own = make_dictionaries(tmp_path / "own", [f"p{i}" for i in range(45)])
+    summary = make_run(table, dictionaries=str(own), **given)()
+    assert summary["dictionaries"] == {"patient": 270, "institution: unknown patient_id": 30}
+    make_dictionaries(own, ["p1"])
+    with pytest.raises(ConfigError, match=r"other settings \(dictionaries\)"):
+        make_run(table, dictionaries=str(own), **given)()
 
 
 def test_a_password_in_the_url_is_refused(make_run):

@@ -10,6 +10,9 @@ import time
 import httpx
 import pytest
 
+from spacy_deid.surrogates.keys import ProjectKey
+
+TOKEN = "0123456789abcdef-token"
 CANARY = "Zubeldiagoyena"
 NOTE = (
     f"Nombre: Aurelio {CANARY} Linde. NHC: 4471906.\n"
@@ -79,6 +82,19 @@ class Service:
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
     running = Service(tmp_path_factory.mktemp("service") / "data")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory):
+    """A service with a token, a host name, small limits and encrypted files."""
+    folder = tmp_path_factory.mktemp("guarded")
+    (folder / "keys").mkdir()
+    ProjectKey.make().to_file(folder / "keys" / "files.key")
+    limits = ("--max-mb", "1", "--max-files", "2", "--max-job-mb", "1")
+    options = ("--name", "deid.clinic.example", "--files-key", str(folder / "keys" / "files.key"), *limits)
+    running = Service(folder / "data", *options, token=TOKEN)
     yield running
     running.stop()
 

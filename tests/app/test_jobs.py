@@ -26,7 +26,9 @@ from .test_queue import worker_of
 
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory):
-    """A service with a project key, dictionaries, and a language model whose server is not there."""
+    """A service with a project key, dictionaries, a language model whose server does not run, and one that finds no
+    person.
+    """
     folder = tmp_path_factory.mktemp("rich")
     (folder / "keys").mkdir()
     key, lists = folder / "keys" / "project.key", folder / "lists"
@@ -35,10 +37,12 @@ def rich(tmp_path_factory):
         writer.add_patient("7", [LocalEntry("molinillo", "PATIENT", "patients.nickname")])
         writer.commit({})
     llm = f"http://127.0.0.1:{free_port()}"
-    running = Service(folder / "data", "--key", str(key), "--dictionaries", str(lists), "--llm", llm)
-    running.llm = llm
-    yield running
-    running.stop()
+    with canned_server(with_canaries({"STREET": []})) as (url, _):
+        options = ("--key", str(key), "--dictionaries", str(lists), "--llm", llm, "--llm", url)
+        running = Service(folder / "data", *options)
+        running.llm, running.llm_without_persons = llm, url
+        yield running
+        running.stop()
 
 
 def text_of(service, file):
@@ -102,16 +106,11 @@ def test_unreachable_llm_fails_the_file_with_a_reason(rich):
     assert rich.wait(rich.add(("a.txt", NOTE.encode())))["files"][0]["state"] == "done"
 
 
-def test_text_without_persons_has_a_warning(tmp_path):
-    with canned_server(with_canaries({"STREET": []})) as (url, _):
-        running = Service(tmp_path / "data", "--llm", url)
-        try:
-            answers = [
-                running.client.post("/v1/deidentify", json={"text": NOTE} | llm).json()
-                for llm in ({"llm": {"location": url}}, {})
-            ]
-        finally:
-            running.stop()
+def test_text_without_persons_has_a_warning(rich):
+    answers = [
+        rich.client.post("/v1/deidentify", json={"text": NOTE} | llm).json()
+        for llm in ({"llm": {"location": rich.llm_without_persons}}, {})
+    ]
     assert [len(answer["warnings"]) for answer in answers] == [1, 0]
     assert answers[0]["warnings"][0].startswith("the language model (deid/llm) found no person")
     assert CANARY not in answers[0]["warnings"][0]

@@ -232,7 +232,7 @@ def test_crashed_worker_is_restarted(mortal):
 
 def test_several_workers_share_a_job_and_its_estimated_time(start_service):
     service = start_service("--workers", "2")
-    job = service.add(*((f"{i}.txt", (NOTE * 40).encode()) for i in range(6)))
+    job = service.add(*((f"{i}.txt", (NOTE * 20).encode()) for i in range(6)))
     at_once, left = 0, []
     while (shown := service.client.get(f"/v1/jobs/{job}").json())["busy"]:
         at_once = max(at_once, sum(file["state"] == "running" for file in shown["files"]))

@@ -22,15 +22,20 @@ pytest.importorskip("ffx")
 PROJECT = ProjectKey(bytes(range(32)))
 KEY = PROJECT.patient("17")
 SAMPLE = Path(__file__).parents[2] / "corpus" / "sample"
-NOTES = {lang: list(make_corpus(lang, 12, 7, split="train")) for lang in ("es", "en", "fi")}
-CASES = [(lang, note) for lang, notes in NOTES.items() for note in notes]
-CASES += [("es", note) for note in read_folder(SAMPLE / "train", scheme="meddocan")[:10]]
 
 
 @pytest.fixture(scope="module")
-def released():
+def notes():
+    """Synthetic notes of three languages."""
+    return {lang: list(make_corpus(lang, 12, 7, split="train")) for lang in ("es", "en", "fi")}
+
+
+@pytest.fixture(scope="module")
+def released(notes):
     """Notes of three languages, each with what is released of it."""
-    return [(note, replace_gold(note, KEY, lang)) for lang, note in CASES]
+    cases = [(lang, note) for lang in notes for note in notes[lang]]
+    cases += [("es", note) for note in read_folder(SAMPLE / "train", scheme="meddocan")[:10]]
+    return [(note, replace_gold(note, KEY, lang)) for lang, note in cases]
 
 
 def test_no_original_is_left_where_it_stood(released):
@@ -70,8 +75,8 @@ def test_line_breaks_stay(released):
 
 
 @pytest.mark.parametrize("lang", ["es", "en", "fi"])
-def test_the_same_key_gives_the_same_text_and_another_one_another(lang):
-    note = NOTES[lang][0]
+def test_the_same_key_gives_the_same_text_and_another_one_another(notes, lang):
+    note = notes[lang][0]
     texts = [
         replace_gold(note, key, lang).document.text for key in (KEY, PROJECT.patient("17"), PROJECT.patient("18"))
     ]

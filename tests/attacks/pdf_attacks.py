@@ -54,7 +54,7 @@ def edits_of(text: str, string: str) -> list[Edit]:
     return found
 
 
-@attack("PDF: text in green on red of the same luminance")
+@attack("PDF: text in green on red of the same luminance", slow=True)
 def same_luminance(folder: Path) -> Outcome:
     """Text of which a picture in grey shows nothing."""
     return outcome(with_text(LETTER, GREEN_ON_RED.format(NAME)), channels=True, dpi=200)

@@ -63,7 +63,7 @@ def page(draw: Callable[[canvas.Canvas], None]) -> bytes:
     return out.getvalue()
 
 
-@attack("PDF: the record number in a QR code drawn by rectangles")
+@attack("PDF: the record number in a QR code drawn by rectangles", slow=True)
 def vector_code(folder: Path) -> Outcome:
     """No picture is in the file; the code exists only on the page as it is shown."""
 

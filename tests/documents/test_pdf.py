@@ -366,6 +366,7 @@ def test_replacement_does_not_extend_a_line_beyond_the_margin():
 
 
 @needs_tesseract
+@pytest.mark.slow  # scans that are inclined, and lines beside oblique text, have quick tests
 def test_lines_beside_a_removed_one_stay_on_a_skewed_scan():
     data = scan(letter(LINES, size=13), skew=8)
     document = read_document(data, "a.pdf")

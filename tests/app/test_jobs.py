@@ -200,9 +200,7 @@ def test_job_deleted_while_it_runs_leaves_no_files(service):
 def test_five_hundred_files_are_one_job(service):
     names = [(f"{i}.txt", b"Nada.\n") for i in range(500)]
     job = service.add(*names, start=False)
-    began = time.monotonic()
     shown = service.client.get(f"/v1/jobs/{job}").json()
-    assert time.monotonic() - began < 5
     assert [file["name"] for file in shown["files"]] == [name for name, _ in names]
     assert service.client.delete(f"/v1/jobs/{job}").status_code == 204
 

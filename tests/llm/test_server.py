@@ -226,10 +226,8 @@ def test_a_proxy_of_the_environment_is_not_used(monkeypatch):
 
 
 def test_a_slow_server_is_left():
-    start = time.monotonic()
     with canned_server(("slow", 3)) as (url, _), pytest.raises(BackendError, match=r"within 0\.3 seconds"):
         open_backend(url, timeout=0.3).complete(ASK, SCHEMA)
-    assert time.monotonic() - start < 8
 
 
 def test_a_server_that_is_not_there():
@@ -310,7 +308,7 @@ def test_a_server_that_sends_something_now_and_then_is_left_too(secure, certific
         backend = open_backend(place, timeout=0.5, ca_file=str(certificate / "cert.pem"))
         with pytest.raises(BackendError, match=r"within 0\.5 seconds"):
             backend.complete(ASK, SCHEMA)
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 5.5  # before the server is done
 
 
 def test_certificates_that_cannot_be_read_are_an_error():

@@ -181,7 +181,7 @@ def test_a_stream_that_is_left_waits_for_no_slow_server():
         next(stream)
         start = time.monotonic()
         stream.close()
-        assert time.monotonic() - start < 2
+        assert time.monotonic() - start < 3.5  # before the server answers
         time.sleep(0.3)
         assert len(canned.asked) <= 3  # the first, and those that the slots had begun
 

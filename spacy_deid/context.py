@@ -65,15 +65,15 @@ def _sign(doc: Doc) -> str:
 
     Detections are represented by their records, not by their spans, which retokenization changes.
     """
-    merged = doc.spans[MERGED].attrs
-    rows: list[Any] = [len(doc.text), doc.user_data[EDITS]]
+    merged, text = doc.spans[MERGED].attrs, doc.text
+    rows: list[Any] = [len(text), doc.user_data[EDITS]]
     rows.append({name: value for name, value in doc.user_data[DECISIONS].items() if name != _RECEIPT})
     for key in (*merged["sources"], MERGED, RECOVERED):
         attrs = doc.spans[key].attrs if key in doc.spans else {}
         rows.append([key, {name: value for name, value in attrs.items() if name not in _UNSIGNED}])
     signature = hmac.new(str(merged.get(_KEY)).encode(), digestmod="sha256")
     signature.update(json.dumps(rows, sort_keys=True, default=repr).encode("ascii"))
-    signature.update(b"\0" + doc.text.encode("utf-8", "surrogatepass"))
+    signature.update(b"\0" + text.encode("utf-8", "surrogatepass"))
     return signature.hexdigest()
 
 

@@ -8,6 +8,7 @@ the log-odds of the raw score (Platt 1999).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -150,15 +151,23 @@ def named_points(cfg: Mapping[str, Any], component: str) -> dict[str, OperatingP
     RETURNS (dict[str, OperatingPoint]): name → operating point.
     RAISES: ConfigError (D200) for a threshold that is not between 0 and 1.
     """
-    points = {}
-    for name, record in cfg.get("points", {}).items():
-        values = {"default": record["default"], **record.get("labels", {})}
-        for value in values.values():
-            _check(value, component)
-        # the JSON that a component is saved in turns 0.7 into 0.7000000000000001
-        exact = {label: round(value, 12) for label, value in values.items()}
-        points[name] = OperatingPoint(exact.pop("default"), exact, name)
-    return points
+    return {name: read_point(name, record, component) for name, record in cfg.get("points", {}).items()}
+
+
+def read_point(name: str, record: Mapping[str, Any], component: str) -> OperatingPoint:
+    """Read an operating point that a component was calibrated to.
+
+    name (str): its name. record (Mapping[str, Any]): "default" and "labels", the thresholds.
+    component (str): name of the component, for error messages.
+    RETURNS (OperatingPoint): the thresholds.
+    RAISES: ConfigError (D200) for a threshold that is not between 0 and 1.
+    """
+    values = {"default": record["default"], **record.get("labels", {})}
+    for value in values.values():
+        _check(value, component)
+    # the JSON that a component is saved in turns 0.7 into 0.7000000000000001
+    exact = {label: round(value, 12) for label, value in values.items()}
+    return OperatingPoint(exact.pop("default"), exact, name)
 
 
 def _check(threshold: Any, component: str) -> None:
@@ -222,9 +231,7 @@ def choose_spans(
     """
     if not len(posterior.phi):
         return []
-    wanted = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
-    once = {value: tokens.inverse(value) for value in set(wanted.tolist())}
-    raw = np.asarray([once[value] for value in wanted.tolist()])
+    wanted, raw = _raw_thresholds(threshold if isinstance(threshold, float) else tuple(threshold), tokens)
     strict, last = wanted > 0.5, len(wanted) - 1
     found = [s for s in posterior.spans if not strict[k := min(s[2], last)] or s[3] >= raw[k]]
     covered = np.zeros(len(posterior.phi), dtype=bool)
@@ -236,6 +243,13 @@ def choose_spans(
         found = sorted([*found, *_runs(extra, posterior.labels[extra], posterior.phi)])
     scores = spans(np.asarray([span[3] for span in found])).tolist()
     return [(start, end, label, score) for (start, end, label, _), score in zip(found, scores, strict=True)]
+
+
+@lru_cache(64)
+def _raw_thresholds(threshold: float | tuple[float, ...], tokens: Calibration) -> tuple[np.ndarray, np.ndarray]:
+    """Return thresholds as an array, and the raw probabilities that are calibrated to them."""
+    wanted = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+    return wanted, np.asarray([tokens.inverse(value) for value in wanted.tolist()])
 
 
 def read_posteriors(emissions: Sequence[np.ndarray]) -> list[Posterior]:

@@ -210,7 +210,8 @@ def propagate_names(
                 name = token.text if token.is_title else token.text.capitalize()
                 names = [token.lower, *([hash_string(form.lower()) for form in forms(name)] if forms else [])]
                 known |= {name: (label, score) for name in names if name not in common and name not in known}
-    again = np.flatnonzero(free & written & np.isin(lower, np.fromiter(known, dtype=np.uint64, count=len(known))))
+    unread = np.flatnonzero(free & written)
+    again = unread[[word in known for word in lower[unread].tolist()]]
     runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
     return [(int(run[0]), int(run[-1]) + 1, *known[int(lower[run[0]])]) for run in runs]
 
@@ -231,6 +232,7 @@ class Admission:
 
     numbers, names, dates, ages, streets (frozenset[str]): canonical labels; common.toml defines what they require.
     nothing (frozenset[str]): lower-case phrases that identify nobody.
+    phrases (str): the same phrases, one per line. Most predictions are part of none, which one search tells.
     keys (frozenset[str]): field keys, which identify nobody before a colon.
     describing (frozenset[str]): words that describe a person and cannot be a number.
     ends (frozenset[str]): field keys that end a preceding name.
@@ -244,6 +246,7 @@ class Admission:
     ages: frozenset[str]
     streets: frozenset[str]
     nothing: frozenset[str] = frozenset()
+    phrases: str = ""
     keys: frozenset[str] = frozenset()
     describing: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
@@ -262,7 +265,8 @@ def read_admission(lang: str) -> Admission:
     data = tomllib.loads(common.read_text(encoding="utf8")) | get_language(lang).read_toml("admission.toml")
     contacts = {word: label for label, words in data.pop("contacts", {}).items() for word in words}
     words = {key: frozenset(value) for key, value in data.items() if isinstance(value, list)}
-    return Admission(**words, contacts=contacts, places=data.get("places", {}))
+    phrases = "\n".join(sorted(words.get("nothing", ())))
+    return Admission(**words, phrases=phrases, contacts=contacts, places=data.get("places", {}))
 
 
 def admit(doc: Doc, spans: Decoded, labels: Sequence[str]) -> Decoded:
@@ -346,6 +350,8 @@ def _is_nothing(doc: Doc, start: int, end: int, label: str, rules: Admission) ->
         return True
     if label in rules.ages and _is_minutes(doc, start, end):
         return True
+    if text not in rules.phrases:
+        return False
     near = doc[max(0, start - _REACH) : end + _REACH]  # a token has a character at least
     first = max(0, span.start_char - _REACH)
     around = near.text[first - near.start_char : span.end_char + _REACH - near.start_char].lower()

@@ -31,6 +31,8 @@ _BEGINS = {
     "code": re.compile(r"\d+|[A-ZÀ-ÖØ-ÞĀ-ſ]\w*"),
 }
 _GROUP = re.compile(r"\(\?P<(\w+)>")
+# What a pattern cannot contain to be tried together with others: references to its own groups.
+_REFERENCE = re.compile(r"\\[1-9]|\(\?P=|\(\?\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class _Compiled:
         self.words = {fold(word) for word in (*rule.after, *rule.starts_with)}
         self.needs = [fold(word) for word in rule.needs]
         self.context, self.not_context = _folded(rule.context), _folded(rule.not_context)
+        self.refers = bool(_REFERENCE.search(rule.pattern))
 
     @cached_property
     def pattern(self) -> Pattern[str]:
@@ -79,6 +82,44 @@ class _Compiled:
         return named or [(0, self.rule.label)]
 
 
+class _Scan:
+    """Rules without keywords that are tried at the same places.
+
+    One pattern with all rules as alternatives finds the places where any of them matches. They are few, and only there
+    the rules are tried one by one.
+
+    begins (str): where the rules are tried, a key of `_BEGINS`; "" for the whole text.
+    """
+
+    def __init__(self, begins: str) -> None:
+        self.begins = begins
+        self.items: list[_Compiled] = []
+
+    @cached_property
+    def _joint(self) -> Pattern[str]:
+        """The place where rules are tried; group 1 matches if one of the rules does that have no references."""
+        alternatives = "|".join(item.rule.alternative() for item in self.items if not item.refers)
+        place = _BEGINS[self.begins].pattern
+        return re.compile(f"(?={place})(?:(?=({alternatives or '(?!)'}))|){place}")
+
+    def find(self, text: str, folded: str) -> Iterator[tuple[_Compiled, ReMatch[str]]]:
+        """Yield the matches of each rule. Those of one rule do not overlap.
+
+        text (str): the normalized text. folded (str): the folded text, in which the words that rules need are sought.
+        """
+        needed = [item for item in self.items if not item.needs or any(need in folded for need in item.needs)]
+        if not self.begins:
+            for item in needed:
+                for match in item.pattern.finditer(text):
+                    yield item, match
+            return
+        places = [(match.start(), match.start(1) >= 0) for match in self._joint.finditer(text)] if needed else []
+        hits = [start for start, hit in places if hit]
+        for item in needed:
+            for match in _tried(item.pattern, text, [start for start, _ in places] if item.refers else hits):
+                yield item, match
+
+
 Found = tuple[_Compiled, int, ReMatch[str]]
 
 
@@ -93,7 +134,7 @@ class RuleMatcher:
         """
         self.rules = list(rules)
         self._compiled = [_Compiled(rule, order) for order, rule in enumerate(self.rules)]
-        self._scans: dict[str, list[_Compiled]] = defaultdict(list)
+        self._scans: dict[str, _Scan] = {}
         self._keyed: dict[str, list[_Compiled]] = defaultdict(list)
         self._stems: set[str] = set()
         self._words: set[str] = set()
@@ -101,7 +142,7 @@ class RuleMatcher:
             for word in item.words:
                 self._keyed[word].append(item)
             if not item.words:
-                self._scans[item.rule.begins].append(item)
+                self._scans.setdefault(item.rule.begins, _Scan(item.rule.begins)).items.append(item)
             if item.rule.stem:
                 self._stems |= item.words
             for context in filter(None, (item.context, item.not_context)):
@@ -171,14 +212,9 @@ class RuleMatcher:
 
     def _scan_matches(self, reading: NormalizedText) -> Iterator[Found]:
         """Try the rules without keywords where they may begin, or on the whole text."""
-        text, folded = reading.text, reading.folded
-        for begins, items in self._scans.items():
-            starts = [match.start() for match in _BEGINS[begins].finditer(text)] if begins else []
-            for item in items:
-                if not item.needs or any(need in folded for need in item.needs):
-                    matches = _tried(item.pattern, text, starts) if begins else item.pattern.finditer(text)
-                    for match in matches:
-                        yield item, -1, match
+        for scan in self._scans.values():
+            for item, match in scan.find(reading.text, reading.folded):
+                yield item, -1, match
 
 
 def _tried(pattern: Pattern[str], text: str, starts: Iterable[int]) -> Iterator[ReMatch[str]]:

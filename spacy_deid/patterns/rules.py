@@ -33,6 +33,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _FRAGMENT = re.compile(r"\{([a-z][a-z_]*)\}")
 _MARKED = re.compile(r"\[\[(.+?)\]\]")
 _FLAGS = {"": 0, "i": re.IGNORECASE}
+_NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 _BEGINS = ("", "digit", "capital", "code")
 _EDGES = {"word": (r"(?<!\w)", r"(?!\w)"), "digit": (r"(?<!\d)", r"(?!\d)"), "none": ("", "")}
 
@@ -98,10 +99,21 @@ class Rule:
 
         RETURNS (re.Pattern): the compiled pattern.
         """
+        return _compile(self._with_edges(), _FLAGS[self.flags])
+
+    def alternative(self) -> str:
+        """Return the pattern with its edges and flags and without named groups, as an alternative of a larger pattern.
+
+        RETURNS (str): matches wherever `compile` does, for a pattern without references to its groups.
+        """
+        return f"(?{self.flags}:{_NAMED_GROUP.sub('(?:', self._with_edges())})"
+
+    def _with_edges(self) -> str:
+        """Return the pattern with its edges."""
         left, right = _EDGES[self.edges]
         if self.after or self.starts_with:
             left = ""
-        return _compile(f"{left}(?:{self.pattern}){right}", _FLAGS[self.flags])
+        return f"{left}(?:{self.pattern}){right}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON and msgpack."""

@@ -28,7 +28,7 @@ from ..ml.decoding import (
     choose_spans,
     fit_calibration,
     make_point,
-    named_points,
+    read_point,
     read_stretches,
 )
 from ..ml.features import dense_tokens
@@ -118,11 +118,11 @@ class DeidNER(TrainablePipe):  # type: ignore[misc]
         name = name or self.operating_point
         if name is None:
             return make_point(self.threshold, self.name)
-        points = named_points(self.cfg, self.name)
+        points = self.cfg.get("points", {})
         if name not in points:
             known = ", ".join(points) or "none; `spacy-deid calibrate` makes them"
             raise ConfigError(Errors.D341.format(name=self.name, point=name, known=known))
-        return points[name]
+        return read_point(name, points[name], self.name)
 
     def add_label(self, label: str) -> int:
         """Add a label before the model is initialized.

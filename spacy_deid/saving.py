@@ -121,9 +121,16 @@ class _Guard:
 
         RAISES: ConfigError as `verify_checksums`.
         """
-        verify_checksums(args[0] if args else kwargs["path"])
+        path = Path(args[0] if args else kwargs["path"])
+        verify_checksums(path)
         before = set(self.vocab.strings)
-        nlp = type(self.nlp).from_disk(self.nlp, *args, **kwargs)
+        exclude = list(kwargs.pop("exclude", ()))
+        nlp = type(self.nlp).from_disk(self.nlp, *args, exclude=[*exclude, "meta"], **kwargs)
+        # spaCy reads the meta first and asks all components for their labels, so they would read what is replaced.
+        if "meta" not in exclude and (path / "meta.json").is_file():
+            meta = srsly.read_json(path / "meta.json")
+            nlp.meta.update(meta)
+            nlp.vocab.vectors.name = meta.get("vectors", {}).get("name")
         self.known |= set(self.vocab.strings) - before
         return nlp
 

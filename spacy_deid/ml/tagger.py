@@ -36,6 +36,7 @@ from thinc.api import (
     with_array,
     zero_init,
 )
+from thinc.model import deserialize_attr
 from thinc.types import Floats2d, Floats3d, Ints2d
 from thinc.util import convert_recursive, is_xp_array
 
@@ -320,7 +321,24 @@ def weights_from_bytes(model: Model[Any, Any], data: bytes) -> None:
     message["params"] = convert_recursive(
         is_xp_array, lambda array: _to(model, array, "float16", "float32"), message["params"]
     )
+    _decode_attributes(model, message["attrs"])
     model.from_dict(message)
+
+
+def _decode_attributes(model: Model[Any, Any], saved: list[dict[str, bytes]]) -> None:
+    """Set the attributes of all nodes that thinc decodes by msgpack, and remove them from the saved ones.
+
+    srsly looks its extensions up at every call, which takes milliseconds, so the values are decoded as one array.
+    """
+    usual = deserialize_attr.dispatch(object)
+    plain, parts = [], []
+    for node, attributes in zip(model.walk(), saved, strict=False):
+        for name in [name for name in attributes if deserialize_attr.dispatch(type(node.attrs.get(name))) is usual]:
+            plain.append((node, name))
+            parts.append(attributes.pop(name))
+    array = b"\xdd" + len(parts).to_bytes(4, "big")  # how an array of that length begins in msgpack
+    for (node, name), value in zip(plain, srsly.msgpack_loads(array + b"".join(parts)), strict=True):
+        node.attrs[name] = value
 
 
 def _to(model: Model[Any, Any], array: Any, old: str, new: str) -> Any:

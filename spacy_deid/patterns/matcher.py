@@ -99,7 +99,7 @@ class _Scan:
     def _joint(self) -> Pattern[str]:
         """The place where rules are tried; group 1 matches if one of the rules does that have no references."""
         alternatives = "|".join(item.rule.alternative() for item in self.items if not item.refers)
-        place = _BEGINS[self.begins].pattern
+        place = f"(?:{_BEGINS[self.begins].pattern})"
         return re.compile(f"(?={place})(?:(?=({alternatives or '(?!)'}))|){place}")
 
     def find(self, text: str, folded: str) -> Iterator[tuple[_Compiled, ReMatch[str]]]:
@@ -116,7 +116,8 @@ class _Scan:
         places = [(match.start(), match.start(1) >= 0) for match in self._joint.finditer(text)] if needed else []
         hits = [start for start, hit in places if hit]
         for item in needed:
-            for match in _tried(item.pattern, text, [start for start, _ in places] if item.refers else hits):
+            starts = [start for start, _ in places] if item.refers else hits
+            for match in _tried(item.pattern, text, starts) if starts else ():
                 yield item, match
 
 

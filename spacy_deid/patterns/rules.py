@@ -117,7 +117,8 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON and msgpack."""
-        return asdict(self)
+        contexts = {key: asdict(value) for key in _CONTEXTS if (value := getattr(self, key)) is not None}
+        return {name: getattr(self, name) for name in _NAMES} | contexts
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Rule":
@@ -135,7 +136,8 @@ _compile = cache(re.compile)
 _STRINGS = frozenset({"id", "label", "pattern", "flags", "edges", "validator", "begins"})
 _LISTS = frozenset({"after", "starts_with", "needs", "examples", "counter_examples"})
 _CONTEXTS = frozenset({"context", "not_context"})
-_KEYS = frozenset(item.name for item in fields(Rule))
+_NAMES = tuple(item.name for item in fields(Rule))
+_KEYS = frozenset(_NAMES)
 
 
 def parse_example(text: str) -> tuple[str, list[tuple[int, int]]]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,12 @@ class _Ruleset:
         # What a check digit confirms is an identifier, whatever it looks like, so the receipt names these rules.
         self.checked = sorted(rule.id for rule in self.matcher.rules if has_check_digit(rule.validator))
         self.decisive = sorted(rule.id for rule in self.matcher.rules if rule.decisive)
+
+    @cached_property
+    def version(self) -> str:
+        """str: Short hash of the rules."""
         plain = json.dumps([rule.to_dict() for rule in self.matcher.rules], sort_keys=True)
-        self.version = hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
+        return hashlib.sha256(plain.encode("utf8")).hexdigest()[:12]
 
 
 class Patterns:

@@ -57,7 +57,7 @@ def annotate(
     detection: DetectionOptions,
     format: Annotated[Format, typer.Option(help="Format to write.")],
     output: OutputFolder,
-    scheme: Annotated[Scheme, typer.Option(help="Labels to write.")] = "canonical",
+    scheme: Annotated[Scheme, typer.Option(help="Scheme of the labels to write.")] = "canonical",
     surrogates: Annotated[
         bool, typer.Option("--surrogates", help="Write the text with surrogates, and annotations of that text.")
     ] = False,
@@ -248,7 +248,8 @@ def synth(
     n: Annotated[int, typer.Option("--n", min=1, help="Number of notes.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same corpus.")] = 1,
     split: Annotated[
-        Literal["train", "dev", "test"], typer.Option(help="Two splits share no templates, carriers or rare names.")
+        Literal["train", "dev", "test"],
+        typer.Option(help="Split to make. Different splits share no templates, carriers or rare names."),
     ] = "train",
     carriers: Annotated[Path | None, typer.Option(help="Folder of real notes to put identifiers into.")] = None,
     prelabel: Annotated[

@@ -211,7 +211,10 @@ def tune(
     mode: ModeName = None,
     masking: Masking = None,
     score: Score = None,
-    region: Annotated[Literal["all", "header", "narrative"], typer.Option(help="Lines to count.")] = "all",
+    region: Annotated[
+        Literal["all", "header", "narrative"],
+        typer.Option(help="Part of the notes to measure: lines shorter than 160 characters, the rest, or all."),
+    ] = "all",
     unit: Annotated[Literal["token", "word"], typer.Option(help="Unit to count.")] = "token",
     title: Annotated[
         str | None, typer.Option(help="Title of the picture. Default: a description of the score.")

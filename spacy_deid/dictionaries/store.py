@@ -303,10 +303,11 @@ class StoreWriter:
         self._patients.add(patient_id, [pack(ready)])
 
     def share(self, tags: Iterable[Tag]) -> tuple[Path, list[Tag]]:
-        """Prepare for other processes to write patients, each to a file of its own; see `take`.
+        """Prepare a build in which other processes write the patients, each to its own file; `take` adds these files.
 
-        tags (Iterable[Tag]): the tags that they may need.
-        RETURNS (tuple[Path, list[Tag]]): the folder for their files, and all tags by number, from 1.
+        tags (Iterable[Tag]): the tags that the processes may need.
+        RETURNS (tuple[Path, list[Tag]]): the folder for the files, and all tags in the order of their numbers, which
+            begin at 1.
         """
         for tag in tags:
             self._tags.number(LocalEntry("", *tag))

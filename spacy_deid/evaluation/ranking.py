@@ -225,7 +225,11 @@ def score_curve(gold: ArrayLike, scores: ArrayLike, threshold: float) -> list[di
 
 
 def without_outlier(levels: Floats) -> Floats:
-    """Drop the score of tokens that the model cannot read, which is far above all others, from thresholds."""
+    """Drop the highest threshold if it is the score of unreadable tokens, which is far above all other scores.
+
+    levels (Floats): thresholds in decreasing order.
+    RETURNS (Floats): the thresholds to plot.
+    """
     levels = levels[levels < HIGHEST]
     far = len(levels) > 2 and levels[0] - levels[1] > levels[1] - levels[-1]
     return levels[int(far) :]

@@ -20,7 +20,7 @@ _REGION = re.compile(r"[A-Za-z]{2}|\d{3}")  # ISO 3166-1 alpha-2, UN M.49
 
 @cache
 def get_language(code: str) -> LanguageData:
-    """What the package knows about a language.
+    """Return what the package knows about a language.
 
     code (str): ISO 639-1 code ("es"), or code and region ("en-GB", "en_GB"): the language with `LanguageData.region`.
     RETURNS (LanguageData): the language's ``LANGUAGE``. For an unknown code it is a `LanguageData` without resources,
@@ -34,7 +34,7 @@ def get_language(code: str) -> LanguageData:
 
 
 def language_codes(resource: str = "") -> list[str]:
-    """The languages that have a folder.
+    """Return the codes of the languages that have a folder.
 
     resource (str): name of a data file; only languages that have it are returned. All languages if empty.
     RETURNS (list[str]): ISO 639-1 codes, sorted.
@@ -54,7 +54,7 @@ def add_folder(folder: str | Path) -> None:
 
 
 def all_languages(resource: str = "") -> list[LanguageData]:
-    """The languages that have a folder, for lists that count whatever the language of a note is.
+    """Return all languages that have a folder, for word lists that apply to notes in any language.
 
     resource (str): as for `language_codes`.
     RETURNS (list[LanguageData]): sorted by code.
@@ -64,7 +64,7 @@ def all_languages(resource: str = "") -> list[LanguageData]:
 
 @cache
 def shared_words(resource: str, table: str, key: str) -> tuple[str, ...]:
-    """Words that count in notes of every language, because names and numbers of one country occur in all of them.
+    """Return words that apply to notes in any language, because names and numbers of one country occur in all of them.
 
     resource (str): name of a TOML file, as for `LanguageData.read_toml`.
     table, key (str): table of the file, and the list in it.

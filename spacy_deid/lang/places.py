@@ -168,11 +168,12 @@ class PostalCodes:
     area_digits (int): digits of an area.
     regions (Callable[[], Mapping[str, str]]): area → region, for codes that belong to regions.
     region_before (Optional[re.Pattern[str]]): matches a region before a code; group 1 is its name.
-    is_small (Callable[[str], bool]): whether too few people live in an area to write it.
+    is_small (Callable[[str], bool]): whether so few people live in an area that its code must not be released.
     towns (Callable[[], Mapping[str, Sequence[str]]]): town → its codes, for codes that belong to towns.
     province (Optional[re.Pattern[str]]): matches a code that begins with the number of a province (group 1), whose
         numbers are in the table ``zip`` of places.toml.
-    local_part (Callable[[str, Draw], str]): (last three digits of such a code, stream) → other ones.
+    local_part (Callable[[str, Draw], str]): (last three digits of a code that `province` matches, stream) → three
+        other digits.
     in_address (Optional[re.Pattern[str]]): matches a code within a mention of a place.
     """
 

@@ -16,7 +16,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Draw(Protocol):
-    """A stream of random numbers; in the package, a keyed one."""
+    """A stream of random numbers. The package derives it from a key."""
 
     def below(self, n: int, /) -> int:
         """Draw an integer from 0 to n - 1."""

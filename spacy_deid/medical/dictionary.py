@@ -198,7 +198,7 @@ class MedicalDictionary:
 
 
 def _hash(data: bytes) -> str:
-    """A short hash."""
+    """Return the first 12 hexadecimal digits of the SHA-256."""
     return hashlib.sha256(data).hexdigest()[:12]
 
 

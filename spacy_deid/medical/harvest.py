@@ -52,11 +52,11 @@ class Harvested(NamedTuple):
 
 
 class Harvest(NamedTuple):
-    """What was taken and what was not.
+    """The result of a harvest.
 
-    taken (list[Harvested]): the phrases, the commonest first.
-    left (Counter[str]): why phrases were left out, and how many.
-    notes, patients (int): what was read.
+    taken (list[Harvested]): the phrases that were collected, the most frequent first.
+    left (Counter[str]): reason → number of phrases that were left out for it.
+    notes, patients (int): numbers of notes and patients that were read.
     """
 
     taken: list[Harvested]

@@ -21,8 +21,8 @@ def open_source(where: str, *, table: str = "", query: str = "", encoding: str =
     """Open a table of notes.
 
     where (str): a .csv, .jsonl or .parquet file, or a folder of files of one of these types; a .duckdb, .db or .sqlite
-    file; a database URL in SQLAlchemy's syntax; or "env:NAME" to read any of these from an environment variable, which
-        keeps a password off the command line.
+        file; a database URL in SQLAlchemy's syntax; or "env:NAME" to read any of these from an environment variable,
+        which keeps a password off the command line.
     table (str): "table" or "schema.table"; required for databases, unless there is a query.
     query (str): a SELECT statement for a database.
     encoding (str): encoding of CSV and JSONL files.

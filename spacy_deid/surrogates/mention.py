@@ -143,7 +143,7 @@ def number_entities(mentions: Sequence[Mention]) -> list[int]:
     """Number the entities that mentions name: persons by all forms of their names, others by label and folded value.
 
     mentions (Sequence[Mention]): in the order of the text.
-    RETURNS (list[int]): numbers from 1; a person and a value never have the same.
+    RETURNS (list[int]): numbers from 1; a person and a value never share one.
     """
     places = [i for i, mention in enumerate(mentions) if mention.label in PERSONS]
     numbers = dict(zip(places, number_persons([mentions[i].text for i in places]), strict=True))

@@ -162,7 +162,11 @@ class Filler:
         raise ConfigError(Errors.D603.format(filter=name, slot=f"{slot.who}.{slot.what}"))
 
     def offset(self, filters: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-        """Return the number among the filters, drawn if it is a range ("-3..5"), and the other filters."""
+        """Split an offset off the filters of a slot.
+
+        filters (tuple[str, ...]): one may be a number ("2") or a range to draw a number from ("-3..5").
+        RETURNS (tuple[int, tuple[str, ...]]): the number, 0 without one, and the other filters.
+        """
         offset, rest = 0, []
         for name in filters:
             if match := _RANGE.fullmatch(name):
@@ -293,7 +297,7 @@ def _login(self: Filler, person: Person) -> str:
 
 
 def _email(self: Filler, person: Person, filters: tuple[str, ...]) -> Built:
-    """Write an e-mail address, of a clinician at work."""
+    """Write an e-mail address; that of a clinician has a domain of the workplace."""
     if "email" not in person.known:
         work = "work" if person.role.label == "CLINICIAN" else "domains"
         domain = self.case.rng.choice(self.case.language.get("email", work, ["example.org"]))

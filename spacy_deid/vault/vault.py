@@ -200,7 +200,7 @@ class Vault:
             return records.count
 
     def list(self) -> Counter[tuple[str, str]]:
-        """Count the changes.
+        """Count the changes by patient and label.
 
         RETURNS (Counter[tuple[str, str]]): (patient id, label) → number of changes.
         """

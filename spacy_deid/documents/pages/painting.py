@@ -92,7 +92,10 @@ class LineEditor:
         return bisect_right(self._ends, offset)
 
     def _touches(self, start: int, end: int) -> bool:
-        """Whether an edit covers one of these characters; for a hyphen without characters, one of its neighbours."""
+        """Whether an edit covers a character between two offsets.
+
+        For an empty range, as of a hyphen added at the end of a line, the characters before and after it count.
+        """
         if start == end:
             start, end = start - 1, end + 1
         i = self._first(start)

@@ -242,11 +242,11 @@ class _Char(NamedTuple):
 
     @property
     def is_placed(self) -> bool:
-        """Whether its size and position are finite numbers within limits."""
+        """Whether the position and direction of the glyph are finite and its font size is at most `LARGEST_FONT`."""
         return all(map(math.isfinite, (*self.box, *self.origin, *self.direction))) and self.em <= LARGEST_FONT
 
     def turn(self, view: PageView) -> float | None:
-        """Return its rotation in degrees clockwise as displayed; None if it is oblique and distorted or huge."""
+        """Return the rotation of the displayed glyph in degrees clockwise; None if it is distorted or huge."""
         x, y = self.direction
         degrees = math.degrees(math.atan2(-y, x)) + view.rotation
         quarters = round(degrees / 90)

@@ -64,7 +64,10 @@ def eponym_forms(name: str) -> Collection[str]:
 
 
 def eponym_stems(form: str) -> Collection[str]:
-    """Return a word without each ending that it has: "hannalla" may be the virus Hanta, and is a case of Hanna."""
+    """Return the possible stems of an inflected eponym: the word without each case ending that it may have.
+
+    Different names may share a form: "hannalla" is a case of the name Hanna and of the virus Hanta.
+    """
     return {form.removesuffix(ending) for ending in _ENDINGS} - {form}
 
 

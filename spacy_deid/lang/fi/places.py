@@ -26,7 +26,10 @@ _SORTING_AREAS = tuple(f"{number:02}" for number in range(100))
 
 
 def acronym_vowels(word: str) -> str:
-    """Return the vowels that keep the vowel harmony of an acronym, and with it its ending ("TAYS:ssa")."""
+    """Return the vowels that a surrogate of an acronym may have, so that a case ending still fits ("TAYS:ssa").
+
+    Finnish endings have back vowels if the word has one, else front vowels (vowel harmony).
+    """
     return _BACK if any(letter in _BACK for letter in word.upper()) else _NEUTRAL + "Y"
 
 

@@ -200,7 +200,7 @@ class DateWriter:
         return self.index("M") + 1 if "M" in self.fields else self.number("m")
 
     def write_name(self, field: str, i: int) -> str:
-        """Write the i-th name, of the same family and in the case of the name in a field."""
+        """Write the name at index i (of a month, weekday …) in the family and the capitals of the name in a field."""
         like, vocabulary = self.field_text(field), self.move.calendar.names[NAME_KINDS[field]]
         numbers = [number for number, _ in vocabulary.find(like)]
         preferred = [number for number in self.move.conventions.families.get(field, ()) if number in numbers]

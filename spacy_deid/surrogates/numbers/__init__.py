@@ -40,7 +40,7 @@ class ParsedNumber(Protocol):
         """Yield surrogates, the preferred first, in a form that every mention of the number can write."""
 
     def write(self, value: str) -> str:
-        """Write a surrogate in the place of the original. RETURNS (str): the whole mention."""
+        """Replace the number by a surrogate. RETURNS (str): the whole mention with the surrogate."""
 
 
 def replace_ids(

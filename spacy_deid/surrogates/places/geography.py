@@ -304,7 +304,8 @@ def place_forms(lang: str) -> Mapping[str, tuple[str, str]]:
     """Map the forms of all known places of a language that inflects to (nominative, case).
 
     lang (str): language code.
-    RETURNS (Mapping[str, tuple[str, str]]): a form that two places share belongs to the one at home.
+    RETURNS (Mapping[str, tuple[str, str]]): form → (nominative, case). A form of two places belongs to the one in the
+        country of the language.
     """
     gazetteer = load_gazetteer(lang)
     names = {name: None for places in gazetteer.by_name.values() for name in (place.name for place in places)}

@@ -235,10 +235,10 @@ def _join(words: Sequence[tuple[str, str]]) -> str:
 
 
 def _is_meant_as_place(place: Place, word: str, parts: Sequence[Part], lang: str) -> bool:
-    """Whether the name of a place is used as one.
+    """Whether the name of a place stands for the place, and not for a saint or a person with the same name.
 
-    It is behind a preposition ("de", "of"). After a word for the kind it is if the place is large; elsewhere the name
-    of a town is more often that of a saint or a person.
+    It does after a preposition ("de", "of"), and after a word for the kind of institution if the place is large.
+    Anywhere else it is more often the name of a saint or a person.
     """
     conventions, titles = get_language(lang).places, institution_words(lang, "titles")
     last = parts[-1] if parts else None

@@ -1,5 +1,6 @@
 """A small pipeline made of the real parts, saved once for all tests that need a folder to load."""
 
+import gc
 import lzma
 import os
 import shutil
@@ -56,6 +57,17 @@ LEFT_OUT = {
     "slow": "a long variant of what a quick test covers: pytest -m slow",
     "llm": "needs llama.cpp, which is compiled: pytest -m llm",
 }
+
+
+def pytest_sessionstart() -> None:
+    """Do not search for garbage while thousands of tests are collected."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests from later searches for garbage, because they stay until the end."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

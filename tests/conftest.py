@@ -56,6 +56,8 @@ def build_pipeline(folder: Path, languages: tuple[str, ...] = (), towns: str = T
 LEFT_OUT = {
     "slow": "a long variant of what a quick test covers: pytest -m slow",
     "llm": "needs llama.cpp, which is compiled: pytest -m llm",
+    "ray": "starts Ray: pip install 'spacy-deid[ray]', then pytest -m ray",
+    "spark": "starts Spark: pip install 'spacy-deid[spark]', apt-get install default-jre-headless, pytest -m spark",
 }
 
 

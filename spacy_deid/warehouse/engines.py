@@ -195,7 +195,8 @@ class SparkEngine:
 
     def check(self) -> None:
         """See `Engine`."""
-        _require("spark", "pyspark")
+        for package in ("pyspark", "pandas"):  # mapInArrow needs pandas, too
+            _require("spark", package)
         if self.address is None and not shutil.which("java"):
             raise ConfigError(Errors.D968)
 

@@ -188,7 +188,7 @@ class _PartitionRun:
 
     def run(self) -> dict[str, Any]:
         """Process the partition. RETURNS (dict): its record. RAISES: StopRun, or _ReadFailed."""
-        name, start = self.partition.name, time.monotonic()
+        name, start, processor = self.partition.name, time.monotonic(), time.process_time()
         checksums: dict[str, str | None] = {"notes": None, "quarantine": None}
         notes, quarantine = self.folder.notes(name), self.folder.quarantine(name)
         with _stopping():
@@ -217,6 +217,7 @@ class _PartitionRun:
                 "checksums": checksums,
                 **self.counts.as_record(),
                 "seconds": round(time.monotonic() - start, 3),
+                "processor_seconds": round(time.process_time() - processor, 3),
             }
             write_whole(self.folder.record(name), dump_json(record))
         return record

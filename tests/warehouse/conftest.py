@@ -57,7 +57,7 @@ def result_of(output: Path) -> dict[str, Any]:
     files = [*(output / "notes").glob("[!.]*"), *(output / "run" / "quarantine").glob("[!.]*")]
     found: dict[str, Any] = {str(path.relative_to(output)): path.read_bytes() for path in files}
     for path in (output / "run" / "partitions").glob("*.json"):
-        found[path.name] = {**json.loads(path.read_bytes()), "seconds": None}
+        found[path.name] = {**json.loads(path.read_bytes()), "seconds": None, "processor_seconds": None}
     return found
 
 

@@ -73,7 +73,9 @@ def speed(
         folder = Path(name)
         write_notes(folder / "notes.parquet", notes)
         for each in engines:
-            bare = time_bare(folder / "notes.parquet", pipeline)  # next to its engine, because the machine changes
+            bare = time_bare(
+                folder / "notes.parquet", pipeline, min(rows, 1000)
+            )  # next to its engine, because the machine changes
             one, two = (measure(folder, pipeline, each, n_process, rows) for n_process in (1, 2))
             overhead = round(one.processor / bare - 1, 3)
             twice = round(2 * one.processor / two.processor, 3)
@@ -191,7 +193,7 @@ def estimate_hours(one: Measured, two: Measured, cores: int) -> float:
     return (NOTES * processor / cores + max(one.rest, two.rest) + two.partition * (cores > 1)) / 3600
 
 
-def time_bare(path: Path, pipeline: str, size: int = 1000, batches: int = 5) -> float:
+def time_bare(path: Path, pipeline: str, size: int, batches: int = 5) -> float:
     """Processor seconds per note of the pure function: the median of some batches after a first one."""
     settings = Settings(pipeline, TableColumns())
     deid = settings.open()

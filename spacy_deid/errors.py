@@ -641,7 +641,10 @@ class Errors:
     )
     D967 = "the database URL contains a password, which would be stored with the run. Set --input to env:NAME instead"
     D968 = "the Spark engine requires Java 17 or later (Debian: apt-get install default-jre-headless)"
-    D969 = "engine '{engine}' stopped: {kind}"
+    D970 = (
+        "no free GPU: this machine has {count} that pipelines can run on (NVIDIA, with CuPy). Use as many worker processes "
+        "as GPUs, or leave out --gpu"
+    )
 
     # lemmatizers
     D820 = "{package} has no lemmas for language '{lang}'. Install the extra '{extra}', or choose another lemmatizer"

@@ -140,6 +140,9 @@ class EngineOptions:
     ] = None
     n_process: Processes = 1
     batch_size: BatchSize = 64
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="Give each worker a GPU of its own, for transformer pipelines.")
+    ] = False
 
 
 @grouped
@@ -202,6 +205,7 @@ def make_settings(
         style=policy.style,
         audit=output.dry_run,
         batch_size=engine.batch_size,
+        gpu=engine.gpu,
     )
 
 

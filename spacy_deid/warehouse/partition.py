@@ -6,17 +6,18 @@ It contains ids of notes, labels, sources and reasons, but no text.
 
 import hashlib
 import heapq
+import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..deidentifier import Deidentifier
 from ..errors import ConfigError, DeidError, Errors, InputError, describe
-from ..io import whole_file, write_whole
+from ..io import hold, whole_file, write_whole
 from ..processes import Failure
 from .batches import Row, deidentify_rows, make_batch, output_schema
 from .inputs import Partition, read_kept_schema, read_partition, update_checksum
@@ -114,6 +115,7 @@ class PartitionWorker:
     def __init__(self, folder: Path) -> None:
         self.folder = RunFolder(folder)
         self._opened: tuple[Manifest, Deidentifier] | None = None
+        self._gpu: ExitStack | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PartitionWorker, (self.folder.path,)
@@ -151,11 +153,47 @@ class PartitionWorker:
             manifest = self.folder.read_manifest()
             if manifest is None:
                 raise StopRun(Errors.D402.format(path=self.folder.manifest, reason="no such file"))
+            if manifest.settings.gpu and self._gpu is None:
+                self._gpu = claim_gpu(self.folder.path / "run", count_gpus())
             deid = manifest.settings.open()
             if changed := changed_parts(manifest.parts, fingerprint_parts(manifest.settings, deid)):
                 raise StopRun(Errors.D959.format(parts=", ".join(changed)))
             self._opened = manifest, deid
         return self._opened
+
+
+def count_gpus() -> int:
+    """Count the GPUs that pipelines can run on. RETURNS (int): 0 without an NVIDIA GPU, its driver or CuPy."""
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except Exception:  # CuPy raises errors of the driver
+        return 0
+
+
+def claim_gpu(folder: Path, count: int, use: Callable[[int], Any] | None = None) -> ExitStack:
+    """Take a GPU that no other worker of this machine has, and run the pipelines of this process on it.
+
+    folder (Path): folder for the lock files. The system releases a lock when its process ends for any reason.
+    count (int): number of GPUs.
+    use (Optional[Callable[[int], Any]]): makes a GPU the device of this process; None for ``thinc.api.require_gpu``.
+    RETURNS (ExitStack): releases the GPU when it is closed.
+    RAISES: StopRun (D970) if there is no free GPU.
+    """
+    if use is None:
+        from thinc.api import require_gpu
+
+        use = require_gpu
+    for number in range(count):
+        stack = ExitStack()
+        try:
+            stack.enter_context(hold(folder / f"gpu-{socket.gethostname()}-{number}.lock"))
+        except BlockingIOError:
+            continue
+        use(number)
+        return stack
+    raise StopRun(Errors.D970.format(count=count))
 
 
 class _ReadFailed(Exception):

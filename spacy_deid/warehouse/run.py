@@ -22,7 +22,7 @@ from ..processes import Failure
 from .engines import Engine, LocalEngine, Outcome
 from .inputs import InputSettings, find_files, plan, read_partition, update_checksum
 from .manifest import Manifest, RunFolder, Todo, decide, dump_json
-from .partition import HARDEST, PartitionWorker, StopRun
+from .partition import HARDEST, PartitionWorker, StopRun, count_gpus
 from .report import render
 from .settings import Settings, fingerprint_parts
 
@@ -111,9 +111,11 @@ class Run:
         return todo
 
     def _check(self, manifest: Manifest, todo: Todo, deid: Deidentifier) -> None:
-        """Check the memory, the disk and the dictionaries. RAISES: ConfigError (D964 – D966)."""
+        """Check the GPUs, the memory, the disk and the dictionaries. RAISES: ConfigError (D964 – D966, D970)."""
         if not todo.names:
             return
+        if self.settings.gpu and self.engine.name == "local" and not 0 < self.n_process <= (count := count_gpus()):
+            raise ConfigError(Errors.D970.format(count=count))
         if self.engine.on_this_machine and (free := _available_memory()):
             needed = self.n_process * _own_memory()
             if needed > free:

@@ -78,6 +78,8 @@ class Settings:
     columns (TableColumns): the columns of the input.
     audit (bool): whether to count what would be removed and to write no text.
     batch_size (int): largest number of texts that go through the pipeline together. The output does not depend on it.
+    gpu (bool): whether each worker uses a GPU of its own, for transformer pipelines. A transformer takes its batches
+        by tokens (``max_batch_items``).
     """
 
     pipeline: str
@@ -93,6 +95,7 @@ class Settings:
     salts: str | None = None
     audit: bool = False
     batch_size: int = 64
+    gpu: bool = False
 
     def resolve(self) -> "Settings":
         """Make the paths absolute, for workers with another working folder. Names that are no paths are unchanged."""
@@ -161,7 +164,7 @@ def fingerprint_parts(settings: Settings, deid: Deidentifier) -> dict[str, str]:
     """
     made = deid.provenance
     pipeline = made["pipeline"]
-    others = ("operating_point", "without_patient", "surprisal", "llm", "salts")
+    others = ("operating_point", "without_patient", "surprisal", "llm", "salts", "gpu")
     used = {name: getattr(settings, name) for name in others}
     used["salts"] = settings.salts is not None  # the path does not matter
     return {

@@ -15,7 +15,7 @@ from spacy_deid.saving import save
 from spacy_deid.surrogates.keys import ProjectKey
 from spacy_deid.warehouse import run as run_module
 from spacy_deid.warehouse.engines import LocalEngine, make_engine
-from spacy_deid.warehouse.partition import PartitionWorker, StopRun
+from spacy_deid.warehouse.partition import PartitionWorker, StopRun, claim_gpu, count_gpus
 from spacy_deid.warehouse.settings import RowFields, TableColumns
 
 from .conftest import make_rows, read_notes, read_quarantine, result_of, write_parquet
@@ -244,6 +244,33 @@ def test_dictionaries_of_another_project_are_refused_before_the_start(make_run, 
     make_dictionaries(own, ["p1"])
     with pytest.raises(ConfigError, match=r"other settings \(dictionaries\)"):
         make_run(table, dictionaries=str(own), **given)()
+
+
+def test_each_worker_has_a_gpu_of_its_own(tmp_path):
+    used: list[int] = []
+    first, second = (claim_gpu(tmp_path, 2, used.append) for _ in range(2))
+    with pytest.raises(StopRun, match="no free GPU: this machine has 2"):
+        claim_gpu(tmp_path, 2, used.append)
+    first.close()
+    claim_gpu(tmp_path, 2, used.append).close()
+    second.close()
+    assert used == [0, 1, 0]
+
+
+@pytest.mark.skipif(count_gpus() > 0, reason="there is a GPU")
+def test_a_run_on_gpus_is_refused_before_the_start_where_there_is_none(make_run, table, tmp_path):
+    with pytest.raises(ConfigError, match="no free GPU: this machine has 0"):
+        make_run(table, gpu=True, n_process=1)()
+    assert not (tmp_path / "out" / "notes").exists()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not count_gpus(), reason="no GPU that pipelines can run on: needs an NVIDIA GPU and CuPy")
+def test_a_run_on_a_gpu_gives_the_texts_of_one_on_the_processor(make_run, table, tmp_path):
+    make_run(table, "gpu", gpu=True, n_process=1)()
+    make_run(table)()
+    columns = ["note_id", "text"]
+    assert read_notes(tmp_path / "gpu", columns) == read_notes(tmp_path / "out", columns)
 
 
 def test_a_password_in_the_url_is_refused(make_run):

@@ -73,9 +73,8 @@ def speed(
         folder = Path(name)
         write_notes(folder / "notes.parquet", notes)
         for each in engines:
-            bare = time_bare(
-                folder / "notes.parquet", pipeline, min(rows, 1000)
-            )  # next to its engine, because the machine changes
+            # next to its engine, because the machine may be slower at another time
+            bare = time_bare(folder / "notes.parquet", pipeline, min(rows, 1000))
             one, two = (measure(folder, pipeline, each, n_process, rows) for n_process in (1, 2))
             overhead = round(one.processor / bare - 1, 3)
             twice = round(2 * one.processor / two.processor, 3)

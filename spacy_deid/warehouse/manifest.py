@@ -202,9 +202,10 @@ def decide(
     if old and not changed and (parts := changed_parts(old.parts, new.parts)):
         raise ConfigError(Errors.D957.format(path=folder.path, parts=", ".join(parts)))
     names = {partition.name for partition in new.partitions}
-    todo.stale = [name for name in folder.records() if name not in names]
-    different = len(todo.stale)
     before = {partition.name: partition for partition in old.partitions} if old else {}
+    todo.stale = [name for name in folder.records() if name not in names]
+    # those that the old manifest does not have either are left from a run that was killed before it removed them
+    different = sum(name in before for name in todo.stale)
     for partition in new.partitions:
         name = partition.name
         record = folder.read_record(name)

@@ -119,6 +119,14 @@ def test_a_changed_input_is_refused_and_only_what_it_touches_is_processed(make_r
     assert [row["note_id"] for row in read_notes(tmp_path / "out")] == sorted(f"n{i}" for i in range(200, 310))
 
 
+def test_files_that_a_killed_run_did_not_remove_are_removed(make_run, table, tmp_path):
+    make_run(table)()
+    stale = tmp_path / "out" / "notes" / "0123456789ab-00000.parquet"
+    stale.write_bytes(b"of a partition that neither manifest has")
+    assert make_run(table)()["partitions"]["removed"] == 1
+    assert not stale.exists()
+
+
 def test_a_column_that_is_not_read_changes_nothing(make_run, table):
     make_run(table)()
     write_parquet(table / "b.parquet", {**make_rows(100, 200), "ward": [9] * 100})

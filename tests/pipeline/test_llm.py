@@ -195,7 +195,7 @@ def test_when_one_part_fails_the_others_are_not_asked_about_again():
         with pytest.raises(NotDeidentified, match="part 1 of 2"):
             nlp("UNO. " * 30 + "DOS. " * 30)
         time.sleep(0.5)
-    assert len(canned.asked) == 2
+    assert len(canned.asked) in (1, 2)  # the second part at most once: it may begin after the first one has failed
 
 
 def test_config_bytes_and_disk(tmp_path):

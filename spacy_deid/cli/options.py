@@ -367,7 +367,7 @@ class DocumentOptions:
     ] = "keep"
     verify_ocr: Annotated[
         Literal["ocr", "all", "none"],
-        typer.Option(help="Pages of the copy to read by OCR again for verification: 'ocr' those read by OCR before."),
+        typer.Option(help="Pages of the copy to verify by OCR: 'ocr' for those that OCR read in the original."),
     ] = "ocr"
     columns: Annotated[
         Path | None,

@@ -69,9 +69,9 @@ def find_encoded_files(text: str) -> list[EncodedFile]:
 
 
 def _block(lines: list[tuple[int, str]], i: int) -> tuple[int, str, bytes]:
-    """Read the encoded file that starts at line `i`.
+    """Decode the file that is encoded in the lines from `i` on.
 
-    RETURNS (tuple[int, str, bytes]): index of the line after it (`i` if none starts there), its name and its content.
+    RETURNS (tuple[int, str, bytes]): index of the line after it (`i` if none begins there), its name and its content.
     """
     line = lines[i][1].rstrip("\r\n")
     begin = _BEGIN.fullmatch(line)

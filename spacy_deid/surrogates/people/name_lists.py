@@ -186,7 +186,7 @@ class NameLists:
         return self._pools[whole]
 
     def letters(self, name_type: str) -> tuple[list[str], list[int]]:
-        """Return the first letters of the names of a type and the running sums of their bearers."""
+        """Return the first letters of the names of a type, and the cumulative numbers of people with such a name."""
         if name_type not in self._alphabets:
             counted: Counter[str] = Counter()
             for name, bearers in self.counts[name_type].items():

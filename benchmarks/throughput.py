@@ -100,7 +100,7 @@ def memory(
         resident[done] = process.memory_info().rss / 1e6
         if done % (10 * batch) == 0 or done == notes:
             typer.echo(f"{done:>9,} notes {resident[done]:>8.0f} MB")
-    first = min(10_000, notes // 10)
+    first = min(10_000, notes // 3)
     early = next(value for count, value in resident.items() if count >= first)
     command = f"python -m benchmarks.throughput memory --notes {notes}"
     stamp = {"data": "synthetic notes", "split": "none", "command": command, "date": date.today().isoformat()}

@@ -143,15 +143,15 @@ def _sum_paths(emissions: np.ndarray) -> _Sums:
     left = np.empty((2 * batch, 1, 1), dtype=np.float32)
     entered = np.empty((2 * batch, width), dtype=np.float32)
     state = states[0, :, 0]
-    for t in range(time):
-        after = states[t + 1, :, 0]
-        np.matmul(states[t], leave[t], out=left)
-        np.multiply(state[:, :1], enter[t], out=entered)
-        np.multiply(state, keep[t], out=after)
+    steps = zip(states, states[1:, :, 0], keep, enter, leave, scale, strict=False)  # faster than an index per array
+    for before, after, kept, begun, ended, total in steps:
+        np.matmul(before, ended, out=left)
+        np.multiply(state[:, :1], begun, out=entered)
+        np.multiply(state, kept, out=after)
         after += entered
         after[:, :1] += left[:, 0]
-        np.add.reduce(after, axis=1, out=scale[t], keepdims=True)
-        after /= scale[t]
+        np.add.reduce(after, axis=1, out=total, keepdims=True)
+        after /= total
         state = after
     forward, backward = states[:, :batch, 0], states[-2::-1, batch:, 0]
     legal = np.log(np.maximum(forward[-1, :, 0], 1e-30))
@@ -209,13 +209,15 @@ def viterbi(emissions: np.ndarray) -> np.ndarray:
     outside = np.zeros((time + 1, batch), dtype=np.float32)  # best score of a path that ends outside an entity
     inside = np.full((time + 1, *begin.shape[1:]), NEVER, dtype=np.float32)  # and of one within each label
     work = np.empty_like(inside[0])
-    for t in range(time):
-        np.add(inside[t], go_on[t], out=inside[t + 1])
-        np.add(outside[t][:, None], begin[t], out=work)
-        np.maximum(inside[t + 1], work, out=inside[t + 1])
-        np.add(inside[t], end[t], out=work)
-        np.maximum.reduce(work, axis=1, out=outside[t + 1], initial=NEVER)
-        np.maximum(outside[t + 1], outside[t] + stay[t], out=outside[t + 1])
+    columns = outside[:, :, None]
+    steps = zip(inside, inside[1:], columns, outside, outside[1:], begin, go_on, end, stay, strict=False)
+    for within, after, column, free, after_free, begun, gone, ended, stayed in steps:
+        np.add(within, gone, out=after)
+        np.add(column, begun, out=work)
+        np.maximum(after, work, out=after)
+        np.add(within, ended, out=work)
+        np.maximum.reduce(work, axis=1, out=after_free, initial=NEVER)
+        np.maximum(after_free, free + stayed, out=after_free)
     before = outside[:-1, :, None]
     opener = before + begin >= inside[:-1] + go_on
     ends = np.full((time, batch, tags), NEVER, dtype=np.float32)

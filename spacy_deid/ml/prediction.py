@@ -329,7 +329,7 @@ class _Network:
 
     def score(self, hidden: np.ndarray) -> np.ndarray:
         """Compute the scores from the outputs of the first layer; shape (rows, width) → (rows, tags)."""
-        window, width, most = self.window, self.width, _BLOCK + 2 * self.reach
+        window, width, most = self.window, self.width, min(len(hidden), _BLOCK + 2 * self.reach)
         scores = np.empty((len(hidden), len(self.bias)), dtype=np.float32)
         padded = np.empty((most + 2 * window, width), dtype=np.float32)
         sums, more = (np.empty((most, len(self.layers[0].bias)), dtype=np.float32) for _ in range(2))

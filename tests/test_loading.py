@@ -166,3 +166,11 @@ def test_a_pipeline_that_spacy_packaged_is_checked_too(folder, tmp_path, monkeyp
     with pytest.raises(ConfigError, match="its file deid_ruler/terms differs from what was saved"):
         importlib.import_module("es_probe").load()
     sys.modules.pop("es_probe", None)
+
+
+def test_a_loaded_pipeline_has_the_meta_that_was_saved():
+    nlp, saved = spacy_deid.load("es"), json.loads((spacy_deid.shipped_pipelines()["es"] / "meta.json").read_text())
+    assert {name: nlp.meta[name] for name in ("name", "version", "sources")} == {
+        name: saved[name] for name in ("name", "version", "sources")
+    }
+    assert list(nlp.meta["labels"]["deid_patterns"]) == list(nlp.get_pipe("deid_patterns").labels)

@@ -1,6 +1,7 @@
 """The predictor gives the scores of the thinc model, for whole notes and for stretches of them."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -93,6 +94,31 @@ def test_tables_of_the_predictor_are_bounded_and_stay_out_of_pickles(committee, 
     assert len(pickle.dumps(again)) == len(pickle.dumps(Predictor(committee, 25)))
     for i, scores in scores_of(again, docs).items():
         np.testing.assert_allclose(scores, full[i], atol=1e-4)
+
+
+def test_word_forms_are_in_no_pickle():
+    features = NoteFeatures()
+    assert len(features(make_doc(NOTE))) > 20
+    assert pickle.dumps(features) == pickle.dumps(NoteFeatures())
+    assert pickle.dumps(features.forms) == pickle.dumps(NoteFeatures().forms)
+
+
+def test_threads_may_share_a_predictor(committee, monkeypatch):
+    monkeypatch.setattr(prediction, "CACHE_SIZE", 20)  # the tables are made again and again
+    monkeypatch.setattr(word_forms, "CACHE_SIZE", 20)
+    notes = [[make_doc(f"{NOTE} {'Ana ' * k}{'abc' * k}")] for k in range(8)]
+    alone = [scores_of(Predictor(committee), docs)[0] for docs in notes]
+    shared = Predictor(committee, 30)
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda docs: scores_of(shared, docs)[0], notes * 3))
+    for scores, expected in zip(together, alone * 3, strict=True):
+        np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_notes_that_are_read_together_have_the_features_of_each():
+    docs = [make_doc(text) for text in (NOTE, "", "Nombre: Ana\n", " ", NOTE.upper(), "Ana: Ana")]
+    view = NoteFeatures().read(docs)
+    assert np.array_equal(view.rows(0, len(view)), np.concatenate([NoteFeatures()(doc) for doc in docs]))
 
 
 @settings(deadline=None)

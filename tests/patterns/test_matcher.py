@@ -77,6 +77,20 @@ def test_begins_tries_numbers_and_capitals_only() -> None:
     assert found("a1 B2 3c", begins="code", pattern=r"\w+") == ["B2", "3c"]
 
 
+def test_rules_that_are_tried_together_match_as_they_do_alone() -> None:
+    plain = {"label": "MRN", "begins": "code"}
+    rules = [
+        Rule(id="t/named", pattern=r"(?P<phi>[A-Z]{2}\d{2})x", **plain),
+        Rule(id="t/case", pattern=r"[a-z]{3}9", flags="i", **plain),
+        Rule(id="t/same", pattern=r"(\d)\1-\1", **plain),
+        Rule(id="t/needs", pattern=r"\d{5}", needs=["zip"], **plain),
+    ]
+    text = "AB12x Abc9 77-7 78-7 12345 ab12x abc9 Zeta"
+    assert [found(text, **{**rule.to_dict(), "id": "t/t"}) for rule in rules] == [["AB12"], ["Abc9"], ["77-7"], []]
+    assert [match.rule for match in RuleMatcher(rules).find(text)] == ["t/named", "t/case", "t/same"]
+    assert [match.rule for match in RuleMatcher(rules).find(f"{text} zip")][3:] == ["t/needs"]
+
+
 def test_context_must_stand_near() -> None:
     context = Context(before=["plate"], after=["plate"], within=8)
     assert found("plate 1 and then quite far 2 plate 3", context=context) == ["1", "2", "3"]

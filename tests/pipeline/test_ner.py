@@ -82,6 +82,13 @@ TEXT = "Nombre: Ana Pérez. Edad: 53 años."
 FOUND = [("Ana Pérez", "PATIENT"), ("53 años", "AGE")]
 
 
+def test_a_component_saves_nothing_of_the_notes_it_read(nlp):
+    ner = nlp.get_pipe("deid_ner")
+    before = ner.to_bytes(exclude=["vocab"])
+    assert nlp("Nombre: Zyxwalda Qqrtov. Edad: 53 años.").ents is not None
+    assert ner.to_bytes(exclude=["vocab"]) == before
+
+
 def test_learns_the_examples(nlp):
     assert found(nlp(TEXT)) == FOUND
     assert found(nlp("Hemoglobina 13,2 g/dl y dieta.")) == []

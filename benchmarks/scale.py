@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
@@ -44,6 +44,9 @@ from pyarrow import parquet
 from benchmarks.throughput import make_notes
 from spacy_deid.evaluation import MetricRow, write_rows
 from spacy_deid.warehouse.batches import deidentify_batch
+from spacy_deid.warehouse.engines import LocalEngine, Outcome, process
+from spacy_deid.warehouse.inputs import InputSettings
+from spacy_deid.warehouse.run import Run
 from spacy_deid.warehouse.settings import Settings, TableColumns
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -65,13 +68,16 @@ def speed(
     prices: Annotated[Path, typer.Option(help="File of prices.")] = Path("benchmarks/prices.toml"),
 ) -> None:
     """Measure the overhead over the bare function, the ratio of two workers to one, and the cost of many notes."""
-    engines = engine or list(WORKERS)
+    engines = list(WORKERS) if engine is None else engine
     stamp = make_stamp(f"python -m benchmarks.scale speed --notes {notes} --rows {rows} --pipeline {pipeline}", notes)
     row = partial(MetricRow, **stamp)
     price = tomllib.loads(prices.read_text(encoding="utf8"))["per_hour"]["2 cores"] / 2
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         write_notes(folder / "notes.parquet", notes)
+        overhead = round(measure_overhead(folder, pipeline, rows), 3)
+        name = "partition over the bare function, processor time in turn"
+        write_rows(METRICS, [row(name, overhead, 0.1, "lower")])
         for each in engines:
             # next to its engine, because the machine may be slower at another time
             bare = time_bare(folder / "notes.parquet", pipeline, min(rows, 1000))
@@ -112,8 +118,8 @@ def kills(
     """Kill drivers and workers at random moments and compare the output with that of an undisturbed run."""
     command = f"python -m benchmarks.scale kills --kills {kills} --notes {notes} --rows {rows} --pipeline {pipeline}"
     stamp, rng = make_stamp(command, notes), random.Random(seed)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         write_notes(folder / "notes.parquet", notes)
         with driver(folder, pipeline, "local", 2, rows, "undisturbed") as process:
             process.wait()
@@ -180,6 +186,41 @@ def measure(folder: Path, pipeline: str, engine: str, n_process: int, rows: int)
         load=round(load, 2),
         partition=statistics.mean(record["seconds"] for record in records),
     )
+
+
+@dataclass
+class Alternating(LocalEngine):
+    """Processes partitions in this process, each followed by the bare function on the same notes.
+
+    table (pyarrow.Table): the notes.
+    rows (int): notes in a partition.
+    """
+
+    table: Any
+    rows: int
+
+    def run(self, folder: Path, names: Sequence[str], n_process: int) -> Iterator[Outcome]:
+        """See `Engine`. The ratios of processor time are in `ratios` afterwards."""
+        settings = Settings.from_json(json.loads((folder / "run" / "manifest.json").read_bytes())["settings"])
+        deid = settings.open()
+        self.ratios = []
+        for number, name in enumerate(names):
+            start = time.process_time()
+            yield process(str(folder), name)
+            middle = time.process_time()
+            batch = self.table.slice(number * self.rows, self.rows).combine_chunks().to_batches()[0]
+            deidentify_batch(batch, deid, settings.columns)
+            self.ratios.append((middle - start) / (time.process_time() - middle))
+
+
+def measure_overhead(folder: Path, pipeline: str, rows: int, partitions: int = 15) -> float:
+    """The processor time of a partition over that of the bare function, less 1: the median of some partitions."""
+    path = folder / "some.parquet"
+    table = parquet.read_table(folder / "notes.parquet").slice(0, rows * (partitions + 1))
+    parquet.write_table(table, path, row_group_size=1000)
+    engine = Alternating(table, rows)
+    Run(Settings(pipeline), InputSettings(str(path), rows=rows), folder / "alternating", engine, 0)()
+    return statistics.median(engine.ratios[1:]) - 1
 
 
 def estimate_hours(one: Measured, two: Measured, cores: int) -> float:
@@ -269,7 +310,7 @@ def find_worker(pid: int, engine: str, rng: random.Random) -> psutil.Process | N
     with suppress(psutil.NoSuchProcess):
         for each in psutil.Process(pid).children(recursive=True):
             with suppress(psutil.NoSuchProcess):
-                if WORKERS[engine] in " ".join(each.cmdline()) and "tracker" not in " ".join(each.cmdline()):
+                if WORKERS[engine] in " ".join(each.cmdline()) and "resource_tracker" not in " ".join(each.cmdline()):
                     found += [each] if not each.children() else []
     return rng.choice(found) if found else None
 

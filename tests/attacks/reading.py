@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import pikepdf
 import pypdfium2
-from PIL import Image
+from PIL import Image, ImageOps
 
 __all__ = ["bar_codes", "fold", "layers", "ocr", "pages", "raw_strings", "readings", "still_readable"]
 
@@ -140,10 +140,20 @@ def pages(data: bytes, dpi: int = DPI) -> list[Image.Image]:
         return found
 
 
+def trimmed(image: Image.Image, margin: int = 60) -> Image.Image:
+    """A picture without its white edges, which Tesseract would read as well."""
+    box = ImageOps.invert(image.convert("L")).getbbox()
+    if box is None:
+        return image
+    left, top = (max(0, edge - margin) for edge in box[:2])
+    right, bottom = (min(edge + margin, limit) for edge, limit in zip(box[2:], image.size, strict=True))
+    return image.crop((left, top, right, bottom))
+
+
 def ocr(image: Image.Image, language: str = "eng", dpi: int = DPI, modes: Sequence[int] = PSM) -> str:
     """What the command `tesseract` reads in a picture, with each mode of page segmentation."""
     packed = io.BytesIO()
-    image.save(packed, "PPM")
+    trimmed(image).save(packed, "PPM")
     texts = []
     for mode in modes:
         command = ["tesseract", "stdin", "stdout", "-l", language, "--psm", str(mode), "--dpi", str(dpi)]

@@ -356,7 +356,8 @@ class Errors:
     D611 = "{path}: the output would replace the carrier notes. Choose another output path"
     D612 = "unknown type of noise. Known types: {known}"
     D613 = "{path}, line {line}: {reason}"
-    D614 = "{path}: no authored notes (files .txt that begin with '#! brief: NAME')"
+    D614 = "{path}: no authored notes of language '{lang}' and split '{split}'"
+    D615 = "{path}: no authored notes (files .txt that begin with '#! brief: NAME')"
     D620 = "{path}, record {record}: {reason}"
     D621 = "{path}, record {record}: unknown identifier type. Known types: {known}"
 

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +23,9 @@ from ..loading import load
 from ..offsets import move_spans
 from ..results import Result
 from ..synth import make_corpus
+from ..synth.authored import read_authored
 from ..synth.carriers import make_rule_labeller, read_carriers
+from ..synth.corpus import make_authored_corpus
 from .console import progress, reporting, say, stoppable
 from .ehr_context import FileContext, PatientIdFrom
 from .options import (
@@ -252,6 +255,10 @@ def synth(
         typer.Option(help="Split to make. Different splits share no templates, carriers or rare names."),
     ] = "train",
     carriers: Annotated[Path | None, typer.Option(help="Folder of real notes to put identifiers into.")] = None,
+    authored: Annotated[
+        Path | None,
+        typer.Option(help="Folder of authored notes: as they were written, and filled again until there are --n."),
+    ] = None,
     prelabel: Annotated[
         str,
         typer.Option(help="Pipeline that finds the identifiers that the carriers already have, 'rules', or 'none'."),
@@ -264,6 +271,8 @@ def synth(
     """Make notes with gold PHI. Existing files are not replaced, and a command that fails leaves no files."""
     with reporting():
         one_file = format in ("jsonl", "spacy")
+        if carriers is not None and authored is not None:
+            raise ConfigError(Errors.D412.format(first="carriers", second="authored"))
         if carriers is not None:
             place, source = output.resolve(), carriers.resolve()
             if source.is_relative_to(place) or (output.is_file() and place.is_relative_to(source)):
@@ -273,11 +282,19 @@ def synth(
             raise InputError(Errors.D608.format(path=output))
         notes = read_carriers(carriers, lang) if carriers else []
         finder = _make_finder(prelabel, lang) if notes and prelabel != "none" else None
-        documents = list(make_corpus(lang, n, seed, split, carriers=notes, prelabel=finder, noise=noise))
+        if authored:
+            written = [note for note in read_authored(authored) if (note.lang, note.split) == (lang, split)]
+            if not written:
+                raise InputError(Errors.D614.format(path=authored, lang=lang, split=split))
+            turns = (make_authored_corpus(written, seed, turn, noise=noise if turn else 0.0) for turn in count())
+            documents = list(islice(chain.from_iterable(turns), n))
+        else:
+            documents = list(make_corpus(lang, n, seed, split, carriers=notes, prelabel=finder, noise=noise))
         if one_file:
             _write_file(documents, output, format, make_blank(lang), scheme)
         else:
             made = {"lang": lang, "split": split, "seed": seed, "n": n}
+            made |= {"begin": f"{lang}-"} if authored else {}
             _write_corpus(documents, output, format, scheme, json.dumps(made) + "\n")
         entities = sum(len(document.entities) for document in documents)
         typer.echo(f"{len(documents)} notes with {entities} entities in {output}")
@@ -303,7 +320,7 @@ def _is_corpus(folder: Path) -> bool:
     files = [file for file in folder.iterdir() if file.name != _MADE]
     try:
         made = json.loads((folder / _MADE).read_text(encoding="utf8"))
-        begin = f"{made['lang']}-{made['split']}-{made['seed']}-"
+        begin = made.get("begin") or f"{made['lang']}-{made['split']}-{made['seed']}-"
     except (OSError, ValueError, KeyError, TypeError):
         return not any(folder.iterdir())
     return all(file.name.startswith(begin) and file.suffix in {".txt", ".ann", ".xml"} for file in files)

@@ -142,12 +142,12 @@ def read_authored(path: Path) -> list[AuthoredNote]:
     path (Path): file or folder.
     RETURNS (list[AuthoredNote]): in the order of the files' names and of the notes.
     RAISES: InputError naming file and line if a file cannot be read, is not UTF-8, or has mark-up that does not parse,
-        an unknown label or modifier, or a person that is not declared (D613); if the folder has no notes (D614).
+        an unknown label or modifier, or a person that is not declared (D613); if the folder has no notes (D615).
     """
     files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
     notes = [note for file in files for note in _read_file(file)]
     if not notes:
-        raise InputError(Errors.D614.format(path=path))
+        raise InputError(Errors.D615.format(path=path))
     return notes
 
 
@@ -218,14 +218,13 @@ def parse_note(lines: list[str], brief: str, number: int) -> AuthoredNote:
     parts, marks, length, last = list[str](), list[Mark](), 0, 0
     body = "\n".join(lines[at:]).rstrip()
     for match in _MARK.finditer(body):
-        row = at + body.count("\n", 0, match.start())
         before = body[last : match.start()]
-        _check_plain(before, row)
+        _check_plain(before, at + body.count("\n", 0, last))
         length += len(before)
-        marks.append(_read_mark(match, length, persons, row))
+        marks.append(_read_mark(match, length, persons, at + body.count("\n", 0, match.start())))
         parts += [before, match[1]]
         length, last = length + len(match[1]), match.end()
-    _check_plain(body[last:], at + body.count("\n"))
+    _check_plain(body[last:], at + body.count("\n", 0, last))
     return AuthoredNote(brief, number, "".join([*parts, body[last:]]), tuple(marks), persons, fields)
 
 
@@ -267,11 +266,12 @@ def _read_mark(match: re.Match[str], start: int, persons: Mapping[str, Person], 
 
 
 def _check_plain(text: str, line: int) -> None:
-    """Check that text between marks has no broken mark and no header line."""
-    if _BROKEN.search(text):
-        raise _MarkupError(line, "a mark that does not parse")
-    if any(part.startswith("#!") or _NOTE.fullmatch(part) for part in text.split("\n")[1:]):
-        raise _MarkupError(line, "a line '#!' or '=== NUMBER' inside a note")
+    """Check that text between marks, which begins in a line, has no broken mark and no header line."""
+    if broken := _BROKEN.search(text):
+        raise _MarkupError(line + text.count("\n", 0, broken.start()), "a mark that does not parse")
+    for i, part in enumerate(text.split("\n")):
+        if i and (part.startswith("#!") or _NOTE.fullmatch(part)):
+            raise _MarkupError(line + i, "a line '#!' or '=== NUMBER' inside a note")
 
 
 # ---------------------------------------------------------------- checks

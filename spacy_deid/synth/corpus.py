@@ -16,10 +16,12 @@ from random import Random
 
 from ..errors import ConfigError, Errors, InputError
 from ..evaluation import AnnotatedText, Entity
+from .authored import AuthoredNote
 from .identity import Case
 from .language import Language, Template, load_language, split_of_carrier
 from .markup import Writer, slots
 from .noise import add_noise
+from .refill import refill
 from .values import Filler
 
 SPLITS = ("train", "dev", "test")
@@ -80,6 +82,23 @@ def make_corpus(
         else:
             note = drop_unused(make_note(language, rng, split, name), language)
         yield add_noise(note, rng) if rng.random() < noise else note
+
+
+def make_authored_corpus(
+    notes: Sequence[AuthoredNote], seed: int, turn: int, *, noise: float = 0.0
+) -> Iterator[AnnotatedText]:
+    """Generate one note from each authored note.
+
+    notes (Sequence[AuthoredNote]): the authored notes.
+    seed (int): seed of the random generators.
+    turn (int): 0 for the notes as they were written; each other number fills them with other values.
+    noise (float): share of the notes with typing or scanning errors.
+    YIELDS (AnnotatedText): notes named by their brief, their number and the turn.
+    """
+    for note in notes:
+        rng = Random(f"authored/{seed}/{turn}/{note.name}")
+        made = replace(refill(note, rng) if turn else note.annotated(), name=f"{note.name}-{turn:02}")
+        yield add_noise(made, rng) if rng.random() < noise else made
 
 
 def check_injection(language: Language, split: str) -> None:

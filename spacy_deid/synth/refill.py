@@ -2,9 +2,9 @@
 
 Every word of a declared name is replaced by one other word in the whole note, so that relatives who share a surname
 share the new one, and each mention keeps its form: order, initials, capitals, lost accents, case endings, typing
-errors. Dates move by the same number of whole weeks, so that weekdays, ages and intervals stay true. Numbers keep their
-format, and those of a kind with a check digit get a valid one. A town moves with its postal code, if the language's
-list of places has it.
+errors. Dates move by the same number of whole weeks, so that weekdays, ages and intervals stay true. Numbers keep
+their format, and those of a kind with a check digit get a valid one. A town moves with its postal code, if the
+list of places of the language has it.
 
 What cannot be replaced without doubt stays as it was written: a person with a mention that does not follow from the
 declared name, all dates of a note with one that does not parse, institutions, streets, professions and ages.
@@ -22,7 +22,7 @@ from ..lang.inflection import inflect, inflects
 from ..lang.text import fold
 from ..surrogates.calendar import replace_dates
 from ..surrogates.calendar.shifting import DateRules
-from ..surrogates.keys import ProjectKey
+from ..surrogates.keys import IdentityKey, ProjectKey
 from ..surrogates.mention import AROUND, Mention
 from ..surrogates.numbers import replace_ids
 from .authored import NAMES, AuthoredNote, Mark, Person
@@ -36,6 +36,7 @@ _NUMBERS = frozenset(
     "SSN NATIONAL_ID MRN ENCOUNTER_ID INSURANCE_ID HEALTH_PLAN ACCOUNT LICENSE EMPLOYEE_ID VEHICLE DEVICE "
     "BIOMETRIC ID_OTHER IP_ADDRESS".split()
 )
+_RULES = DateRules(keep_weekday=True, season=21)
 _ORIGIN_SHARE = 0.25  # persons whose names are drawn from a group of origin
 
 
@@ -92,8 +93,9 @@ def refill(note: AuthoredNote, rng: Random) -> AnnotatedText:
     language = load_language(note.lang)
     values: dict[int, str] = {}
     names = _rename(note, language, rng, values)
-    _move_dates(note, rng, values)
-    _change_numbers(note, rng, values)
+    key = ProjectKey(rng.randbytes(32)).patient("note")
+    _move_dates(note, key, values)
+    _change_numbers(note, key, rng, values)
     _move_places(note, language, rng, values)
     for i, mark in enumerate(note.marks):
         if mark.label in _ADDRESSES and not mark.fixed:
@@ -291,28 +293,25 @@ def _mentions(note: AuthoredNote, chosen: list[int]) -> list[Mention]:
     ]
 
 
-def _move_dates(note: AuthoredNote, rng: Random, values: dict[int, str]) -> None:
+def _move_dates(note: AuthoredNote, key: IdentityKey, values: dict[int, str]) -> None:
     """Move all dates by the same number of weeks, or none of them if one cannot be moved."""
     chosen = [i for i, mark in enumerate(note.marks) if mark.label == "DATE" and not mark.fixed]
     if not chosen or any(mark.fixed for mark in note.marks if mark.label == "DATE"):
         return
-    key = ProjectKey(rng.randbytes(32)).patient("note")
-    rules = DateRules(keep_weekday=True, season=21)
-    made = replace_dates(_mentions(note, chosen), key, note.lang, rules)
+    made = replace_dates(_mentions(note, chosen), key, note.lang, _RULES)
     if all(made):
         values.update({i: value for i, value in zip(chosen, made, strict=True) if value})
 
 
-def _change_numbers(note: AuthoredNote, rng: Random, values: dict[int, str]) -> None:
+def _change_numbers(note: AuthoredNote, key: IdentityKey, rng: Random, values: dict[int, str]) -> None:
     """Redraw the digits of numbers. Equal texts become equal numbers; a check digit stays right, or wrong."""
-    key = ProjectKey(rng.randbytes(32)).patient("note")
     made: dict[str, str] = {}
     for i, mark in enumerate(note.marks):
         if mark.fixed or mark.label not in _NUMBERS | _PHONES:
             continue
         text = note.text[mark.start : mark.end]
         if text not in made and mark.kind and not mark.bad:
-            (valid,) = replace_ids(_mentions(note, [i]), key, note.lang, lambda value: False)
+            (valid,) = replace_ids(_mentions(note, [i]), key, note.lang, lambda _: False, _RULES)
             made[text] = valid or text
         elif text not in made:
             made[text] = _redraw(text, rng, keep=3 if mark.label in _PHONES else 0)

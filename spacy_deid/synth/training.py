@@ -4,6 +4,7 @@ An augmenter yields each example unchanged, sometimes followed by a changed copy
 """
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -14,8 +15,9 @@ from spacy.util import registry
 from ..errors import ConfigError, Errors
 from ..evaluation import AnnotatedText, Entity
 from ..evaluation.formats import align_entities, make_docs
+from .authored import read_authored
 from .carriers import make_rule_labeller, read_carriers
-from .corpus import carry, check_injection, make_corpus
+from .corpus import carry, check_injection, make_authored_corpus, make_corpus
 from .language import load_language
 from .noise import HANDS, add_noise
 
@@ -59,6 +61,38 @@ def make_synth_corpus(
             lang, n, seed, split, carriers=given, prelabel=finder, carrier_share=carrier_share, noise=noise
         )
         for note in notes:
+            (doc,), _ = make_docs([note], nlp.make_doc, scheme=scheme)
+            example = Example(nlp.make_doc(note.text), doc)
+            yield from augmenter(nlp, example) if augmenter else (example,)
+
+    return read
+
+
+@registry.readers("spacy_deid.authored_corpus.v1")
+def make_authored_reader(
+    path: str | Path,
+    fill: bool = True,
+    seed: int = 1,
+    scheme: str = "canonical",
+    augmenter: Augmenter | None = None,
+) -> Callable[[Pipeline], Iterator[Example]]:
+    """Create a reader of authored notes.
+
+    path (str | Path): file or folder of authored notes, see `authored.read_authored`.
+    fill (bool): whether to fill the notes with other persons, numbers and dates in each pass after the first. False
+        for notes that are used for evaluation.
+    seed (int): seed of the random generators.
+    scheme (str): label scheme of the examples.
+    augmenter (Callable | None): as that of ``spacy.Corpus.v1``.
+    RETURNS (Callable[[Language], Iterator[Example]]): reader for a section ``[corpora.NAME]``, with the tokenizer
+        of the pipeline.
+    RAISES: in the first pass, InputError as `authored.read_authored`, ConfigError (D002) for an unknown scheme.
+    """
+    passes = count()
+
+    def read(nlp: Pipeline) -> Iterator[Example]:
+        turn = next(passes) if fill else 0
+        for note in make_authored_corpus(read_authored(Path(path)), seed, turn):
             (doc,), _ = make_docs([note], nlp.make_doc, scheme=scheme)
             example = Example(nlp.make_doc(note.text), doc)
             yield from augmenter(nlp, example) if augmenter else (example,)

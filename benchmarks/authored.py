@@ -1,0 +1,228 @@
+"""Evaluate pipelines on the authored development notes, by genre, difficulty, country and label.
+
+    python -m benchmarks.authored corpus/authored [--lang en] [--point balanced] [--metrics metrics/authored.json]
+    python -m benchmarks.authored agreement corpus/authored
+
+Only letters and digits count, whatever the label under which they are found. *Direct* identifiers are names, numbers,
+contacts, streets, postal codes and dates; the others (*quasi*: ages, professions, institutions, places) identify
+together. A note is *clean* if it has identifiers and no direct one keeps a letter or digit. An *alarm* is a found span
+in a note without identifiers.
+
+``agreement`` compares the notes with a second reading of the same texts (corpus/authored/second), by readers who did
+not see the marks: agreement of characters is F1 of the covered letters and digits, agreement of labels is the share of
+the characters covered by both that have the same label.
+"""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import spacy_deid
+from spacy_deid import Deidentifier
+from spacy_deid.evaluation import AnnotatedText, Entity
+from spacy_deid.evaluation.counts import alphanumeric_mask, coverage_mask
+from spacy_deid.evaluation.rows import MetricRow, command_line, replace_rows
+from spacy_deid.synth.authored import NAMES, AuthoredNote, read_authored
+
+# a traceback that shows local variables would show notes
+app = typer.Typer(pretty_exceptions_enable=False)
+
+QUASI = frozenset(
+    "AGE PROFESSION HOSPITAL HEALTH_CENTER DEPARTMENT ORGANIZATION CITY STATE COUNTRY LOCATION_OTHER OTHER".split()
+)
+POINTS = ("balanced", "high_recall")
+LANGUAGES = ("en", "es", "fi")
+Brief = Mapping[str, str]
+Folder = Annotated[Path, typer.Argument(help="Folder of the authored corpus.")]
+Metrics = Annotated[Path, typer.Option(help="File of the metric rows.")]
+
+
+def read_briefs(folder: Path, lang: str) -> dict[tuple[str, int], Brief]:
+    """Read the briefs of a language. RETURNS (dict): (brief, number of the note) → columns of the table."""
+    with (folder / "briefs" / f"{lang}.csv").open(encoding="utf8", newline="") as file:
+        return {(row["brief"], int(row["note"])): row for row in csv.DictReader(file)}
+
+
+class Tally:
+    """Counts of letters and digits, and of notes.
+
+    counts (dict[str, int]): "direct", "names" and "quasi" due, with " found" the covered ones; "found" and "right" for
+        precision; "due" and "clean" notes; "quiet" notes without identifiers and "alarms" in them.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = defaultdict(int)
+
+    def add(self, gold: AnnotatedText, found: Sequence[Entity]) -> None:
+        """Count a note."""
+        size, letters = len(gold.text), alphanumeric_mask(gold.text)
+        marked, all_gold = coverage_mask(found, size) & letters, coverage_mask(gold.entities, size) & letters
+        kinds = {
+            "direct": [e for e in gold.entities if e.label not in QUASI],
+            "names": [e for e in gold.entities if e.label in NAMES],
+            "quasi": [e for e in gold.entities if e.label in QUASI],
+        }
+        for kind, entities in kinds.items():
+            mask = coverage_mask(entities, size) & letters
+            self.counts[kind] += int(mask.sum())
+            self.counts[f"{kind} found"] += int((mask & marked).sum())
+        direct = coverage_mask(kinds["direct"], size) & letters
+        self.counts["found"] += int(marked.sum())
+        self.counts["right"] += int((marked & all_gold).sum())
+        self.counts["due"] += bool(gold.entities)
+        self.counts["clean"] += bool(gold.entities) and not (direct & ~marked).any()
+        self.counts["quiet"] += not gold.entities
+        self.counts["alarms"] += 0 if gold.entities else len(found)
+
+    def figures(self) -> Iterator[tuple[str, float, str]]:
+        """Yield name, value and direction of the figures that are defined."""
+        c = self.counts
+        for name, part, whole, better in (
+            ("direct recall", c["direct found"], c["direct"], "higher"),
+            ("recall of names", c["names found"], c["names"], "higher"),
+            ("quasi recall", c["quasi found"], c["quasi"], "higher"),
+            ("precision", c["right"], c["found"], "higher"),
+            ("clean notes", c["clean"], c["due"], "higher"),
+            ("alarms per note without identifiers", c["alarms"], c["quiet"], "lower"),
+        ):
+            if whole:
+                yield name, part / whole, better
+
+
+def slices(note: AuthoredNote, brief: Brief) -> Iterator[str]:
+    """Yield the groups that a note belongs to: all notes, its country, kind, difficulty and genre."""
+    yield ""
+    yield f"country {brief['region'].partition(',')[0]}" if "," in brief["region"] else f"region {brief['region']}"
+    yield f"kind {brief['kind']}"
+    if brief["difficulty"]:
+        yield f"difficulty {brief['difficulty']}"
+    yield f"genre {brief['genre']}"
+
+
+def measure(
+    notes: Sequence[AuthoredNote], found: Iterable[Sequence[Entity]], briefs: Mapping[tuple[str, int], Brief]
+) -> tuple[dict[str, Tally], dict[str, list[int]]]:
+    """Count the notes of all groups, and the letters and digits of each label.
+
+    RETURNS (tuple): group → tally; label → letters and digits due, and covered ones.
+    """
+    groups: dict[str, Tally] = defaultdict(Tally)
+    labels: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for note, entities in zip(notes, found, strict=True):
+        gold = note.annotated()
+        for group in slices(note, briefs[note.brief, note.number]):
+            groups[group].add(gold, entities)
+        letters = alphanumeric_mask(gold.text)
+        marked = coverage_mask(entities, len(gold.text)) & letters
+        for entity in gold.entities:
+            part = np.s_[entity.start : entity.end]
+            labels[entity.label][0] += int(letters[part].sum())
+            labels[entity.label][1] += int(marked[part].sum())
+    return groups, labels
+
+
+@app.command()
+def baseline(
+    context: typer.Context,
+    folder: Folder,
+    lang: Annotated[list[str] | None, typer.Option(help="Languages; all by default.")] = None,
+    point: Annotated[list[str] | None, typer.Option(help="Operating points; both by default.")] = None,
+    metrics: Metrics = Path("metrics/authored.json"),
+) -> None:
+    """Evaluate the included pipelines on the development notes."""
+    command, rows = command_line("benchmarks.authored baseline", context), list[MetricRow]()
+    for code in lang or LANGUAGES:
+        notes, briefs = read_authored(folder / code / "dev"), read_briefs(folder, code)
+        for name in point or POINTS:
+            deid = Deidentifier(spacy_deid.load(code), operating_point=name)
+            results = deid.detect([note.text for note in notes])
+            found = [[Entity(e.start, e.end, e.label) for e in result.entities] for result in results]
+            groups, labels = measure(notes, found, briefs)
+
+            def row(title: str, value: float, better: str, code: str = code, name: str = name) -> None:
+                today, data = date.today().isoformat(), f"authored {code}"
+                rows.append(
+                    MetricRow(f"{name}: {title}", round(value, 5), None, better, data, "dev", command, today)  # type: ignore[arg-type]
+                )
+
+            for group, tally in sorted(groups.items()):
+                for title, value, better in tally.figures():
+                    row(f"{title}, {group}" if group else title, value, better)
+            for label, (due, covered) in sorted(labels.items()):
+                row(f"recall of {label}", covered / due, "higher")
+            shown = ", ".join(f"{title} {value:.3f}" for title, value, _ in groups[""].figures())
+            typer.echo(f"{code} {name}, {len(notes)} notes: {shown}")
+    replace_rows(metrics, rows)
+
+
+@app.command()
+def agreement(
+    context: typer.Context, folder: Folder, metrics: Metrics = Path("metrics/authored_agreement.json")
+) -> None:
+    """Compare the notes with their second reading."""
+    command, rows = command_line("benchmarks.authored agreement", context), list[MetricRow]()
+    for code in LANGUAGES:
+        first = {note.name: note.annotated() for note in read_authored(folder / code)}
+        second = {note.name: note.annotated() for note in read_authored(folder / "second" / code)}
+        both: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])  # label → first, second, both
+        same = shared = 0
+        for name, other in second.items():
+            note = first[name]
+            if note.text != other.text:
+                raise typer.BadParameter(f"{name}: the texts of the two readings differ")
+            mine, theirs = _labels(note), _labels(other)
+            for a, b in zip(mine, theirs, strict=True):
+                for label in {a, b} - {""}:
+                    counts = both[label]
+                    counts[0] += a == label
+                    counts[1] += b == label
+                    counts[2] += a == b
+                counts = both[""]
+                counts[0] += a != ""
+                counts[1] += b != ""
+                counts[2] += a != "" and b != ""
+                shared += a != "" and b != ""
+                same += a != "" and a == b
+        today = date.today().isoformat()
+        agreed = [
+            ("agreement of characters, F1", _f1(both.pop("")), 0.97),
+            ("agreement of labels", same / shared, 0.95),
+        ]
+        agreed += [
+            (f"agreement of characters, F1, {label}", _f1(counts), None) for label, counts in sorted(both.items())
+        ]
+        rows += [
+            MetricRow(title, round(value, 5), target, "higher", f"authored {code}", "second reading", command, today)
+            for title, value, target in agreed
+        ]
+        rows.append(
+            MetricRow(
+                "notes read twice", len(second), None, "higher", f"authored {code}", "second reading", command, today
+            )
+        )
+        typer.echo(f"{code}, {len(second)} notes: characters {agreed[0][1]:.3f}, labels {agreed[1][1]:.3f}")
+    replace_rows(metrics, rows)
+
+
+def _labels(note: AnnotatedText) -> list[str]:
+    """Return the label of each letter and digit of a note, "" for none."""
+    labels = [""] * len(note.text)
+    for entity in note.entities:
+        labels[entity.start : entity.end] = [entity.label] * (entity.end - entity.start)
+    return [label for label, char in zip(labels, note.text, strict=True) if char.isalnum()]
+
+
+def _f1(counts: Sequence[int]) -> float:
+    """Return F1 of the characters of two readers."""
+    first, second, both = counts
+    return 2 * both / (first + second)
+
+
+if __name__ == "__main__":
+    app()

@@ -58,8 +58,8 @@ def make_digits(folder: Folder) -> None:
         written = _NUMBER.sub(lambda m: f"[{finish(m[1], m[3], bool(m[4]))}]{m[2]}", text)
         if written != text:
             changed += 1
-            with whole_file(path) as file:
-                file.write(written.encode("utf8"))
+            with whole_file(path) as temporary:
+                temporary.write_text(written, encoding="utf8")
     typer.echo(f"{changed} file(s) changed")
 
 

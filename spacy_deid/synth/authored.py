@@ -318,11 +318,13 @@ def age_agrees(note: AuthoredNote) -> bool:
 
     note (AuthoredNote): the note.
     RETURNS (bool): False if the birth of the patient is declared, the patient is older than three, and none of the
-        numbers in marks AGE is within a year of the patient's age. True if there is nothing to compare.
+        numbers in marks AGE is within a year of the patient's age. True if there is nothing to compare, or if a field
+        "doubt" of the note begins with "age".
     """
     patient = note.persons.get("patient")
     ages = [int(n) for m in note.marks if m.label == "AGE" for n in re.findall(r"\d+", note.text[m.start : m.end])]
-    if patient is None or patient.born is None or not ages:
+    doubted = re.search(r"(^|, )age\b", note.fields.get("doubt", ""))
+    if patient is None or patient.born is None or not ages or doubted:
         return True
     years = (date.fromisoformat(note.fields["date"]) - patient.born).days / 365.2425
     return years < 3 or any(abs(age - years) < 2 for age in ages)

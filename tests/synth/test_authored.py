@@ -105,7 +105,7 @@ def test_an_error_names_file_and_line_and_no_text(tmp_path, old, new, line, reas
 
 def test_a_file_that_is_not_utf8_and_a_folder_without_notes_are_errors(tmp_path):
     (tmp_path / "latin.txt").write_bytes(HEADER.encode() + "[Muñoz](PATIENT p)".encode("latin-1"))
-    with pytest.raises(InputError, match="latin.txt"):
+    with pytest.raises(InputError, match=r"latin\.txt"):
         read_authored(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no authored notes"):

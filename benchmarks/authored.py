@@ -153,7 +153,7 @@ def baseline(
         for name in point or POINTS:
             deid = Deidentifier(spacy_deid.load(code), operating_point=name)
             results = deid.detect([note.text for note in notes])
-            found = [[Entity(e.start, e.end, e.label) for e in result.entities] for result in results]
+            found = [[Entity(*entity[:3]) for entity in result.entities] for result in results]
             groups, labels = measure(notes, found, briefs)
 
             def row(title: str, value: float, better: str, code: str = code, name: str = name) -> None:

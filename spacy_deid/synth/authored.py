@@ -27,6 +27,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 from ..errors import Errors, InputError, describe
@@ -316,15 +317,19 @@ def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple
 def age_agrees(note: AuthoredNote) -> bool:
     """Test whether the age of the patient agrees with the date of birth and the date of the note.
 
-    note (AuthoredNote): the note.
-    RETURNS (bool): False if the birth of the patient is declared, the patient is older than three, and none of the
-        numbers in marks AGE is within a year of the patient's age. True if there is nothing to compare, or if a field
+    note (AuthoredNote): the note. Compared are ages that stand close behind the patient's name, in years.
+    RETURNS (bool): False if the birth of the patient is declared, the patient is older than three, and an age that
+        stands close behind the name differs by two years or more. True if there is nothing to compare, or if a field
         "doubt" of the note begins with "age".
     """
     patient = note.persons.get("patient")
-    ages = [int(n) for m in note.marks if m.label == "AGE" for n in re.findall(r"\d+", note.text[m.start : m.end])]
-    doubted = re.search(r"(^|, )age\b", note.fields.get("doubt", ""))
-    if patient is None or patient.born is None or not ages or doubted:
+    if patient is None or patient.born is None or re.search(r"(^|, )age\b", note.fields.get("doubt", "")):
         return True
     years = (date.fromisoformat(note.fields["date"]) - patient.born).days / 365.2425
-    return years < 3 or any(abs(age - years) < 2 for age in ages)
+    ages = [
+        int(number[0])
+        for before, mark in pairwise(note.marks)
+        if mark.label == "AGE" and before.key == "patient" and before.label in NAMES and mark.start - before.end < 20
+        if (number := re.match(r"\d+", note.text[mark.start : mark.end]))
+    ]
+    return years < 3 or all(abs(age - years) < 2 for age in ages)

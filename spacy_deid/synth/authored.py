@@ -299,7 +299,8 @@ def find_unmarked(note: AuthoredNote) -> list[str]:
 def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple[str, str]]:
     """Find notes that share a run of words.
 
-    notes (Iterable[AuthoredNote]): the notes. Runs with more than half of their words in digits are not compared.
+    notes (Iterable[AuthoredNote]): the notes. Runs with three or more words of one or two characters, as in doses
+        and results of a laboratory, are not compared.
     size (int): number of words.
     RETURNS (list[tuple[str, str]]): the names of two notes, each pair once.
     """
@@ -309,7 +310,7 @@ def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple
         words = re.findall(r"\w+", note.text.casefold())
         for i in range(len(words) - size + 1):
             run = tuple(words[i : i + size])
-            if sum(word.isdigit() for word in run) <= size // 2 and seen.setdefault(run, note.name) != note.name:
+            if sum(len(word) < 3 for word in run) < 3 and seen.setdefault(run, note.name) != note.name:
                 pairs.add((seen[run], note.name))
     return sorted(pairs)
 

@@ -219,6 +219,34 @@ def agreement(
     replace_rows(metrics, rows)
 
 
+@app.command()
+def counts(context: typer.Context, folder: Folder, metrics: Metrics = Path("metrics/authored_counts.json")) -> None:
+    """Count notes, genres, specialties, institutions and lengths."""
+    command, rows = command_line("benchmarks.authored counts", context), list[MetricRow]()
+    for code in LANGUAGES:
+        notes, briefs = read_authored(folder / code), read_briefs(folder, code)
+        own = [briefs[note.brief, note.number] for note in notes]
+        words = np.array([len(note.text.split()) for note in notes])
+        figures = [
+            ("training notes", sum(note.split == "train" for note in notes), 400),
+            ("development notes", sum(note.split == "dev" for note in notes), 100),
+            ("genres", len({row["genre"] for row in own}), 25),
+            ("specialties", len({row["specialty"] for row in own}), 25),
+            ("institutions", len({note.fields["institution"] for note in notes}), 60),
+            ("identifiers", sum(len(note.marks) for note in notes), None),
+            ("share of notes under 80 words", float((words < 80).mean()), None),
+            ("share of notes above 600 words", float((words > 600).mean()), None),
+            ("share of notes without identifiers", float(np.mean([not note.marks for note in notes])), None),
+        ]
+        today = date.today().isoformat()
+        rows += [
+            MetricRow(title, round(value, 5), target, "higher", f"authored {code}", "all", command, today)
+            for title, value, target in figures
+        ]
+        typer.echo(f"{code}: " + ", ".join(f"{title} {value:.4g}" for title, value, _ in figures))
+    replace_rows(metrics, rows)
+
+
 def _labels(note: AnnotatedText) -> list[str]:
     """Return the label of each letter and digit of a note, "" for none."""
     labels = [""] * len(note.text)

@@ -72,23 +72,32 @@ def finish(number: str, kind: str, bad: bool = False) -> str:
     RETURNS (str): the number with other characters at its end (for an IBAN behind the country); unchanged if it is as
         wanted, or if nothing at these places makes it so, or if the kind has no validator.
     """
-    name = VALIDATORS.get(kind, kind)
-    if name not in validator_names():
+    if is_valid(number, kind) in (None, not bad):
         return number
-    validate = get_validator(name)
     places = [i for i, char in enumerate(number) if char.isalnum()]
-    places = places[2:4] if kind == "iban" else places[-2:]
-    if validate(number) != bad or len(places) < 2:
-        return number
-    for many in (1, 2):
-        chosen = places if kind == "iban" else places[-many:]
+    for chosen in [places[2:4]] if kind == "iban" else [places[-1:], places[-2:]]:
         for values in product(digits + ascii_uppercase, repeat=len(chosen)):
             made = list(number)
             for place, value in zip(chosen, values, strict=True):
-                made[place] = value if number[place].isdigit() == value.isdigit() else made[place]
-            if validate("".join(made)) != bad:
+                made[place] = value.lower() if number[place].islower() else value
+            if is_valid("".join(made), kind) != bad:
                 return "".join(made)
     return number
+
+
+def is_valid(number: str, kind: str) -> bool | None:
+    """Test the check digit of a number, which may be broken at the end of a line.
+
+    number (str): the number, with its separators.
+    kind (str): kind of the mark-up.
+    RETURNS (Optional[bool]): whether it is valid; None if the kind has no validator.
+    """
+    name = VALIDATORS.get(kind, kind)
+    if name not in validator_names():
+        return None
+    # a hyphen at the end of a line may belong to the number
+    whole = (number.replace("-\n", "").replace("\n", ""), number.replace("\n", ""))
+    return any(get_validator(name)(text.upper()) for text in whole)
 
 
 @app.command()

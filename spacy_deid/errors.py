@@ -16,8 +16,11 @@ models, D9xx the service and warehouses. DW### are warnings.
 
 import os
 import unicodedata
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 
 class DeidError(ValueError):
@@ -699,6 +702,21 @@ def describe(error: BaseException) -> str:
         trace = trace.tb_next
     where = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
     return Errors.D418.format(kind=type(error).__name__, where=where)
+
+
+@contextmanager
+def quiet_warnings(say: Callable[[str], None]) -> Iterator[None]:
+    """Show only the class and the line of warnings, because some of them quote the text, such as spaCy's W030.
+
+    say (Callable[[str], None]): prints a line.
+    """
+
+    def show(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+        say(f"warning: {category.__name__} at {Path(filename).name}:{lineno}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 ErrorKind = Literal["", "known", "memory", "unexpected"]

@@ -7,15 +7,13 @@ Of such exceptions only the class and the line are printed.
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
 
-from ..errors import describe, printable
+from ..errors import describe, printable, quiet_warnings
 
 
 def say(message: str) -> None:
@@ -32,7 +30,7 @@ def reporting() -> Iterator[None]:
     """Turn an exception of a command into a line on stderr and exit code 1; 130 for Ctrl-C and 143 for SIGTERM."""
     code = 1
     try:
-        with quiet_warnings():
+        with quiet_warnings(say):
             yield
     except (typer.Exit, typer.Abort, BrokenPipeError):
         raise
@@ -67,18 +65,6 @@ def stoppable(account: Callable[[], str]) -> Iterator[None]:
     finally:
         if main:
             signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def quiet_warnings() -> Iterator[None]:
-    """Print only the class and the line of warnings, because some of them quote the text, such as spaCy's W030."""
-
-    def show(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
-        say(f"warning: {category.__name__} at {Path(filename).name}:{lineno}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show  # type: ignore[assignment]
-        yield
 
 
 @contextmanager

@@ -11,6 +11,7 @@ A worker that dies is replaced, and its partition is tried again. If it dies aga
 import json
 import logging
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from ..errors import ConfigError, Errors, describe
+from ..errors import ConfigError, Errors, describe, printable, quiet_warnings
 from ..processes import Failure, Workers, attempt
 from .manifest import RunFolder
 from .partition import PartitionWorker, StopRun
@@ -60,7 +61,8 @@ def process(folder: str, name: str) -> Outcome:
     _WORKERS.clear()
     _WORKERS[folder] = worker
     try:
-        record = worker(name)
+        with quiet_warnings(_print):  # in a worker, warnings go to a log
+            record = worker(name)
     except StopRun as error:
         return Outcome(name, "stopped", reason=str(error))
     except Exception as error:
@@ -69,6 +71,11 @@ def process(folder: str, name: str) -> Outcome:
 
 
 _WORKERS: dict[str, PartitionWorker] = {}  # of this process: a worker of Ray or Spark serves one partition at a time
+
+
+def _print(line: str) -> None:
+    """Print a line to the standard error of this process."""
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def _done(name: str, record: dict[str, Any]) -> Outcome:

@@ -3,10 +3,12 @@
 import importlib.util
 import json
 import shutil
+import warnings
 from collections import namedtuple
 
 import pytest
 from conftest import build_pipeline
+from spacy.language import Language
 
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
@@ -60,6 +62,27 @@ def test_no_file_of_a_run_has_text_of_a_note(make_run, tmp_path):
     texts = str(read_notes(tmp_path / "out")) + str(read_quarantine(tmp_path / "out"))
     assert "[CITY]" in texts
     assert not any(word in texts for word in SECRETS)
+
+
+@Language.component("quotes_text")
+def quotes_text(doc):
+    warnings.warn(f"odd text: {doc.text}", UserWarning, stacklevel=1)
+    if "Nota 7" in doc.text:
+        raise ValueError(f"cannot handle '{doc.text}'")
+    return doc
+
+
+def test_a_component_that_quotes_a_note_brings_it_into_no_log_and_no_reason(make_run, table, nlp, tmp_path, capfd):
+    nlp.add_pipe("quotes_text", first=True)
+    nlp.to_disk(tmp_path / "pipeline")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        summary = make_run(table, pipeline=str(tmp_path / "pipeline"))()
+    assert summary["rows"]["quarantined"] == 10
+    shown = "".join(capfd.readouterr()) + str(summary) + str(read_quarantine(tmp_path / "out"))
+    assert "UserWarning at test_run.py" in shown
+    assert "ValueError at test_run.py" in shown
+    assert not any(word in shown for word in (*SECRETS, "Nota"))
 
 
 def test_an_audit_counts_the_same_and_writes_no_text(make_run, table, tmp_path):

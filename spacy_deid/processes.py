@@ -21,7 +21,7 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Generic, Literal, Self, TypeVar
 
-from .errors import ConfigError, ErrorKind, Errors, classify_error, describe
+from .errors import ConfigError, ErrorKind, Errors, classify_error, describe, printable, quiet_warnings
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -328,7 +328,7 @@ def _work(pipe: Connection, action: Callable[[Any], Any], others: Sequence[Conne
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)  # the processes are what runs side by side
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), quiet_warnings(lambda line: print(printable(line), file=sys.stderr, flush=True)):
         if isinstance(action, _Parcel):
             pipe.send(None)
             action = pickle.loads(pipe.recv_bytes())

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import psutil
 import pytest
@@ -231,3 +232,18 @@ def wait_for(condition, seconds=120):
             return found
         time.sleep(0.1)
     raise TimeoutError
+
+
+def warn_with(text):
+    warnings.simplefilter("always")
+    warnings.warn(f"odd text: {text}", UserWarning, stacklevel=1)
+    return len(text)
+
+
+@pytest.mark.parametrize("start", [pytest.param("fork", marks=needs_fork), "spawn"])
+def test_a_warning_of_a_worker_is_shown_without_its_message(start, capfd):
+    with Workers(warn_with, 1, start=start) as workers:
+        assert [result for _, result in workers.run(["Zyxwalda"])] == [8]
+    shown = capfd.readouterr().err
+    assert "UserWarning at test_processes.py" in shown
+    assert "Zyxwalda" not in shown

@@ -15,7 +15,7 @@ from spacy_deid.synth.refill import refill, split_name
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "authored"
 LANGUAGES = ("en", "es", "fi")
-GENRES, INSTITUTIONS = 25, 50
+GENRES, INSTITUTIONS = 25, 60
 
 
 @pytest.fixture(scope="module")

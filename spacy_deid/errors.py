@@ -284,7 +284,7 @@ class Errors:
     D417 = "no sample notes for language '{lang}'. Languages with sample notes: {known}"
     D418 = "{kind} at {where}. The message is withheld because it could quote a note"
     D419 = "{path}: a pipeline cannot be read from and written to the same folder. Choose another output path"
-    D420 = "contains an infinite number, which JSON cannot represent"
+    D420 = "contains an infinite value, which JSON cannot represent"
     D422 = "'{name}' does not contain a valid {wanted}"
     D423 = "the table of --context has no row for this file"
     D424 = (
@@ -534,7 +534,7 @@ class Errors:
     D777 = "{path}: another run is writing to this folder. Wait until it has finished, or choose another folder"
 
     # recovery
-    D720 = "component '{name}': label(s) {labels} are never medical terms and cannot be recovered. Allowed labels: {known}"
+    D720 = "component '{name}': label(s) {labels} are never used for medical terms. Allowed labels: {known}"
 
     # masked language models
     D800 = "{path}: not the folder of a masked language model: {file} is missing"
@@ -630,7 +630,7 @@ class Errors:
     )
     D959 = "changed since the run was started: {parts}. Start the run again, with --changed if the change is intended"
     D960 = "the output cannot be written: {reason}. Finished partitions are kept. Run the command again to continue"
-    D961 = "partition {name}: the rows that were read are not those that were released and those in quarantine"
+    D961 = "partition {name}: the released and the quarantined rows together are not the rows that were read"
     D962 = "{path}: another run has started in this folder"
     D963 = "engine '{engine}' requires the package '{package}': pip install 'spacy-deid[{engine}]'"
     D964 = (

@@ -226,7 +226,7 @@ class EditTreeLemmatizer:
 
 @registry.deid_lemmatizers("spacy_deid.edit_tree_lemmatizer.v1")
 def make_edit_tree_lemmatizer(path: str | Path) -> Lemmatizer:
-    """Make a lemmatizer from a trained pipeline, such as configs/lemmatizer.cfg trains.
+    """Make a lemmatizer from a trained spaCy pipeline, such as one trained with configs/lemmatizer.cfg.
 
     path (str | Path): folder of the pipeline.
     RETURNS (Lemmatizer): runs the pipeline on the words of each Doc.

@@ -283,7 +283,7 @@ def _change(nlp: Language, factory: str, settings: Mapping[str, Any]) -> bool:
 
 
 def add_detector(nlp: Language, factory: str, config: dict[str, Any]) -> None:
-    """Add a detector before ``deid_merge``, with the lowest trust.
+    """Add a detector before ``deid_merge``, with the lowest priority: where two overlap, the other one wins.
 
     nlp (Language): the pipeline.
     factory (str): factory of the detector.

@@ -77,7 +77,7 @@ def _protect(nlp: Language) -> Language:
 
 
 class _Guard:
-    """Replaces the serialization methods of one pipeline, because spaCy has no hook for ``Language.to_disk``."""
+    """Wraps the serialization methods of a pipeline, so that it saves no words of notes. spaCy has no hook for it."""
 
     def __init__(self, nlp: Language) -> None:
         self.nlp = nlp
@@ -135,7 +135,7 @@ class _Guard:
         return nlp
 
     def from_bytes(self, *args: Any, **kwargs: Any) -> Language:
-        """Deserialize as ``Language.from_bytes`` does; the loaded strings may be saved again."""
+        """Deserialize as ``Language.from_bytes`` does, and mark the loaded strings as safe to save again."""
         before = set(self.vocab.strings)
         nlp = type(self.nlp).from_bytes(self.nlp, *args, **kwargs)
         self.known |= set(self.vocab.strings) - before

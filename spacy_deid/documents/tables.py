@@ -1,4 +1,4 @@
-"""Tables as text: column policies, cells separated by blank lines, and delimited text such as CSV."""
+"""Convert tables to text and back: column policies, cells separated by blank lines, delimited files such as CSV."""
 
 import csv
 import io

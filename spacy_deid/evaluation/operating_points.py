@@ -180,7 +180,7 @@ def make_record(default: float, labels: Mapping[str, float], counts: Counts) -> 
 
 
 def _figure(record: Record, name: str) -> float:
-    """Return a figure of a point, 0 if undefined."""
+    """Return a metric of an operating point, or 0 if it is undefined."""
     return float(record["figures"][name] or 0.0)
 
 

@@ -104,7 +104,8 @@ def count_misses(gold: Sequence[AnnotatedText], pred: Sequence[AnnotatedText]) -
 
 
 def _count(text: str, entity: Entity, letters: Mask, got: Mask) -> list[int]:
-    """Count words, missed words, entities, missed entities and wholly missed entities of an entity."""
+    """Return what an entity adds to the totals: its words, its missed words, 1 for the entity, and 1 or 0 for each of
+    "missed at least in part" and "missed completely"."""
     words = find_words(text, entity.start, entity.end)
     part = slice(entity.start, entity.end)
     due, covered = letters[part], (letters & got)[part]

@@ -1,17 +1,17 @@
-"""What the package knows about one language, with a safe default for everything a language does not give.
+"""Data and functions of a language, with safe defaults for whatever the language does not define.
 
 A language is a folder ``spacy_deid/lang/XX`` that defines ``LANGUAGE``, a `LanguageData`, in its ``__init__.py``. It
 holds two kinds of knowledge:
 
 - *Resources* are data files in the folder, read with `LanguageData.read_text`, `read_lines` and `read_toml`. A
-  missing file reads as empty. `RESOURCES` lists the names that the package looks for.
+  missing file is treated as empty. `RESOURCES` lists the names that the package looks for.
 - *Attributes* are values and functions of `LanguageData`: what cannot be written as plain data, such as inflection
-  or a check digit. Each has a default that is safe for a language nobody has described: no finding, no surrogate (so
+  or a check digit. Each has a default that is safe for an unsupported language: no finding, no surrogate (so
   that a tag is written instead), the text unchanged.
 
 Code of a language is pure: strings in, strings out. It imports `spacy_deid.errors`, `spacy_deid.lang` and the standard
 library only, and reads its own lists in cached functions, so that importing a language stays cheap. Code outside
-``lang/`` never compares a language code; it asks the `LanguageData` that `spacy_deid.lang.get_language` returns.
+``lang/`` never compares language codes; it uses the `LanguageData` that `spacy_deid.lang.get_language` returns.
 """
 
 import tomllib

@@ -81,16 +81,16 @@ def agrees(other: Sequence[str], own: Sequence[str], plural: bool) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceConventions:
-    """How a language writes places, streets and institutions.
+    """Conventions of a language for the names of places, streets and institutions.
 
-    article (Callable[[str], str]): text before a town → the article that it ends in, folded, if the article may belong
-        to the name ("la" before "Coruña"); "" without one.
-    generic_before, generic_after (str): alternatives of a regular expression: words before and behind the name of a
-        place ("provincia", "county"), which stay.
+    article (Callable[[str], str]): given the text before a town, returns the article at its end, folded, if it may be
+        part of the name ("la" before "Coruña"), else "".
+    generic_before, generic_after (str): alternatives of a regular expression: words before and after the name of a
+        place ("provincia", "county"), which are kept.
     prepositions, articles (str): alternatives that may follow `generic_before`.
     before_places (frozenset[str]): words before a town within the name of an institution: "Hospital de Segovia".
     after_titles (frozenset[str]): words that may follow a title within a proper name: "Marqués de Valdecilla".
-    not_acronyms (frozenset[str]): short words, diseases and offensive words, folded, that no acronym may be.
+    not_acronyms (frozenset[str]): short words, diseases and offensive words, folded, that are never used as acronyms.
     acronym_vowels (Callable[[str], str]): acronym → the vowels (in capitals) that may replace its vowels.
     acronym_keeps_last (bool): whether the last letter of an acronym stays, because its ending depends on it.
     nationality_plural (Callable[[str], str]): plural of an adjective of nationality.
@@ -103,11 +103,11 @@ class PlaceConventions:
         grammar needs more than replacing words; None uses the general method.
     kind_may_be_name (bool): whether the first word of a name without a proper part is treated as one ("Station
         Physicians").
-    towns_are_names (bool): whether a town within the name of an institution is more often a saint or a person, so that
-        only large towns count as places there.
+    towns_are_names (bool): whether a town within the name of an institution usually refers to a saint or a person;
+        only large towns then count as places.
     not_towns (frozenset[str]): first words, folded, of names that are no towns if `towns_are_names`.
     lower_case_names (frozenset[str]): proper names in lower case, folded: "Hospital 12 de octubre".
-    ward_names (Sequence[str]): names that replace the name of a ward beside its number; none: such words stay.
+    ward_names (Sequence[str]): names that replace the name of a ward next to its number; if empty, the name is kept.
     """
 
     article: Callable[[str], str] = _no_text
@@ -219,7 +219,7 @@ def _split(text: str) -> frozenset[str]:
 
 
 def read_list(lang: str, name: str) -> list[str]:
-    """Read a list of a language, without the lines that have slots for other values ("{", "[[").
+    """Read a word list of a language, without template lines (those with the placeholders "{" or "[[").
 
     lang (str): language code.
     name (str): path within the language's folder.

@@ -165,11 +165,11 @@ class ExportedMaskedLM:
     """
 
     def __init__(self, folder: Path, precision: str, threads: int = 1) -> None:
-        """Load the model.
+        """Load a masked language model.
 
-        folder (Path): the folder.
-        precision (str): "float" or "int8".
-        threads (int): threads of a forward pass.
+        folder (Path): folder with the files of the model.
+        precision (str): precision of the weights, "float" or "int8".
+        threads (int): number of CPU threads for inference.
         RAISES: ConfigError if a file is missing (D800) or damaged (D807), or a package is missing (D806).
         """
         for file in FILES:

@@ -31,8 +31,8 @@ class NoteWords(NamedTuple):
 
     ids (NDArray): vocabulary ids of the note, shape (pieces,).
     first, last (NDArray): range of the pieces of each word, end exclusive, shape (words,).
-    aligned (NDArray): whether the model can read the word. It cannot if the word has no pieces, an unknown piece, or
-        more pieces than half a window, shape (words,).
+    aligned (NDArray): whether the word could be split into pieces. It cannot if the word has no pieces, an unknown
+        piece, or more pieces than half a window, shape (words,).
     same (Sequence): for each word the rising positions of the words that are masked with it, its own included.
     wanted (NDArray): whether the word is scored, shape (words,).
     """
@@ -300,15 +300,15 @@ Floats = NDArray[np.float64]
 
 
 class WordScores(NamedTuple):
-    """What the model predicts about words. All arrays have the shape (words,) unless stated otherwise.
+    """Predictions of the model for words. All arrays have the shape (words,) unless stated otherwise.
 
-    log_prob (NDArray): ln P(word); -inf for a word that the model cannot read.
-    entropy (NDArray): entropy of the first distribution of the word, in nats.
+    log_prob (NDArray): ln P(word); -inf for a word that could not be split into pieces.
+    entropy (NDArray): entropy, in nats, of the distribution predicted for the first piece of the word.
     rank (NDArray): number of pieces that are more probable than the first piece of the word.
-    masses (dict[str, NDArray]): expected value of each property of pieces under the first distribution.
-    pieces (NDArray): number of pieces.
+    masses (dict[str, NDArray]): expected value of each property of pieces under that distribution.
+    pieces (NDArray): number of pieces in the word.
     aligned (NDArray): whether the model can read the word.
-    best (NDArray): the most probable pieces of the first distribution in descending order, shape (words, best), int64;
+    best (NDArray): the most probable first pieces in descending order, shape (words, best), int64;
         -1 for words that were not scored.
     """
 

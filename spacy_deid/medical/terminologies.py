@@ -311,8 +311,8 @@ def read_nci(path: Path, source: TerminologySource) -> Iterator[MedicalTerm]:
     nor the subset.
 
     path (Path): the file.
-    source (TerminologySource): collects the counts.
-    YIELDS (MedicalTerm): the terms of a concept, each once; genes in capitals only.
+    source (TerminologySource): counts the terms that were read and skipped.
+    YIELDS (MedicalTerm): the distinct terms of each concept; gene names only if they are in capitals.
     """
     for row, line in lines(path, source):
         source.rows += 1

@@ -181,8 +181,8 @@ def _copy(nlp: Language, example: Example, text: str, offset: int = 0) -> Exampl
 
 
 def _disjoint(doc: Doc, places: Iterable[tuple[int, int, str]]) -> list[Span]:
-    """Widen entities to whole tokens. If two share a token, the first keeps it, so that PHI is never taught as
-    text."""
+    """Extend entities to whole tokens. If two share a token, it belongs to the first: without a label, the model
+    would learn PHI as ordinary text."""
     kept: list[Span] = []
     for start, end, label in places:
         span = doc.char_span(start, end, alignment_mode="expand") if start < end else None

@@ -117,12 +117,12 @@ class Lexicon:
 def build_lexicon(
     lists: Mapping[str, Iterable[str]], counts: Mapping[str, int], clusters: Mapping[str, int], groups: Sequence[int]
 ) -> Lexicon:
-    """Build a lexicon.
+    """Build the lexicon that provides features of words to the token classifier.
 
-    lists (Mapping[str, Iterable[str]]): list name → words, at most 13 lists; their order determines the bits.
+    lists (Mapping[str, Iterable[str]]): list name → words, at most 13 lists. The n-th list sets bit n of a word.
     counts (Mapping[str, int]): word → number of lower-case occurrences in a background corpus.
     clusters (Mapping[str, int]): word → cluster, from 1.
-    groups (Sequence[int]): group of each cluster, from 1.
+    groups (Sequence[int]): the coarser group, from 1, of each cluster.
     RETURNS (Lexicon): the lexicon.
     RAISES: ConfigError (D212) for too many lists.
     """

@@ -32,10 +32,10 @@ _PLACES = 3  # decimals of a result
 
 
 def widen(spans: Decoded, dense: np.ndarray) -> Decoded:
-    """Convert spans of dense tokens to spans of all tokens; white space inside a span belongs to it.
+    """Convert spans over tokens that are not white space to spans over all tokens. White space inside is included.
 
-    spans (Decoded): spans of dense tokens.
-    dense (ndarray): token indices of the dense tokens.
+    spans (Decoded): spans over the tokens that are not white space.
+    dense (ndarray): index in the Doc of each token that is not white space.
     RETURNS (Decoded): spans of tokens.
     """
     return [(int(dense[start]), int(dense[end - 1]) + 1, label, score) for start, end, label, score in spans]

@@ -1,8 +1,8 @@
-"""The mentions of a note: values with their context, the entities that they name, and doubts about their labels.
+"""The mentions of a note: each value with its context, its person or place, and doubts about its label.
 
-A policy that keeps the names of clinicians must not release a patient whom a detector took for a clinician. So a name
-is kept only if the evidence is unanimous, certain and from more than one detector, and if the same name has no other
-label in the note. All other names are replaced, and the trace gives the reason.
+A policy that keeps the names of clinicians must not keep the name of a patient that a detector labelled as a
+clinician. So a name is kept only if the evidence is unanimous, certain and from more than one detector, and if the
+same name has no other label in the note. All other names are replaced, and the trace gives the reason.
 """
 
 import re
@@ -159,7 +159,7 @@ def number_entities(mentions: Sequence[Mention]) -> list[int]:
 
 
 class Detection(NamedTuple):
-    """A detection, as far as it matters for keeping a name.
+    """The fields of a detection that decide whether a name may be kept.
 
     start, end (int): character offsets.
     label (str): canonical label.

@@ -156,9 +156,9 @@ def asks_of(templates: Iterable[Template]) -> set[tuple[str, str]]:
 
 
 def carry(body: AnnotatedText, language: Language, rng: Random, split: str) -> AnnotatedText:
-    """Inject identifiers into a carrier.
+    """Insert identifiers of invented persons into a carrier, a real note that serves as a template.
 
-    body (AnnotatedText): the carrier and its own identifiers.
+    body (AnnotatedText): the carrier and the identifiers that it already contains.
     language (Language): its language.
     rng (Random): random generator.
     split (str): one of `SPLITS`.

@@ -133,7 +133,7 @@ class Settings:
 
 
 def _resolve(name: Any) -> Any:
-    """Make the path of an existing file or folder absolute."""
+    """Return the absolute path if a name is that of an existing file or folder, else the value unchanged."""
     return str(Path(name).absolute()) if isinstance(name, str) and ("/" in name or Path(name).suffix) else name
 
 

@@ -91,7 +91,7 @@ def _gender(folded: str, known: Profession | None) -> str:
 
 
 def _singular(folded: str) -> str:
-    """Put the first word of an unlisted profession into the singular, as far as its ending shows the plural."""
+    """Return a profession that is on no list with its first word in the singular, if the ending shows a plural."""
     head, _, rest = folded.partition(" ")
     if head.endswith("es") and len(head) > 5 and head[-3] in "rlnd":
         head = head[:-2]
@@ -101,7 +101,7 @@ def _singular(folded: str) -> str:
 
 
 def _plural(name: str) -> str:
-    """Return the plural of a profession: of its noun and of the adjectives behind it, up to a preposition."""
+    """Return the plural of a profession: the noun and the adjectives after it change, up to a preposition."""
     words = name.split()
     stop = next((i for i, word in enumerate(words) if word in ("de", "del", "en", "a", "civil")), len(words))
     return " ".join([*(_plural_word(word) for word in words[: max(stop, 1)]), *words[max(stop, 1) :]])

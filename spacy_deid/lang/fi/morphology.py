@@ -270,11 +270,12 @@ def guess_case(word: str) -> str:
 
 
 def analyze_noun(word: str, known: Callable[[str], bool]) -> Analysis | None:
-    """Analyze a form of a listed noun.
+    """Analyze an inflected form of a noun of a word list.
 
-    word (str): one word, in any capitals.
-    known (Callable[[str], bool]): whether a word in lower case is listed.
-    RETURNS (Optional[Analysis]): nominative, case, number and possessive; None if it is no form of a listed one.
+    word (str): one word, in upper or lower case.
+    known (Callable[[str], bool]): whether a word in lower case is on the list.
+    RETURNS (Optional[Analysis]): nominative, case, number and possessive suffix; None if the word is not a form of a
+        listed noun.
     """
     analyses = analyze(word.lower(), known, kinds=("noun",))
     return next((analysis for analysis in analyses if known(analysis.nominative)), None)

@@ -94,10 +94,10 @@ class PlaceContext:
 
 
 class Geography:
-    """Surrogates of the places of one note.
+    """Chooses the surrogates of the places in one note.
 
     state (NoteState): state of the note's surrogates.
-    suggest (Suggest): suggests towns, which are preferred for variant 0.
+    suggest (Suggest): proposes towns, which are tried first for the default variant (0).
     """
 
     def __init__(self, state: NoteState, suggest: Suggest = nothing) -> None:

@@ -51,7 +51,7 @@ class NoteState:
         return self._made[decision]  # type: ignore[return-value]
 
     def is_free(self, family: str, value: str) -> bool:
-        """Whether a value may be a surrogate: it is not reserved, not forbidden, and no form of a value of the note.
+        """Whether a value may be a surrogate: neither reserved nor forbidden, and not a form of a value in the note.
 
         family (str): kind of values; two originals of a family never share a surrogate.
         value (str): value in its basic form.

@@ -31,8 +31,8 @@ from .options import (
     grouped,
     plan_notes,
 )
+from .redaction import DOCUMENTS, RedactionRun, Tally, is_document, open_review, target_files
 from .rows import open_rejects
-from .run import DOCUMENTS, RedactionRun, Tally, is_document, open_review, target_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ def corpus(*notes, complete=True):
     return peers.Corpus("mine", "test", list(notes), complete)
 
 
-def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path):
+def test_corpora_are_read_and_a_visit_without_a_name_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "AUTHORED", tmp_path / "authored")
     queries, visits = tmp_path / peers.QUERIES, tmp_path / peers.VISITS
     queries.parent.mkdir(parents=True)
     visits.mkdir(parents=True)

@@ -11,7 +11,7 @@ from spacy.language import Language
 
 from spacy_deid import Deidentifier
 from spacy_deid.cli.console import progress
-from spacy_deid.cli.run import RedactionRun
+from spacy_deid.cli.redaction import RedactionRun
 from spacy_deid.dictionaries.store import StoreWriter
 from spacy_deid.dictionaries.terms import LocalEntry
 from spacy_deid.io import Job

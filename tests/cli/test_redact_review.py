@@ -129,7 +129,7 @@ def test_an_interrupted_run_writes_no_review(redact, notes, model, tmp_path, mon
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spacy_deid.cli.run.write_whole", interrupt)
+    monkeypatch.setattr("spacy_deid.cli.redaction.write_whole", interrupt)
     assert redact(notes, "--review", tmp_path / "r.jsonl", "--surprisal-model", model).exit_code != 0
     assert not (tmp_path / "r.jsonl").exists()
 

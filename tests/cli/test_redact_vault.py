@@ -247,7 +247,7 @@ def test_killed_run_continues_with_the_same_vault(cli, release, keys, vault, pip
     code = f"""
 import os, sys
 from spacy_deid.cli import app
-from spacy_deid.cli.run import RedactionRun
+from spacy_deid.cli.redaction import RedactionRun
 finish, done = RedactionRun._write_text, []
 def killed(self, note, *rest):
     if len(done) == 5:

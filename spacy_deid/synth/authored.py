@@ -299,8 +299,8 @@ def find_unmarked(note: AuthoredNote) -> list[str]:
 def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple[str, str]]:
     """Find notes that share a run of words.
 
-    notes (Iterable[AuthoredNote]): the notes. Runs with three or more words of one or two characters, as in doses
-        and results of a laboratory, are not compared.
+    notes (Iterable[AuthoredNote]): the notes. Runs with three or more words that have a digit or less than three
+        characters, as in doses and results of a laboratory, are not compared.
     size (int): number of words.
     RETURNS (list[tuple[str, str]]): the names of two notes, each pair once.
     """
@@ -310,7 +310,8 @@ def find_shared_runs(notes: Iterable[AuthoredNote], size: int = 7) -> list[tuple
         words = re.findall(r"\w+", note.text.casefold())
         for i in range(len(words) - size + 1):
             run = tuple(words[i : i + size])
-            if sum(len(word) < 3 for word in run) < 3 and seen.setdefault(run, note.name) != note.name:
+            short = sum(len(word) < 3 or any(map(str.isdigit, word)) for word in run)
+            if short < 3 and seen.setdefault(run, note.name) != note.name:
                 pairs.add((seen[run], note.name))
     return sorted(pairs)
 
@@ -331,6 +332,6 @@ def age_agrees(note: AuthoredNote) -> bool:
         int(number[0])
         for before, mark in pairwise(note.marks)
         if mark.label == "AGE" and before.key == "patient" and before.label in NAMES and mark.start - before.end < 20
-        if (number := re.match(r"\d+", note.text[mark.start : mark.end]))
+        if (number := re.match(r"\d++(?![A-Z])", note.text[mark.start : mark.end]))
     ]
     return years < 3 or all(abs(age - years) < 2 for age in ages)
